@@ -9,17 +9,15 @@ import { admitDefaults, admitValid } from './handlers.ts';
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const WEBHOOKS = new URL('../../../../deploy/kustomize/base/webhooks.yaml', import.meta.url);
-/**
- * The namespace of the installation in `deploy/kustomize/base`. The webhooks of the installation ignore other namespaces.
- */
+/** The webhooks of the installation ignore other namespaces. */
 const NAMESPACE = 'default';
 const MERGE = 'application/merge-patch+json';
 
-/** Returns the deployed webhook configurations with URLs, because the control plane of the test has no Services. */
+/** The webhooks have URLs, because the control plane of the test has no Services. */
 const configurations = () =>
   parseAllDocuments(readFileSync(WEBHOOKS, 'utf8')).flatMap((document) => {
     const { webhooks, ...rest } = document.toJS();
-    if (webhooks === undefined) return []; // Roles are in the file too.
+    if (webhooks === undefined) return [];
     const reached = webhooks.map((hook: { clientConfig: { service: { path: string } } }) => ({
       ...hook,
       clientConfig: { url: `https://manager${hook.clientConfig.service.path}` },
@@ -27,14 +25,13 @@ const configurations = () =>
     return [{ ...rest, webhooks: reached }];
   });
 
-/** The fields of an answer that the tests read. */
 interface Answer {
   readonly message?: string;
   readonly details?: { readonly causes?: readonly { readonly field: string }[] };
   readonly spec?: MachineDeployment['spec'];
 }
 
-/** Manifests without some defaults. The defaulting webhook adds these defaults. */
+/** The defaulting webhook adds the missing defaults. */
 const WITH_HINT = ['RollingUpdate without its block'];
 
 async function start({ bare = false } = {}) {

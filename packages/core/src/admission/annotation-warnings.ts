@@ -15,7 +15,6 @@ interface Annotated {
   readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
 }
 
-/** Returns the annotations of an object of any form. */
 function annotated(object: unknown): Annotated {
   const metadata = isRecord(object) && isRecord(object.metadata) ? object.metadata : {};
   const { annotations } = metadata;
@@ -51,7 +50,6 @@ const windows = ({ metadata }: Annotated): readonly string[] => sentences(parseR
 const sentences = (violations: readonly Violation[]): readonly string[] =>
   violations.map(({ field, message }) => `${field}: ${message}`);
 
-/** Checks of the annotations of an object, by its kind. */
 const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>> = {
   Machine: (machine) => [
     ...annotationWarnings(machine.metadata.annotations),
@@ -76,8 +74,9 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
 };
 
 /**
- * Returns a sentence with field and fix for each annotation that a write makes invalid. The webhook sends these sentences
- * as warnings, because the API server must accept changes of metadata. A warning of the stored object is not repeated.
+ * Returns a sentence with field and fix for each annotation that a write makes invalid. The API server must accept
+ * changes of metadata, so the webhook sends these sentences as warnings. Warnings of the stored object are not
+ * repeated.
  */
 export function newAnnotationWarnings(kind: string, object: unknown, oldObject: unknown): readonly string[] {
   const check = CHECKS[kind];

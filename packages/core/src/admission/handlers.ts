@@ -31,14 +31,12 @@ const ALLOWED: AdmissionVerdict = { causes: [] };
 const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);
 const metadataOf = (value: unknown, name: string): unknown => field(field(value, 'metadata'), name);
 
-/** Returns the fields of an object that validation compares: everything except metadata and status. */
 function content(object: unknown): unknown {
   if (!isRecord(object)) return object;
   const { metadata: _metadata, status: _status, ...rest } = object;
   return rest;
 }
 
-/** Returns the object with its defaults. Returns the same object if no default is missing or the kind has no defaults. */
 function defaulted(kind: string, object: unknown): unknown {
   if (!isRecord(field(object, 'spec'))) return object;
   const strategy = field(field(object, 'spec'), 'strategy');
@@ -50,14 +48,13 @@ function defaulted(kind: string, object: unknown): unknown {
   return object;
 }
 
-/** Returns true if a write does not change the content, apart from defaults. */
 const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =>
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
 /**
- * Returns true if a write leaves the strategy unchanged while it changes other fields of the spec. The original accepts any
- * percentage, so a stored strategy may violate the rules of this webhook. Such a strategy must not prevent scaling by a user
- * or the cluster-autoscaler. The API server ratchets the rules of the CRDs in the same way.
+ * Returns true if a write changes the spec but not the strategy. The original accepts any percentage, so a stored
+ * strategy may violate the rules of this webhook. Such a strategy must not prevent scaling by a user or the
+ * cluster-autoscaler. The API server ratchets the rules of the CRDs in the same way.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
   const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
@@ -68,7 +65,7 @@ function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolea
 }
 
 /**
- * The defaulting webhook. The webhook adds the defaults of the CRDs, and the `rollingUpdate` block of a strategy of type
+ * The defaulting webhook adds the defaults of the CRDs, and the `rollingUpdate` block of a strategy of type
  * RollingUpdate.
  */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
@@ -81,10 +78,7 @@ export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerd
 
 const asCause = ({ path, type, message }: FieldError): AdmissionCause => ({ field: path, reason: type, message });
 
-/**
- * Returns the errors of a newly written scale-in, validated against the stored object. Only the webhook can refuse the
- * scale-in before the server stores it.
- */
+/** Only the webhook can refuse a scale-in before the server stores it. */
 function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   const text = field(metadataOf(object, 'annotations'), Annotations.ScaleIn);
   const pending = field(metadataOf(oldObject, 'annotations'), Annotations.ScaleIn);
@@ -107,7 +101,7 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   return [];
 }
 
-/** Lists the deployments of a namespace. The webhook uses this list to find overlapping selectors. */
+/** Lists the deployments of a namespace. */
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
 /** Names of other deployments that select machines of this deployment, or whose machines this deployment selects. */
@@ -134,9 +128,9 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 }
 
 /**
- * The validating webhook. The webhook allows deletions, changes of objects that are being deleted, and writes that do not
- * change the content. Such requests are allowed even if the stored object is invalid, so deletion and recovery are always
- * possible. An annotation that a write makes invalid causes a warning.
+ * The validating webhook. Deletions, changes of objects that are being deleted, and writes without a change of the
+ * content are always allowed. So deletion and recovery are possible even if the stored object is invalid. An
+ * annotation that a write makes invalid causes a warning.
  */
 export const admitValid =
   (list?: ListDeployments) =>

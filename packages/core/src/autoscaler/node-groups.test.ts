@@ -97,7 +97,6 @@ test('each of many requests at the same time is answered after the manager accep
   expect([await names(), await size(), world.names.size]).toEqual([[before[0]], 1, 5]);
 });
 
-/** Delays the requests of the manager by a second. */
 const slow =
   (method: string, path: RegExp): NonNullable<WorldOptions['fault']> =>
   async (request, answer, clock) => {

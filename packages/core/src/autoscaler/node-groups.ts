@@ -20,7 +20,7 @@ import { isAccepted, ProcessedScaleIns, pendingScaleIn } from './processed.ts';
 import { type TemplateNode, templateNode } from './template-node.ts';
 import { Turns } from './turns.ts';
 
-/** The caches that node groups are read from. Sets and machines need the indexes of the manager. */
+/** The caches for node groups. Sets and machines need the indexes of the manager. */
 export interface NodeGroupCaches {
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
@@ -32,7 +32,6 @@ export interface NodeGroupCaches {
 
 /** A MachineDeployment that an autoscaler may scale. */
 export interface NodeGroup {
-  /** `namespace/name`. */
   readonly id: string;
   readonly minSize: number;
   readonly maxSize: number;
@@ -50,7 +49,6 @@ export interface GroupInstance {
   /** `spec.providerID` of the Node, or of the machine without a Node, or {@link requestedId}. */
   readonly id: string;
   readonly state: 'running' | 'creating' | 'deleting';
-  /** The error of a creation. */
   readonly error?: { readonly code: string; readonly message: string; readonly isCapacity: boolean };
 }
 
@@ -60,23 +58,19 @@ interface Removal {
   reject(error: unknown): void;
 }
 
-/** Maximum number of attempts of a write that meets a conflict. Each attempt uses the current object. */
+/** Maximum number of attempts of a write that meets a conflict. */
 const ATTEMPTS = 10;
 
-/** The id of a machine that has no VM yet. */
+/** The ID of a machine without a VM. */
 const requestedId = ({ metadata }: Machine): string => `requested://${metadata.namespace ?? ''}/${metadata.name}`;
 
-/**
- * The node groups of an autoscaler: MachineDeployments with a minimum and a maximum size in annotations. One write of the
- * MachineDeployment changes the size of a group.
- */
+/** The node groups of an autoscaler: MachineDeployments with a minimum and a maximum size in annotations. */
 export class NodeGroups {
   readonly #caches: NodeGroupCaches;
   readonly #client: KubeClient;
   readonly #clock: Clock;
   readonly #turns = new Turns();
   readonly #processed: ProcessedScaleIns;
-  /** Removals that wait for their turn, by group. */
   readonly #removals = new Map<string, Removal[]>();
 
   constructor(caches: NodeGroupCaches, client: KubeClient, clock: Clock) {
@@ -86,14 +80,13 @@ export class NodeGroups {
     this.#processed = new ProcessedScaleIns(caches.deployments, clock);
   }
 
-  /** All node groups, sorted by id. */
   list(): readonly NodeGroup[] {
     return [...this.#caches.deployments.store.list()]
       .flatMap((deployment) => groupOf(deployment) ?? [])
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Returns the group of a node. Undefined if the autoscaler must not change the node. */
+  /** Undefined if the autoscaler must not change the node. */
   groupOfNode(node: NamedNode): NodeGroup | undefined {
     const machine = this.#machineOf(node);
     const deployment = machine && this.#deploymentOf(machine);
@@ -104,7 +97,6 @@ export class NodeGroups {
     return this.#deployment(id).spec.replicas ?? 0;
   }
 
-  /** The machines of a group. */
   instances(id: string): readonly GroupInstance[] {
     return this.#machinesOf(this.#deployment(id)).map((machine) => this.#instanceOf(machine));
   }
@@ -116,7 +108,7 @@ export class NodeGroups {
     return templateNode(deployment, this.#caches.classes.store.get(key));
   }
 
-  /** Adds machines. @throws AutoscalerError */
+  /** @throws AutoscalerError */
   async increase(id: string, delta: number): Promise<void> {
     if (!Number.isSafeInteger(delta) || delta <= 0)
       throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a positive integer, not ${delta}`);
@@ -131,7 +123,7 @@ export class NodeGroups {
   }
 
   /**
-   * Removes requested machines that have no Node yet. @param delta The change of the size, a negative number @throws
+   * Removes requested machines without a Node. @param delta The change of the size, a negative number @throws
    * AutoscalerError
    */
   async decrease(id: string, delta: number): Promise<void> {
@@ -155,9 +147,8 @@ export class NodeGroups {
   }
 
   /**
-   * Removes the machines of these nodes, and reduces the size by their number. Resolves when the manager has accepted the
-   * scale-in. Requests that arrive during another one become one write. Machines that are being deleted are skipped, so a
-   * repeated request changes nothing.
+   * Removes the machines of these nodes, and reduces the size by their number. Resolves when the manager has accepted
+   * the scale-in. Requests that arrive during another request become one write. A repeated request changes nothing.
    * @throws AutoscalerError
    */
   remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
@@ -174,8 +165,8 @@ export class NodeGroups {
   }
 
   /**
-   * Removes the nodes of several requests in one write. If one of these nodes cannot be removed, each request gets its own
-   * write.
+   * Removes the nodes of several requests in one write. If one of these nodes cannot be removed, each request gets its
+   * own write.
    */
   async #removeEach(id: string, removals: readonly Removal[]): Promise<void> {
     try {
@@ -216,10 +207,7 @@ export class NodeGroups {
     if (requestID !== undefined) await this.#processed.accepted(id, requestID);
   }
 
-  /**
-   * Returns the names of the machines of the nodes. Machines that are being deleted, or that an accepted scale-in names,
-   * are excluded.
-   */
+  /** Without machines that are being deleted or that an accepted scale-in names. */
   #leaving(id: string, deployment: MachineDeployment, nodes: readonly NamedNode[]): readonly string[] {
     const own = new Set(this.#machinesOf(deployment).map(({ metadata }) => metadata.uid));
     const names = nodes.flatMap((node) => {
@@ -233,8 +221,8 @@ export class NodeGroups {
   }
 
   /**
-   * Changes a deployment if it has not changed since it was read. After a conflict, the method reads the deployment and
-   * decides again. The method never overwrites a pending scale-in, but waits until the manager has processed the scale-in.
+   * Changes a deployment if it has not changed since it was read. After a conflict, the method decides again. The
+   * method never overwrites a pending scale-in, but waits until the manager has processed it.
    */
   async #resize(
     id: string,
@@ -305,7 +293,7 @@ export class NodeGroups {
     if (requested !== undefined) return this.#caches.machines.store.get(requested);
     const named = this.#caches.machines.store.byIndex(BY_NODE, name);
     if (named.length === 1) return named[0];
-    // For an instance whose Node is not registered, the autoscaler sends only the provider ID.
+    // For an instance without a registered Node, the autoscaler sends only the provider ID.
     const id = providerID || name;
     return [...this.#caches.machines.store.list()].find(({ spec }) => isInstance(spec.providerID, id));
   }
@@ -328,7 +316,7 @@ export class NodeGroups {
 
 const WANTED = `a node group is a MachineDeployment with the annotations ${Annotations.AutoscalerMinSize} and ${Annotations.AutoscalerMaxSize}, two integers`;
 
-/** Returns the group of a deployment. Undefined if the deployment has no valid sizes. No autoscaler then scales it. */
+/** No autoscaler scales a deployment without valid sizes. */
 function groupOf(deployment: MachineDeployment): NodeGroup | undefined {
   const sizes = autoscalerSizesOf(deployment);
   if (sizes === undefined || 'problem' in sizes) return undefined;

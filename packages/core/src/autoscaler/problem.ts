@@ -1,4 +1,4 @@
-/** The code of a refused request of an autoscaler. The names are the names of the gRPC codes. */
+/** The names of the gRPC codes. */
 export type AutoscalerCode =
   | 'NOT_FOUND'
   | 'INVALID_ARGUMENT'

@@ -4,16 +4,16 @@ import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts'
 import { AutoscalerError } from './problem.ts';
 
 /**
- * Time for which a request waits for the manager. By default, the autoscaler waits 5 seconds for an answer, and then
- * repeats the request.
+ * Maximum wait for the manager. By default, the autoscaler waits 5 seconds for an answer, and then repeats the
+ * request.
  */
 const PATIENCE_MS = 4_000;
 
-/** Returns the scale-in in an annotation that the manager has not yet accepted or refused. */
+/** Returns the scale-in that the manager has not yet accepted or refused. */
 export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
   metadata.annotations?.[Annotations.ScaleIn];
 
-/** Returns true if an accepted scale-in named the machine, so that it is about to be deleted. */
+/** An accepted scale-in named the machine, so its deletion follows. */
 export const isAccepted = (deployment: MachineDeployment, machine: string): boolean =>
   scaleInResults(deployment).some(
     ({ outcome, message }) => outcome === 'Accepted' && message.split(/[ ,:]+/).includes(machine),
@@ -22,11 +22,10 @@ export const isAccepted = (deployment: MachineDeployment, machine: string): bool
 const isNewer = (object: MachineDeployment, than: MachineDeployment): boolean =>
   BigInt(object.metadata.resourceVersion) > BigInt(than.metadata.resourceVersion);
 
-/** Waits until the manager has processed scale-ins. */
 export class ProcessedScaleIns {
   readonly #deployments: Informer<MachineDeployment>;
   readonly #clock: Clock;
-  /** Functions that are called after each change. The number of these functions is small. */
+  /** Functions that are called after each change. */
   readonly #waiting = new Set<() => void>();
 
   constructor(deployments: Informer<MachineDeployment>, clock: Clock) {
@@ -46,7 +45,7 @@ export class ProcessedScaleIns {
     await this.#until(id, what, (object) => isNewer(object, deployment) && pendingScaleIn(object) === undefined);
   }
 
-  /** Waits for the outcome of a scale-in. @throws AutoscalerError if the manager refused it, or after 4 seconds */
+  /** @throws AutoscalerError if the manager refused the scale-in, or after 4 seconds */
   async accepted(id: string, requestID: string): Promise<void> {
     const resultOf = (object: MachineDeployment) => scaleInResults(object).find((each) => each.requestID === requestID);
     const deployment = await this.#until(id, requestID, (object) => resultOf(object) !== undefined);

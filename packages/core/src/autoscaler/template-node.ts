@@ -17,14 +17,14 @@ export interface TemplateNode {
   };
 }
 
-/** The number of pods that a kubelet allows by default. The default applies if the class does not state a number. */
+/** The default number of pods of a kubelet, for a class without a number. */
 const PODS = '110';
 
 /**
- * Returns the Node that a new machine of the deployment would have. The autoscaler schedules pending pods on this Node to
- * decide whether a scale-up helps, also for a group without machines.
- *
- * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. The autoscaler then uses an existing node.
+ * Returns the Node that a new machine of the deployment would have. With this Node, the autoscaler decides whether a
+ * scale-up helps pending pods, also for a group without machines.
+ * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. The autoscaler then uses an existing
+ * node.
  */
 export function templateNode(deployment: MachineDeployment, machineClass: MachineClass | undefined): TemplateNode {
   const { name } = deployment.metadata;

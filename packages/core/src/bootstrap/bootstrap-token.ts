@@ -8,24 +8,22 @@ const TOKEN_MARGIN_MS = 5 * 60_000;
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * Returns the ID of a machine's token: six characters of a hash of its UID. The original uses a part of the machine's name.
- * In the original, two machines can share an ID, and a name of fewer than five characters crashes the process.
+ * Returns the ID of a machine's token: six characters of a hash of its UID. The original uses a part of the machine's
+ * name. Two machines can share an ID, and a name of fewer than five characters crashes the process.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();
   return Array.from(digest.subarray(0, 6), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 }
 
-/** Name of the machine's token Secret in `kube-system` of the target cluster. */
 export const tokenSecretName = (machine: Machine): string => `${BootstrapTokens.NamePrefix}${tokenId(machine)}`;
 
 export interface TokenOptions {
   readonly now: Date;
-  /** Creation timeout of the machine, with defaults applied. */
   readonly creationTimeoutMs: number;
   /** Value of `--bootstrap-token-auth-extra-groups`; may be empty. */
   readonly extraGroups: string;
-  /** A secure source of random numbers. */
+  /** Must be cryptographically secure. */
   readonly random: Random;
 }
 
@@ -34,7 +32,6 @@ const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 const expiryOf = (options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>): string =>
   formatTime(new Date(options.now.getTime() + options.creationTimeoutMs + TOKEN_MARGIN_MS));
 
-/** Returns the Secret that the controller creates for a machine. */
 export function draftToken(machine: Machine, options: TokenOptions): Draft<Secret> {
   const keys = BootstrapTokens.Keys;
   const id = tokenId(machine);
@@ -64,7 +61,7 @@ export function tokenOf(secret: Secret): string | undefined {
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/** Returns a merge patch that extends an existing token. Returns undefined if the token is valid for long enough. */
+/** Returns a merge patch that extends a token, or undefined if the token is valid for long enough. */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

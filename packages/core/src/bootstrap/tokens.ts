@@ -14,19 +14,16 @@ import {
 } from '@mcm/kube';
 import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-token.ts';
 
-/** Bootstrap tokens of machines in the target cluster. */
 export interface BootstrapTokenIssuer {
-  /** Returns the token of the machine. The token is valid for at least the creation timeout. */
+  /** The token is valid for at least the creation timeout. */
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
-  /** The expiry of a machine's token. Undefined if this process has not read or written the token. */
+  /** Undefined if this process has not read or written the token. */
   livesUntil(machine: Machine): Date | undefined;
   /** Extends an existing token at least to this time. Without write permission, the method only reports the problem. */
   extend(machine: Machine, until: Date): Promise<void>;
-  /** Returns the stored token of the machine. Undefined if there is no stored token. */
   read(machine: Machine): Promise<string | undefined>;
-  /** Deletes the token. The method never throws, because a token that remains expires. */
+  /** Never throws, because a remaining token expires. */
   remove(machine: Machine): Promise<void>;
-  /** Returns true if this process issued a token for the machine. */
   issued(machine: Machine): boolean;
 }
 
@@ -34,7 +31,6 @@ export interface TokenIssuerOptions {
   readonly client: KubeClient;
   readonly extraGroups: string;
   readonly clock: Clock;
-  /** A secure source of random numbers. */
   readonly random: Random;
   readonly log: Logger;
 }
@@ -42,10 +38,8 @@ export interface TokenIssuerOptions {
 class Issuer implements BootstrapTokenIssuer {
   readonly #options: TokenIssuerOptions;
   readonly #secrets: ResourceClient<Secret>;
-  /** Issued tokens by UID of the machine. With an entry, a retry of a creation needs no request for the token. */
   readonly #issued = new Map<string, { readonly token: string; readonly until: number }>();
 
-  /** Expiry of the tokens by UID of the machine, without the margin. */
   readonly #lives = new Map<string, Date>();
 
   constructor(options: TokenIssuerOptions) {
@@ -71,8 +65,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    // The read goes to the server, because no cache contains the Secrets of kube-system. An earlier process or attempt may
-    // have created the token.
+    // An earlier process or attempt may have created the token, and no cache contains the Secrets of kube-system.
     const found = await this.#secrets.get(tokenSecretName(machine));
     const extension = extendToken(found, { now, creationTimeoutMs });
     if (!extension) return this.#read(found);
@@ -132,7 +125,7 @@ class Issuer implements BootstrapTokenIssuer {
 
 export const createTokenIssuer = (options: TokenIssuerOptions): BootstrapTokenIssuer => new Issuer(options);
 
-/** Issues no tokens, for a process in dry-run mode. Such a process creates no VM, so no VM needs a token. */
+/** Issues no tokens, for a process in dry-run mode, which creates no VM. */
 export function observeOnlyTokens(): BootstrapTokenIssuer {
   const lives = new Map<string, Date>();
   return {

@@ -1,36 +1,33 @@
 import { UserDataPlaceholders } from '@mcm/api';
 import { bytesOf } from '../driver/secrets/secret-value.ts';
 
-/** Values of the placeholders in user data. */
 export interface UserDataValues {
   readonly machineName: string;
-  /** `<id>.<secret>`. Absent without a target cluster. The placeholder then stays in the user data. */
+  /** `<id>.<secret>`. Absent without a target cluster: the placeholder then stays in the user data. */
   readonly bootstrapToken?: string | undefined;
 }
 
-/** Returns true if the user data contains the token placeholder, plain or URL-escaped. */
+/** The token placeholder can be plain or URL-escaped. */
 export const asksForToken = (userData: Uint8Array): boolean => {
   const bytes = bytesOf(userData);
   const { BootstrapToken: plain, BootstrapTokenEscaped: escaped } = UserDataPlaceholders;
   return bytes.includes(plain) || bytes.includes(escaped);
 };
 
-/** Escapes a text like Go's `url.QueryEscape`. */
 const queryEscape = (text: string): string =>
   encodeURIComponent(text)
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 
-/** Replaces the plain form of the placeholder. The URL-escaped form is replaced only if the plain form does not occur. */
+/** The URL-escaped form is replaced only if the plain form does not occur. */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
   if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));
 }
 
 /**
- * Replaces the placeholders of user data. A value is ignored if the user data has no placeholder for it. A placeholder
- * without a value stays. All other bytes stay unchanged. Source: machine-controller-manager,
- * pkg/util/provider/machinecontroller/userdata.go.
+ * Replaces the placeholders of user data. A placeholder without a value stays, and so do all other bytes. Source:
+ * machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;

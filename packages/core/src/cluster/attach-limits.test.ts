@@ -9,7 +9,7 @@ import { AttachLimits } from './attach-limits.ts';
 
 const DRIVER = 'ebs.csi';
 
-/** Sends changes like an informer. Each change contains the last state of the object. */
+/** Each change contains the last state of the object, as in an informer. */
 function source<T extends KubeObject>() {
   const handlers: ((change: Change<T>) => void)[] = [];
   const known = new Map<string, T>();

@@ -1,7 +1,6 @@
 import { Labels } from '@mcm/api';
 import { type CsiNode, type Informer, isReady, type KubeObject, type Node, type VolumeAttachment } from '@mcm/kube';
 
-/** The methods of an informer that this class calls. */
 type Source<T extends KubeObject> = Pick<Informer<T>, 'onChange'>;
 
 export interface AttachLimitSources {
@@ -10,7 +9,6 @@ export interface AttachLimitSources {
   readonly attachments: Source<VolumeAttachment>;
 }
 
-/** The number of volumes that a CSI driver may still attach in a zone. */
 interface Room {
   /** Sum of the free places on the nodes with a limit. */
   free: number;
@@ -28,9 +26,8 @@ interface NodeState {
 }
 
 /**
- * The number of volumes that the CSI drivers may still attach to the nodes of a zone. Each change of a Node, CSINode or
- * VolumeAttachment updates the numbers, so no reconcile reads all these objects. The class adds up the nodes of a zone,
- * because the scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
+ * The number of volumes that the CSI drivers may still attach to the nodes of a zone. The class adds up the nodes of a
+ * zone, because the scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -63,7 +60,6 @@ export class AttachLimits {
     });
   }
 
-  /** Removes the node from the sums of its zone, changes the node, and adds it again. */
   #change(name: string, change: (state: NodeState) => void): void {
     const state = this.#nodes.get(name) ?? { zone: '', usable: false, limits: new Map(), attached: new Map() };
     this.#add(state, -1);
@@ -86,8 +82,8 @@ export class AttachLimits {
   }
 
   /**
-   * Returns the number of volumes that a CSI driver may still attach to other nodes in the zone of this node. Undefined if
-   * the number is unknown. A driver without a CSINode in the zone has no limit.
+   * Returns the number of volumes that a CSI driver may still attach to other nodes in the zone of this node.
+   * Undefined if the number is unknown. A driver without a CSINode in the zone has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

@@ -5,15 +5,15 @@ import type { PodDisruptionBudget } from '@mcm/kube';
 const ANY = '*';
 
 /**
- * Returns the index term of a budget: one of the labels that its selector requires. A look-up of a pod's budgets then needs
- * one step for each label of the pod. The number of budgets does not affect the cost.
+ * Returns one of the labels that the selector of a budget requires. A look-up of a pod's budgets then needs one step
+ * for each label of the pod.
  */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});
   return `${metadata.namespace ?? ''}/${pair ? pair.join('=') : ANY}`;
 }
 
-/** The index terms of all budgets that may select a pod with these labels. */
+/** Returns the index terms of all budgets that may select a pod with these labels. */
 export const podTerms = (namespace: string, labels: Readonly<Record<string, string>> = {}): string[] => [
   `${namespace}/${ANY}`,
   ...Object.entries(labels).map((pair) => `${namespace}/${pair.join('=')}`),

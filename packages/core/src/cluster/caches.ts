@@ -30,7 +30,6 @@ import { AttachLimits } from './attach-limits.ts';
 import { budgetTerm } from './budget-index.ts';
 import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 
-/** Caches of the target cluster. */
 export interface TargetCaches {
   /** Indexes: `machine` (name in the node's label), `instance` (see {@link instanceKey}). */
   readonly nodes: Informer<Node>;
@@ -49,37 +48,32 @@ export interface TargetCaches {
   readonly csiNodes: Informer<CsiNode>;
 }
 
-/** The caches of {@link TargetCaches} that a drain reads. */
 export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
-/** All caches of the machine controller. */
 export interface Caches {
   /**
    * Indexes:
-   *
    * - `node`: the value of the node label
    * - `class`: the name of the class
    * - `group`: machines that share a limit of replacements
-   * - `unhealthyGroup`: the unhealthy machines of such a group
-   * - `interruptedGroup`: the interrupted machines of such a group that are being deleted
+   * - `unhealthyGroup`: unhealthy machines by group
+   * - `interruptedGroup`: interrupted machines that are being deleted, by group
    * - `instance`: see {@link instanceKey}
    */
   readonly machines: Informer<Machine>;
-  /** Index: `secret` (keys of the Secrets that a class refers to). */
+  /** Index: `secret` (keys of the Secrets of a class). */
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
-  /** Numbers of unreachable machines, computed from the other caches. */
   readonly census: UnreachableCensus;
   /** Undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
-  /** The number of volumes that nodes of the target cluster may still attach. */
   readonly attachLimits: AttachLimits | undefined;
 }
 
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/** Returns true if the machine is being deleted because of an interruption. Such a machine may wait for its replacement. */
+/** Such a machine may wait for its replacement. */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 
@@ -101,7 +95,6 @@ export function createCaches({ control, target: targetClient, namespace, runtime
     indexes: {
       node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
       class: (machine) => present(machine.spec.class.name),
-      // Index that counts the machines of a class.
       classUsers: ({ spec }) => (spec.class.kind === 'MachineClass' ? present(spec.class.name) : []),
       group: (machine) => [replacementGroup(machine)],
       unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
@@ -119,7 +112,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
   };
 }
 
-/** Creates the caches of the target cluster. Field selectors can limit the caches to some nodes and pods. */
+/** Field selectors can limit the caches to some nodes and pods. */
 export const targetCaches = (
   client: KubeClient,
   runtime: InformerRuntime,
@@ -139,7 +132,7 @@ export const targetCaches = (
     fieldSelector: only.pods || undefined,
     project: projectPod,
     indexes: { node: (pod) => present(pod.spec.nodeName) },
-    // A pod has 7 kB or more. The number of pods in a page determines the peak memory of this process.
+    // A pod has 7 kB or more, so the page size determines the peak memory of this process.
     pageSize: 50,
   }),
   claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),
@@ -158,7 +151,6 @@ export const targetCaches = (
   csiNodes: createInformer(client, csiNodes, { ...runtime, project: projectCsiNode }),
 });
 
-/** All informers to run. */
 export const informersOf = ({
   target,
   census: _census,

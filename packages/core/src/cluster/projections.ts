@@ -13,11 +13,10 @@ import {
 } from '@mcm/kube';
 
 /**
- * Projections of objects in the target cluster. A projection contains the fields that the caches keep, so its size
- * determines the memory of this process.
+ * Projections of objects in the target cluster. The fields that the caches keep determine the memory of this process.
  */
 
-/** Interns strings, because the same strings occur in many pods. */
+/** The same strings occur in many pods, so they are interned. */
 const pool = new Map<string, string>();
 const POOL_LIMIT = 10_000;
 
@@ -49,7 +48,7 @@ const volume = ({ name, persistentVolumeClaim, emptyDir, ephemeral }: PodVolume)
   return ephemeral ? { name, ephemeral: {} } : undefined;
 };
 
-/** Returns only the fields of a pod that drains read: identity, owner, labels for budgets, volumes, phase and readiness. */
+/** Returns only the fields of a pod that drains read. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const owners = owner(pod);
@@ -84,7 +83,7 @@ export function projectPod(pod: Pod): Pod {
   };
 }
 
-/** Returns a node without its images and kernel data. */
+/** Without images and kernel data. */
 export function projectNode(node: Node): Node {
   const { capacity, conditions, volumesAttached, volumesInUse } = node.status ?? {};
   return {
@@ -120,7 +119,7 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
 /** Fields of a volume's spec that are not its source. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
-/** Returns a volume with its source. Drivers derive volume IDs from sources of any kind. */
+/** Drivers derive volume IDs from sources of any kind. */
 export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',
@@ -130,7 +129,6 @@ export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   ),
 });
 
-/** Returns a CSINode with only the limits of its drivers. */
 export const projectCsiNode = ({ metadata, spec }: CsiNode): CsiNode => ({
   apiVersion: 'storage.k8s.io/v1',
   kind: 'CSINode',

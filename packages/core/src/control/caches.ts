@@ -44,7 +44,6 @@ const byNode = (machine: Machine): readonly string[] => {
   return node ? [node] : [];
 };
 
-/** Index of Nodes by the name of their machine. */
 export const BY_MACHINE = 'machine';
 
 /** Indexes that the informer of nodes needs. */
@@ -61,7 +60,7 @@ export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode
 /** Indexes that the informer of sets needs. */
 export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
 
-/** The node conditions that the machine cache keeps: the progress of an in-place update, and whether the kubelet reports. */
+/** The node conditions in the machine cache: the progress of an in-place update, and whether the kubelet reports. */
 const KEPT: ReadonlySet<string> = new Set([NodeConditions.InPlaceUpdate, NodeConditions.Ready]);
 
 /** Returns a machine without addresses and without most of its node conditions. */
@@ -91,7 +90,7 @@ export function projectNode(node: Node): Node {
   };
 }
 
-/** Access to the nodes of the target cluster. Absent without a target cluster. */
+/** Access to the nodes of the target cluster. */
 export interface NodeAccess {
   readonly client: KubeClient;
   readonly informer: Informer<Node>;
@@ -106,23 +105,19 @@ export interface ControllerContext {
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
-  /** Machines that the set controller is creating. The deployment controller of the same process reads this number. */
+  /** The deployment controller of the same process reads the number of these machines. */
   readonly creations: CreationsUnderWay;
-  /** Disruptions that the set and deployment controllers have started and that the caches do not show yet. */
   readonly disruptions: DisruptionsUnderWay;
-  /** Limits on the replacement of failed machines. */
   readonly safeguards: Safeguards;
   readonly recorder: EventRecorder<EventReason>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Metrics of the controllers' queues. If absent, no metrics are recorded. */
   readonly metrics?: QueueMetrics | undefined;
-  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
 }
 
-/** Returns the deployment that controls the set or the warm machine, if the cache contains it. */
+/** Returns the deployment of the set or the warm machine, if the cache contains it. */
 export function deploymentOf(
   set: MachineSet | Machine,
   { deployments }: Pick<ControllerContext, 'deployments'>,
@@ -133,7 +128,6 @@ export function deploymentOf(
   return deployment?.metadata.uid === controller.uid ? deployment : undefined;
 }
 
-/** The fields of the context that `createController` needs. */
 export const controllerParts = ({ clock, random, log, metrics }: ControllerContext) => ({
   clock,
   random,
@@ -141,7 +135,6 @@ export const controllerParts = ({ clock, random, log, metrics }: ControllerConte
   metrics,
 });
 
-/** Returns true if an update changes more than the status. */
 export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolean =>
   old.metadata.generation !== object.metadata.generation ||
   old.metadata.deletionTimestamp !== object.metadata.deletionTimestamp ||
@@ -153,7 +146,7 @@ export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolea
 const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. The garbage collector then first
- * removes the owner references of the children. Until then, a controller must not delete the children.
+ * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. Until the garbage collector has
+ * removed the owner references of the children, a controller must not delete them.
  */
 export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

@@ -8,7 +8,7 @@ import { BREAKER_DEFAULTS, isUnreachable, reachabilityMarks, scopesOf } from './
 
 const ZONE = 'topology.kubernetes.io/zone';
 
-/** Creates a machine of class `small` in a zone. `since` is the start of its phase, in minutes from now. */
+/** `since` is the start of the phase, in minutes from now. */
 const one = (name: string, phase: MachinePhase, since = -11, zone = 'a'): Machine =>
   machine({
     name,
@@ -28,7 +28,6 @@ const classOf = (name: string, zone?: string): MachineClass =>
     ...(zone ? { nodeTemplate: { zone, region: 'r', instanceType: 't', capacity: {} } } : {}),
   }) as MachineClass;
 
-/** Creates a census with three machines in zone a, and a counter of the calls for the first machine. */
 function waiting() {
   const reported = fixedCensus();
   const mine = one('mine', 'Unknown');

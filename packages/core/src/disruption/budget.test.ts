@@ -125,7 +125,7 @@ describe('room', () => {
   });
 
   test('during a rollout both together keep to maxUnavailable', () => {
-    // There are 10 replicas, and 3 machines may be unavailable. One old machine was deleted and has no new machine yet. One
+    // With 10 replicas, 3 machines may be unavailable. One old machine was deleted and has no new machine yet. One
     // machine has failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const budget = disruptionBudgetOf(
@@ -197,7 +197,7 @@ test.each([
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const taken = disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current, old: [account(9, old)] }));
     expect(repairRoom(taken, 1)).toBe(room);
-    // If this controller created a machine and the machine has no mark, the rollout created the machine.
+    // A machine of this controller without a mark comes from the rollout.
     const ours = { ...current, isOurs: () => true };
     expect(
       repairRoom(disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current: ours, old: [account(9, old)] })), 2),

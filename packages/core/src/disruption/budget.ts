@@ -5,7 +5,7 @@ import { createdAt, isAvailable, isFailed, isTerminating, lossBefore } from '../
 export interface BudgetSet {
   /** `spec.replicas`. */
   readonly replicas: number;
-  /** All machines that the set controls, including those that are being deleted. */
+  /** Including machines that are being deleted. */
   readonly machines: readonly Machine[];
   /**
    * Number of replicas that lost their machine and have no replacement yet. If absent, the number of machines that are
@@ -13,28 +13,22 @@ export interface BudgetSet {
    */
   readonly lost?: number;
   /**
-   * Returns true if this controller created the machine. This controller marks the machines that replace others, so the
-   * reason for their creation is known. For machines of other controllers, the reason is unknown. If absent, this
-   * controller created all machines.
+   * Returns true if this controller created the machine. This controller marks replacements. For machines of other
+   * controllers, the reason of the creation is unknown. If absent, this controller created all machines.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }
 
-/**
- * The state from which the disruption budget is computed. The budget is for a deployment, or for a set without a
- * deployment.
- */
+/** The budget is for a deployment, or for a set without a deployment. */
 export interface BudgetInput {
-  /** The desired number of machines. */
   readonly replicas: number;
   /** `maxUnavailable` as a number. */
   readonly unavailable: number;
-  /** The set of the current template. */
   readonly current: BudgetSet | undefined;
   readonly old: readonly BudgetSet[];
-  /** Returns true if a delete request was sent for the machine and the cache does not show the deletion yet. */
+  /** Returns true if a delete request was sent and the cache does not show the deletion yet. */
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
-  /** Returns true if the machine's node is selected for an in-place update. Such a machine will become unavailable. */
+  /** Returns true if the node is selected for an in-place update, so that the machine will become unavailable. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
   /** True if the last rollout is known to be complete. If absent, it is complete when no old machine exists. */
   readonly finished?: boolean;
@@ -42,8 +36,8 @@ export interface BudgetInput {
 }
 
 /**
- * All disruptions of a deployment, for any cause. Rollouts and replacements share one disruption budget, so a disruption by
- * a rollout leaves less for replacements.
+ * All disruptions of a deployment, for any cause. Rollouts and replacements share one disruption budget, so a
+ * disruption by a rollout leaves less for replacements.
  */
 export interface DisruptionBudget {
   readonly replicas: number;
@@ -53,7 +47,6 @@ export interface DisruptionBudget {
   readonly available: number;
   /** Failed machines whose replacement has not started. */
   readonly failed: number;
-  /** Unreachable machines. */
   readonly unreachable: number;
   /** Machines that have been in creation for less than {@link joinPatienceMs} and have not joined. */
   readonly joining: number;
@@ -64,46 +57,38 @@ export interface DisruptionBudget {
   readonly late: number;
   /** Machines with an in-place update that is selected, in progress or failed. */
   readonly updating: number;
-  /** Machines that are being deleted for any reason. */
   readonly leaving: number;
-  /** Number of replicas without an available machine. */
   readonly missing: number;
   /**
-   * The part of `missing` that is being replaced, rolled out or updated. The other missing replicas belong to failed
-   * machines that wait.
+   * The part of `missing` that is being replaced, rolled out or updated. Failed machines that wait are the other part.
    */
   readonly underWay: number;
   /**
    * Replicas whose machine was lost, until the replacement has joined.
-   *
    * - An annotation marks the replacement, because the former machine may already be removed.
    * - Machines that an old set creates count without the annotation.
-   * - Machines that another controller created count too. After a take-over, a replacement by the original looks like a step
-   *   of its rollout.
+   * - Machines that another controller created count too: after a take-over, a replacement by the original looks
+   *   like a step of its rollout.
    */
   readonly repairing: number;
   /**
-   * The part of `repairing` that delays the next replacement of a machine that never joined. A replica does not count if
-   * its former machine never joined and is removed, and the replacement exists.
+   * The part of `repairing` that delays the next replacement of a machine that never joined. A replica does not count
+   * if its former machine never joined and is removed, and the replacement exists.
    */
   readonly holding: number;
   /** True if machines of an older template exist, or if the rollout is not complete yet. */
   readonly rolling: boolean;
-  /** Number of further disruptions that the budget allows. */
   readonly free: number;
   /** The time at which the first of the `joining` machines becomes `late`. */
   readonly lateAt: Date | undefined;
 }
 
-/**
- * Creation timeout of a machine whose spec contains none, in milliseconds. The value is the default of
- * `--machine-creation-timeout`.
- */
+/** The default of `--machine-creation-timeout`, in milliseconds, for machines without a creation timeout. */
 export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
- * Returns the longest time that other machines wait for a new machine, in milliseconds. After this time, the machine has
- * joined, or the machine controller has marked it as Failed.
+ * Returns the longest time that other machines wait for a new machine, in milliseconds. After this time, the machine
+ * has joined, or the machine controller has marked it as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??
@@ -117,7 +102,6 @@ const UPDATING: ReadonlySet<string | undefined> = new Set([
 ]);
 const BEING_MADE: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
-/** The counts of one set. */
 interface Tally {
   available: number;
   failed: number;
@@ -132,9 +116,8 @@ interface Tally {
   successors: number;
   /** The part of `successors` whose former machine never joined. */
   ofUnjoined: number;
-  /** Machines that are not being deleted. */
   alive: number;
-  /** The time at which the first joining machine becomes late, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   lateAt: number;
 }
 
@@ -184,17 +167,17 @@ function tallyOf(
   return tally;
 }
 
-/** Replicas of the set whose machine was lost and that have no replacement yet. */
+/** Replicas of the set that lost their machine and have no replacement yet. */
 const openReplicas = ({ replicas, lost }: BudgetSet, { alive, leaving }: Tally): number =>
   Math.min(lost ?? leaving, Math.max(replicas - alive, 0));
 
-/** Replicas of the set whose machine was lost and whose replacement does not exist or has not joined. */
+/** Replicas of the set that lost their machine and whose replacement has not joined. */
 const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
   openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
 /**
- * Returns the number of replicas of {@link repairs} that delay the next replacement. If the former machine of a replica
- * never joined and is removed, and the replacement exists, the replica does not count.
+ * The replicas of {@link repairs} that delay the next replacement. A replica does not count if its former machine
+ * never joined and is removed, and the replacement exists.
  */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);
@@ -203,7 +186,7 @@ function holds(set: BudgetSet, tally: Tally): number {
 }
 
 /**
- * Number of unavailable machines that are neither being replaced nor updated. A set with more machines than replicas first
+ * Unavailable machines that are neither being replaced nor updated. A set with more machines than replicas first
  * deletes such machines, so the surplus is subtracted.
  */
 function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
@@ -218,7 +201,7 @@ function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** Computes the disruptions from the machines. The function is pure and keeps no record that could become outdated. */
+/** The function is pure and keeps no record that could become outdated. */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -234,8 +217,7 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const underWay = Math.max(missing - waiting, 0);
   const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
   const standing = old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0);
-  // An old set may create machines for a scale-up. These machines are not available yet, but no rollout or replacement
-  // caused this.
+  // These machines are not available yet, but no rollout or replacement caused this.
   const scaleUps = add(oldTallies, ({ set, tally }) => createdByScaleUp(set, tally));
   return {
     replicas,
@@ -257,22 +239,16 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   };
 }
 
-/**
- * Returns the disruption budget. The budget is at least 1, so that one replacement is possible even with `maxUnavailable`
- * 0.
- */
+/** At least 1, so that one replacement is possible even with `maxUnavailable` 0. */
 const budgetOf = (unavailable: number): number => Math.max(unavailable, 1);
 
-/**
- * Number of available machines that a rollout may delete, so that the minimum stays available. Failures and replacements
- * reduce this number.
- */
+/** Number of available machines that a rollout may delete, so that the minimum stays available. */
 export const rolloutRoom = (available: number, replicas: number, unavailable: number): number =>
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
 /**
- * Returns the number of failed machines that may be replaced at the same time: the limit, but at least one. During a
- * rollout, the result is at most the disruption budget.
+ * Returns the number of failed machines that may be replaced at the same time, at least one. During a rollout, the
+ * result is at most the disruption budget.
  * @param limit `--max-unhealthy-replacements` as a number.
  */
 export const repairAllowance = (
@@ -282,16 +258,16 @@ export const repairAllowance = (
 
 /**
  * Returns the number of failed machines that may be replaced now.
- *
- * - During a rollout, the result is at most the free part of the disruption budget. While a failed machine waits, the
- *   rollout starts no further disruption. A disruption of the rollout ends when its new machine joins or fails (incident
- *   14).
- * - Without a rollout, changes by the user (the first machines, a deletion by hand) always leave room for one replacement.
+ * - During a rollout, the result is at most the free part of the disruption budget. While a failed machine waits,
+ *   the rollout starts no further disruption. A disruption of the rollout ends when its new machine joins or fails
+ *   (incident 14).
+ * - Without a rollout, changes by the user always leave room for one replacement.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;
   const allowance = repairAllowance(budget, limit);
-  // During a rollout, surge machines can compensate for machines that are being replaced. The replacements count anyway.
+  // During a rollout, surge machines can compensate for machines that are being replaced, but the replacements count
+  // anyway.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;

@@ -14,12 +14,10 @@ import {
   zoneIn,
 } from './unreachable.ts';
 
-/** The methods of an informer that the census calls. */
 export interface Source<T extends KubeObject> extends Pick<Informer<T>, 'onChange'> {
   readonly store: Pick<Informer<T>['store'], 'get'>;
 }
 
-/** The caches from which the census counts machines. */
 export interface CensusSources {
   readonly machines: Source<Machine>;
   readonly classes: Source<MachineClass>;
@@ -29,7 +27,7 @@ export interface CensusSources {
 
 const UNREACHABLE = 'unreachable/';
 
-/** Callbacks for the next change of a count, by the ID of the caller. Each callback is called once. */
+/** Each callback is called once, by the ID of its caller. */
 type Listeners = Map<string, () => void>;
 
 interface Filed {
@@ -41,17 +39,16 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
   String(a.scopes) === String(b.scopes) && String(a.marks) === String(b.marks);
 
 /**
- * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole fleet.
- * All data comes from the API objects. So a restart changes no count, and the manager and the machine controller get the
- * same counts.
+ * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole
+ * fleet. All data comes from the API objects, so a restart changes no count, and the manager and the machine
+ * controller get the same counts.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
-  /** Number of machines by scope and mark. */
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * Marks of machines that are unreachable now, by scope, with their times in milliseconds. There are at most as many marks
-   * as unreachable machines. Marks of recovered machines are only in the counts, as long as the machines exist.
+   * Marks of machines that are unreachable now, by scope, with their times in milliseconds. Marks of recovered
+   * machines are only in the counts.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
@@ -74,7 +71,7 @@ export class UnreachableCensus {
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // A machine keeps the zone of its Node after the Node was deleted, because the deletion may be the reason why it is
+      // A machine keeps the zone of a deleted Node, because the deletion may be the reason why the machine is
       // unreachable.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
@@ -127,8 +124,8 @@ export class UnreachableCensus {
   }
 
   /**
-   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine. The change can be in the
-   * counts of its scopes, or in its class. A caller that continues to wait must register again.
+   * Calls `wake` once, at the next change of the counts or the class that can open or close a circuit breaker of the
+   * machine.
    * @param id Identifies the caller. A new registration replaces the former one of the same scope.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
@@ -141,9 +138,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns the zone of a machine. The first source is the labels of its node template, then its class, then the labels of
-   * its Node. For an alternative in another zone, the Node comes first, because the template does not describe this zone. A
-   * machine whose Node was deleted keeps its former zone.
+   * Returns the zone of a machine: from the labels of its node template, its class, or its Node. For an alternative in
+   * another zone, the Node comes first, because the template does not describe this zone. A machine whose Node was
+   * deleted keeps its former zone.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
@@ -159,9 +156,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, it counts the machines that
-   * became unreachable at about the same time. For any other machine, it counts every group that became unreachable
-   * together, and recently recovered machines. Source: incidents #12 and #13.
+   * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, machines that became
+   * unreachable at about the same time count. For any other machine, every group that became unreachable together
+   * counts, and recently recovered machines. Source: incidents 12 and 13.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
@@ -176,9 +173,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns a value if the machine is unreachable and the cluster has fewer machines than a circuit breaker needs. `peers`
-   * is set if the cluster has at least two machines and all are unreachable. The network or the machines can then be the
-   * cause.
+   * Returns a value if the machine is unreachable and the cluster has fewer machines than a circuit breaker needs.
+   * `peers` is set if the cluster has at least two machines and all are unreachable. The network or the machines can
+   * then be the cause.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isUnreachable(machine)) return undefined;
@@ -203,7 +200,6 @@ function put(index: Map<string, Set<Key>>, value: string | undefined, key: Key, 
   else index.delete(value);
 }
 
-/** Sets the number of a mark in a scope, or removes it. */
 function enter(index: Map<string, Map<string, number>>, scope: string, mark: string, value: number | undefined): void {
   const entries = index.get(scope) ?? new Map<string, number>();
   if (value === undefined) entries.delete(mark);

@@ -3,10 +3,7 @@ import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './unreachable.ts';
 
-/**
- * Flags that limit the replacement of unhealthy machines. The manager and the machine controller have these flags and need
- * the same values.
- */
+/** The manager and the machine controller need the same values of these flags. */
 export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
@@ -36,7 +33,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
 
 type Values = FlagValues<typeof safeguardFlags>;
 
-/** Returns errors that concern several flags, and errors that the parser of a flag does not find. */
+/** Errors that concern several flags, and errors that the parser of a flag does not find. */
 export const checkSafeguardFlags = (flags: Values): readonly string[] =>
   /^\d+%?$/.test(flags['max-unhealthy-replacements'])
     ? []

@@ -12,7 +12,7 @@ import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
-/** Events in a deployment. The numbers select among the existing objects. */
+/** The numbers select among the existing objects. */
 type Act =
   | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
@@ -45,28 +45,20 @@ const history = fc.record({
   unavailable: fc.nat(3),
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
-  /**
-   * Number of events during which the original is active. The original writes no marks and ignores the limits. With 0, mcm
-   * was always active.
-   */
+  /** Number of events during which the original is active. The original writes no marks and ignores the limits. */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/**
- * The replacement of a machine. The record contains all facts that the test knows, also facts that the controller may not
- * know.
- */
+/** The record contains all facts that the test knows, also facts that the controller may not know. */
 interface Repair {
-  /** UID of the machine that was deleted. */
   readonly former: string;
   /** True if the machine failed before it joined, outside of a rollout. */
   readonly idle: boolean;
-  /** UID of the replacement, after it was created. */
   successor: string | undefined;
 }
 
-/** A set: its state on the server, the memory of the controller, and the actual history. */
+/** The state of a set on the server, the memory of the controller, and the actual history. */
 interface TestSet {
   set: MachineSet;
   machines: Machine[];
@@ -86,14 +78,11 @@ class Model {
   readonly surge: number;
   readonly unavailable: number;
   readonly limit: number;
-  /** The sets. The last set is the current one. */
+  /** The last set is the current one. */
   sets: TestSet[] = [];
   readonly broken: string[] = [];
-  /** True if the original is active. */
   original = false;
-  /** True if the last rollout is complete. */
   finished = true;
-  /** UIDs of the machines that the original created. */
   readonly foreign = new Set<string>();
 
   constructor({ replicas, surge, unavailable, limit }: History) {
@@ -184,7 +173,6 @@ class Model {
     testSet.set = { ...owner, status: { ...owner.status, replicas: machines.length, observedGeneration: 1 } };
   }
 
-  /** Number of replacements that have not ended. */
   underWay(testSet: TestSet): number {
     const alive = this.alive(testSet);
     const open = Math.max((testSet.set.spec.replicas ?? 0) - alive.length, 0);
@@ -198,7 +186,7 @@ class Model {
     const filled = testSet.repairs.filter(({ successor }) => successor !== undefined);
     const empty = testSet.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
     testSet.repairs = [...filled, ...empty];
-    // These former machines never ran pods. A new machine can replace any of them.
+    // These former machines never ran pods, so a new machine can replace any of them.
     const idle = filled.filter((repair) => repair.idle).length;
     const there = new Set(testSet.machines.map(({ metadata }) => metadata.uid));
     const formers = testSet.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
@@ -228,8 +216,8 @@ class Model {
   }
 
   /**
-   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Both parts use the same
-   * budget.
+   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Both parts use the
+   * same budget.
    */
   sum(): number {
     const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
@@ -244,7 +232,7 @@ class Model {
   }
 
   /**
-   * Number of replicas without an available machine that are being replaced or rolled out, after the sets have deleted their
+   * Replicas without an available machine that are being replaced or rolled out, after the sets have deleted their
    * surplus. Machines that an old set creates for a scale-up do not count.
    */
   missing(): number {
@@ -272,7 +260,7 @@ class Model {
     });
   }
 
-  /** Runs a reconcile of the deployment. A later event executes its writes. */
+  /** A later event executes the writes. */
   decide(): void {
     this.land();
     const sizes = this.sizes();
@@ -334,7 +322,6 @@ const inPhase = (phase: 'Running' | 'Failed', since: number) => (one: Machine) =
   ...one,
   status: { currentStatus: { phase, lastUpdateTime: new Date(since).toISOString() } },
 });
-/** The machine never joined. */
 const spoilt = (since: number) => (one: Machine) => ({
   ...inPhase('Failed', since)(one),
   status: {
@@ -347,7 +334,6 @@ const deleting = (one: Machine): Machine => ({
   metadata: { ...one.metadata, deletionTimestamp: NOW.toISOString() },
 });
 
-/** Applies an event to one of the machines that can have this event. */
 function onMachine(model: Model, { do: what, which: nth }: { readonly do: string; readonly which: number }): void {
   const all = model.sets.flatMap((owner) => owner.machines.map((one) => ({ owner, one })));
   const gone = (uid: string) => model.sets.some(({ pending }) => pending.has(uid));
@@ -383,21 +369,18 @@ function freeze(chosen: TestSet): void {
   chosen.set = { ...chosen.set, metadata: { ...chosen.set.metadata, labels: others } };
 }
 
-/** Starts another manager. The new manager reads the state of the server. */
 function restart(one: TestSet): void {
   one.lost = new LostReplicas();
   one.machines = one.machines.map((other) => (one.pending.has(other.metadata.uid) ? deleting(other) : other));
   one.pending.clear();
 }
 
-/** Applies an event to one set. */
 function onSet(model: Model, chosen: TestSet, action: Act): void {
   if (action.do === 'freeze') freeze(chosen);
   if (action.do === 'sync') model.sync(chosen);
   if (action.do === 'create') model.sync(chosen, action.most);
 }
 
-/** Applies an event to the deployment. */
 function onAll(model: Model, action: Act): void {
   if (action.do === 'roll') model.roll();
   if (action.do === 'decide') model.decide();
@@ -426,14 +409,11 @@ function perform(model: Model, action: Act): void {
 
 const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(5_000, 1000)), endOnFailure: true };
 
-/** Returns the violations in a history, one sentence each. */
 function broken(story: History): readonly string[] {
   const model = new Model(story);
-  // Every controller has reconciled its set before the first event.
   for (const one of model.sets) model.sync(one);
   for (const [index, action] of story.acts.entries()) {
     model.original = index < story.before;
-    // The new process reads the state of the server.
     if (index > 0 && index === story.before) perform(model, { do: 'kill' });
     perform(model, action);
   }

@@ -6,10 +6,7 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
   return { until: parseTime(expiry), reason: reason.join(' ') };
 };
 
-/**
- * Returns the problem with the value of an override annotation. Returns undefined if the value is valid. The value of an
- * expired override is valid.
- */
+/** The value of an expired override is valid. */
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;
@@ -17,10 +14,7 @@ export function overrideProblem(text: string): string | undefined {
   return `"${text}" ${what} and is ignored; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
 }
 
-/**
- * Returns the end of the override on the machine or its class. Until then, an unreachable machine is replaced although the
- * circuit breaker is open.
- */
+/** Until the end of the override, an unreachable machine is replaced although the circuit breaker is open. */
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {
   const key = Annotations.BreakerOverride;
   const text = machine.metadata.annotations?.[key] ?? machineClass?.metadata.annotations?.[key] ?? '';
@@ -28,10 +22,8 @@ export function overriddenUntil(machine: Machine, machineClass: MachineClass | u
   return reason !== '' && until !== undefined && now < until ? until : undefined;
 }
 
-/** Returns true if an annotation of the machine or its class overrides the circuit breaker now. */
 export const overridesBreaker = (machine: Machine, machineClass: MachineClass | undefined, now: Date): boolean =>
   overriddenUntil(machine, machineClass, now) !== undefined;
 
-/** Returns the message about an open circuit breaker: its scope, the number of machines, and how to override it. */
 export const breakerMessage = ({ scope, unreachable, joined }: OpenBreaker, thresholdPercent?: number): string =>
   `${unreachable} of ${joined} machines of the ${scope} became unreachable together${thresholdPercent === undefined ? '' : ` (limit ${thresholdPercent} %)`}. No unhealthy machine is replaced there until they recover. To override this, annotate the MachineClass or the Machine with ${Annotations.BreakerOverride}: "<RFC 3339 expiry> <reason>".`;

@@ -5,7 +5,7 @@ import type { Guards } from './guards.ts';
 import { overridesBreaker } from './override.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 
-/** All objects of a namespace, read once by a caller without caches. */
+/** All objects of a namespace, for a caller without caches. */
 export interface FleetReading {
   readonly machines: readonly Machine[];
   readonly classes: readonly MachineClass[];
@@ -13,7 +13,6 @@ export interface FleetReading {
   readonly nodes: readonly Node[] | undefined;
 }
 
-/** Returns a source that reports each object once. */
 function reported<T extends KubeObject>(objects: readonly T[]): Source<T> {
   const byKey = new Map<Key, T>(objects.map((object) => [keyOf(object), object]));
   const onChange = (hear: (change: Change<T>) => void): (() => void) => {
@@ -26,9 +25,7 @@ function reported<T extends KubeObject>(objects: readonly T[]): Source<T> {
 /** Returns the guards that the controllers would use with these settings at this time. */
 export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
-/**
- * Returns the guards of the controllers, from watched objects. The cost of a call does not depend on the size of the fleet.
- */
+/** The cost of a call does not depend on the size of the fleet. */
 export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']): GuardsAt {
   const census = new UnreachableCensus(sources);
   const classOf = ({ metadata, spec }: Machine) =>

@@ -10,7 +10,6 @@ const start = (options: WorldOptions = {}) => World.start(startControlPlane, { .
 const phase = ({ status }: Machine) => status?.currentStatus?.phase;
 const going = ({ metadata }: Machine) => metadata.deletionTimestamp !== undefined;
 
-/** Returns the machines on the server. */
 const fleet = (world: World) => world.truth.store.list();
 
 async function born(world: World, replicas: number, spec: object = {}): Promise<readonly Machine[]> {
@@ -19,7 +18,7 @@ async function born(world: World, replicas: number, spec: object = {}): Promise<
   return world.machines();
 }
 
-/** Number of replicas without a machine. Replicas with a failed machine that waits do not count. */
+/** Replicas with a failed machine that waits do not count. */
 function underWay(world: World, replicas: number): number {
   const alive = fleet(world).filter((machine) => !going(machine));
   const filled = alive.filter((machine) => phase(machine) === 'Running').length;
@@ -27,7 +26,6 @@ function underWay(world: World, replicas: number): number {
   return replicas - filled - waiting;
 }
 
-/** Records the maximum number of replacements in progress from now on. */
 function watchMost(world: World, replicas: number): { most: number } {
   const seen = { most: 0 };
   world.truth.onChange(() => {
@@ -397,7 +395,6 @@ describe('terminating machines and the surge', () => {
     expect(seen.most).toBe(most);
     await world.changeClass('large');
     await world.until(() => world.complete(), 900);
-    // Rollouts have always counted terminating machines.
     expect(seen.most).toBe(most);
   });
 

@@ -12,17 +12,14 @@ import type { OpenBreaker } from './unreachable.ts';
 export interface RepairSnapshot extends BudgetInput {
   /** `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /** True while a set of the deployment shrinks and the result is unknown. While it is true, no replacement starts. */
+  /** True while a set of the deployment shrinks and the result is unknown. No replacement starts during this time. */
   readonly unsettled?: boolean;
   /**
-   * Set if the rollout is paused with an unproven template. The failed machines of the current set are then kept at least
-   * until this time.
+   * Set if the rollout is paused with an unproven template. The failed machines of the current set are then kept at
+   * least until this time.
    */
   readonly keeps?: { readonly until: Date | undefined };
-  /**
-   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if no circuit breaker is open,
-   * or if an annotation overrides it.
-   */
+  /** Undefined if no circuit breaker is open, or if an annotation overrides it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
 }
@@ -46,7 +43,6 @@ export interface RepairPlan {
   readonly held: readonly HeldMachine[];
   /** Failed machines that are kept because the rollout is paused with an unproven template. */
   readonly kept: readonly Machine[];
-  /** Time of the next reconcile if no event causes one earlier. */
   readonly lookAgainAt: Date | undefined;
 }
 
@@ -62,8 +58,8 @@ const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined 
 const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
 
 /**
- * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment computes
- * the same list and deletes only its own machines, so all sets together stay within the limit.
+ * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment
+ * computes the same list and deletes only its own machines, so all sets together stay within the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
@@ -105,10 +101,9 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 
 /**
  * Chooses the machines that failed first.
- *
  * - During a rollout, old and new machines are in one queue, so that neither group waits forever for the other.
- * - Without a rollout, a machine that never joined does not wait for the end of another replacement. So after an outage of
- *   the cloud, a deployment recovers as fast as VMs can be created. The limit still applies.
+ * - Without a rollout, a machine that never joined does not wait for the end of another replacement. So after an
+ *   outage of the cloud, a deployment recovers as fast as VMs can be created.
  */
 function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number): readonly Machine[] {
   const room = repairRoom(budget, limit);
@@ -118,10 +113,7 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
-/**
- * Returns true if failed machines are being replaced or wait for a replacement. During this time, a rollout deletes no
- * available machine.
- */
+/** During this time, a rollout deletes no available machine. */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
 /** Returns the reason why failed machines wait, as a sentence for users. Undefined if no failed machine waits. */

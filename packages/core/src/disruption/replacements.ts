@@ -4,8 +4,9 @@ import { isUndrained } from '../objects/machines.ts';
 import { after } from '../values/timestamps.ts';
 
 /**
- * The group of machines that shares one limit of replacements: the MachineDeployment from the label `name`, else the owner.
- * A machine without label and owner is alone in its group. The original does not limit machines without the label.
+ * The group of machines that shares one limit of replacements: the MachineDeployment from the label `name`, else the
+ * owner. A machine without label and owner is alone in its group. The original does not limit machines without the
+ * label.
  */
 export const replacementGroup = (machine: Machine): string => {
   const { labels, ownerReferences, namespace = '' } = machine.metadata;
@@ -15,14 +16,14 @@ export const replacementGroup = (machine: Machine): string => {
   return owner ? `${namespace}/owner/${owner.uid}` : `${namespace}/machine/${machine.metadata.name}`;
 };
 
-/** Phases in which a machine is being created and runs no pods yet. */
+/** In these phases, a machine runs no pods yet. */
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff', 'Available']);
 
 /**
- * Number of disruptions of a group for any cause (replacement, rollout, scale-in, in-place update, deletion by hand). A
- * machine counts if its phase is neither Running nor Unknown, unless the machine is preserved. A machine whose drain cannot
- * end does not count, because this machine would prevent all other replacements of the group. The original counts a
- * Terminating machine twice, which makes no difference to its limit of 1. Source: machine_util.go, isMarkableForFailure.
+ * Counts the disruptions of a group for any cause. A machine counts if its phase is neither Running nor Unknown,
+ * unless it is preserved. A machine whose drain cannot end does not count, because it would prevent all other
+ * replacements of the group. The original counts a Terminating machine twice, which makes no difference to its limit
+ * of 1. Source: machine_util.go, isMarkableForFailure.
  * @param options.making True if machines that are being created count.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {
@@ -39,7 +40,7 @@ export function countReplacements(machines: Iterable<Machine>, options: { readon
 }
 
 /**
- * Returns the number of machines of a group that may be replaced at the same time. The result is at least one.
+ * Returns the number of machines of a group that may be replaced at the same time, at least one.
  * @param limit `--max-unhealthy-replacements`: a count, or a percentage of the group, which is rounded down.
  */
 export const replacementLimit = (limit: number | string, groupSize: number): number =>
@@ -49,9 +50,8 @@ export const replacementLimit = (limit: number | string, groupSize: number): num
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * Returns the time until which an unhealthy machine waits for machines in creation: twice its health timeout. Without this
- * limit, the replacement and a rollout could wait for each other (incident 14). The replacement would wait for new machines
- * of the rollout that never join, and the rollout for the replacement.
+ * Returns the time until which an unhealthy machine waits for machines in creation: twice its health timeout. Without
+ * this limit, the replacement and a rollout could wait for each other (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

@@ -41,10 +41,7 @@ export class Safeguards {
     this.#census = new UnreachableCensus(sources);
   }
 
-  /**
-   * Returns the open circuit breaker that prevents the replacement of the machine. Undefined if no circuit breaker is open,
-   * or if an annotation overrides it.
-   */
+  /** Undefined if no circuit breaker is open, or if an annotation overrides it. */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
     return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
@@ -61,9 +58,9 @@ export class Safeguards {
 }
 
 /**
- * Returns a function that decides whether a machine counts as a replica of the deployment. A machine whose drain cannot end
- * does not count, because a rollout would wait for this machine forever. If the user requested that terminating machines
- * count, such a machine counts too.
+ * Returns a function that decides whether a machine counts as a replica of the deployment. A machine whose drain
+ * cannot end does not count, because a rollout would wait for it forever. If the user requested that terminating
+ * machines count, such a machine counts too.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,
@@ -71,10 +68,7 @@ export const isReplicaOf = (
 ): ((machine: Machine) => boolean) =>
   countsTerminating(deployment, settings) ? () => true : (machine) => !isUndrained(machine);
 
-/**
- * Returns true if terminating machines count towards the surge of the deployment. The annotation of the deployment takes
- * precedence over the flag.
- */
+/** The annotation of the deployment takes precedence over the flag. */
 export function countsTerminating(
   { metadata }: MachineDeployment,
   { countTerminating, rolloutAnnotations }: Pick<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'>,

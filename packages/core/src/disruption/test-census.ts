@@ -2,7 +2,6 @@ import type { Machine, MachineClass } from '@mcm/api';
 import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
 import { type CensusSources, UnreachableCensus } from './census.ts';
 
-/** The methods of an informer that a census calls, for tests. */
 class Reported<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #hearers: ((change: Change<T>) => void)[] = [];
@@ -24,10 +23,7 @@ class Reported<T extends KubeObject> {
   }
 }
 
-/**
- * Returns a census over fixed objects.
- * @param options `target` is false if there is no target cluster.
- */
+/** @param options `target` is false if there is no target cluster. */
 export function fixedCensus({ target = true }: { readonly target?: boolean } = {}) {
   const machines = new Reported<Machine>();
   const classes = new Reported<MachineClass>();

@@ -4,8 +4,7 @@ import { node } from '../machine/testing.ts';
 import { DisruptionsUnderWay } from './under-way.ts';
 
 /**
- * Tests that one controller counts the disruptions that another controller has started, until the cache shows their
- * results.
+ * One controller must count the disruptions that another controller has started, until the cache shows their results.
  */
 
 const set = (resourceVersion: string, replicas?: number): MachineSet =>

@@ -10,21 +10,18 @@ interface Shrinking {
 }
 
 /**
- * Decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements. Each controller
- * counts the disruptions that the other has just started. Otherwise both controllers could use the same part of the
- * disruption budget. A new process reads the actual state from the server.
+ * Decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements. Without
+ * these records, both controllers could use the same part of the disruption budget.
  */
 export class DisruptionsUnderWay {
-  /** UIDs of machines for which a delete request was sent. */
   readonly leaving = new Set<string>();
   readonly #shrinking = new Map<string, Shrinking>();
-  /** Nodes that will be selected for an in-place update: their resource version, by name. */
+  /** Resource versions of nodes that will be selected for an in-place update, by name. */
   readonly #selecting = new Map<string, string | undefined>();
   readonly #listeners: ((deploymentUid: string) => void)[] = [];
 
   readonly isLeaving = ({ metadata }: Machine): boolean => this.leaving.has(metadata.uid);
 
-  /** Records that the set will be written with fewer replicas than the cache shows. */
   shrinks({ metadata, spec }: MachineSet, deploymentUid: string): void {
     const { uid, resourceVersion } = metadata;
     this.#shrinking.set(uid, { replicas: spec.replicas ?? 0, resourceVersion, deployment: deploymentUid });
@@ -36,7 +33,7 @@ export class DisruptionsUnderWay {
     return shrinking !== undefined && shrinking.resourceVersion === metadata.resourceVersion;
   }
 
-  /** Returns the smaller of two numbers: the replicas of the set in the cache, and the replicas that will be written. */
+  /** The smaller number of the replicas in the cache and the replicas that will be written. */
   replicasOf(set: MachineSet): number {
     const replicas = set.spec.replicas ?? 0;
     const shrinking = this.#shrinking.get(set.metadata.uid);
@@ -51,12 +48,10 @@ export class DisruptionsUnderWay {
     for (const listener of this.#listeners) listener(shrinking.deployment);
   }
 
-  /** Records that the node will be selected for an in-place update. */
   selects({ metadata }: Node): void {
     this.#selecting.set(metadata.name, metadata.resourceVersion);
   }
 
-  /** Returns true if the selection of the node was sent and the cache does not show the result yet. */
   isSelecting({ metadata }: Node): boolean {
     if (!this.#selecting.has(metadata.name)) return false;
     if (this.#selecting.get(metadata.name) === metadata.resourceVersion) return true;

@@ -148,7 +148,6 @@ test('a Failed machine waits for those of its zone that became unreachable toget
   expect(decide(failed, apart)).toBeUndefined();
 });
 
-/** Counts the map entries that a function reads. */
 function stepsOf(act: () => unknown): number {
   const { get, keys, values, entries } = Map.prototype;
   let steps = 0;

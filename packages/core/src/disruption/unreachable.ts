@@ -1,10 +1,9 @@
 import type { Machine } from '@mcm/api';
 import { millis } from '../values/timestamps.ts';
 
-/** Times are rounded to the minute. A count over a time window then needs only a few look-ups, for a fleet of any size. */
+/** Times are rounded to the minute, so a count over a time window needs only a few look-ups. */
 const BUCKET_MS = 60_000;
 
-/** The scope of all machines in the cluster. */
 export const CLUSTER = 'cluster';
 
 /** Start of the description of a machine's last operation if its Node is gone. The original writes this text. */
@@ -14,19 +13,17 @@ const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
 
 const ZONE = 'zone ';
 
-/** The scopes of a machine: its zone, if known, and the cluster. */
 export const scopesOf = (zone: string | undefined): readonly string[] =>
   zone ? [`${ZONE}${zone}`, CLUSTER] : [CLUSTER];
 
-/** Returns the zone in the scopes of a machine, if there is one. */
 export const zoneIn = (scopes: readonly string[]): string | undefined =>
   scopes.find((scope) => scope.startsWith(ZONE))?.slice(ZONE.length);
 
 const readyOf = ({ status }: Machine) => status?.conditions?.find(({ type }) => type === 'Ready');
 
 /**
- * Returns true if the machine is unreachable: its Node is gone, or the condition `Ready` of the Node is not `True`. A Node
- * that is unhealthy for another reason, such as a full disk, is reachable.
+ * Returns true if the Node is gone, or the condition `Ready` of the Node is not `True`. A Node that is unhealthy for
+ * another reason, such as a full disk, is reachable.
  */
 export function isUnreachable(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
@@ -35,8 +32,8 @@ export function isUnreachable(machine: Machine): boolean {
 }
 
 /**
- * Returns true if the last change of the machine's phase was a recovery from an unhealthy state. The object no longer shows
- * why it was unhealthy.
+ * Returns true if the last change of the phase was a recovery. The object no longer shows why the machine was
+ * unhealthy.
  */
 function hasRecovered(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
@@ -44,10 +41,7 @@ function hasRecovered(machine: Machine): boolean {
   return lastOperation?.type === 'HealthCheck' && lastOperation.state === 'Successful';
 }
 
-/**
- * Returns true if the machine has joined. A machine that is being deleted does not count, because its state does not show
- * whether the network works.
- */
+/** A machine that is being deleted does not count, because its state does not show whether the network works. */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return !metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');
@@ -69,13 +63,10 @@ export type CountMarks = (scope: string, mark: string) => number;
 export interface BreakerLimits {
   /** The circuit breaker counts machines together if they became unreachable within this time. */
   readonly windowMs: number;
-  /**
-   * Percentage of the machines of a zone or of the cluster. If at least this percentage is unreachable, mcm replaces no
-   * machine of this zone or cluster.
-   */
+  /** If at least this percentage of a zone or of the cluster is unreachable, mcm replaces none of its machines. */
   readonly thresholdPercent: number;
   /**
-   * If fewer machines than this are unreachable, mcm replaces them. There is one exception: all machines of the cluster are
+   * If fewer machines than this are unreachable, mcm replaces them. Exception: all machines of the cluster are
    * unreachable, and the cloud reports that their VMs run.
    */
   readonly minimumCount: number;
@@ -83,7 +74,7 @@ export interface BreakerLimits {
   readonly stableMs: number;
 }
 
-/** Default limits of the circuit breaker. Durations are in milliseconds. */
+/** Default limits of the circuit breaker. */
 export const BREAKER_DEFAULTS: BreakerLimits = {
   windowMs: 10 * 60_000,
   thresholdPercent: 50,
@@ -97,16 +88,13 @@ export interface OpenBreaker {
   readonly unreachable: number;
   readonly joined: number;
   /**
-   * The time at which a recovered machine no longer counts as unreachable. Absent if only events can change the circuit
-   * breaker.
+   * The time at which a recovered machine no longer counts as unreachable. Absent if only events can change the
+   * circuit breaker.
    */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/**
- * Returns the open circuit breaker of a scope for machines that became unreachable at `since`. Returns undefined if the
- * circuit breaker is closed.
- */
+/** For machines that became unreachable at `since`. Undefined if the circuit breaker is closed. */
 export function openBreaker(
   scope: string,
   since: number,
@@ -124,7 +112,7 @@ export function openBreaker(
   return { scope, unreachable, joined, lookAgainAt };
 }
 
-/** Returns the next time at which a recovered machine has been reachable for long enough. */
+/** The next time at which a recovered machine has been reachable for long enough. */
 function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: Date): Date | undefined {
   for (let bucket = bucketOf(now.getTime() - stableMs); bucket <= bucketOf(now.getTime()); bucket++) {
     if (count(scope, `recovered/${bucket}`) > 0) return new Date((bucket + 1) * BUCKET_MS + stableMs);
@@ -132,7 +120,7 @@ function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: 
   return undefined;
 }
 
-/** Returns the time, in milliseconds, of a mark `unreachable/<minute>`. */
+/** In milliseconds. */
 export const instantOf = (unreachableMinute: number): number => unreachableMinute * BUCKET_MS;
 
 function over(count: CountMarks, scope: string, what: 'unreachable' | 'recovered', from: number, to: number): number {

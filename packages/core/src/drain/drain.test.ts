@@ -79,11 +79,11 @@ test('the next pod with a volume is evicted when the previous one has its volume
 });
 
 test.each([
-  // Serial: 20 s for each pod, and 10 s for the last pod. Adaptive: one pod is evicted at 0 s and at 10 s, two pods at 20
-  // s, three pods at 30 s.
+  // Serial: 20 s for each pod, and 10 s for the last pod. Adaptive: one pod is evicted at 0 s and at 10 s, two pods at
+  // 20 s, three pods at 30 s.
   ['fast', 5 * second, (6 * 20 + 10) * second, 40 * second],
-  // Each pod takes 105 seconds, and the last pod takes 95 seconds. The window stays at one pod, so the drain takes as long
-  // as a serial drain.
+  // Each pod takes 105 seconds, and the last pod takes 95 seconds. The window stays at one pod, so the drain takes as
+  // long as a serial drain.
   ['slowly', 90 * second, (6 * 105 + 95) * second, (6 * 105 + 95) * second],
 ])('incident 22: seven pods whose volumes are detached %s', (_pace, detachMs, serial, adaptive) => {
   const pods = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => withVolume(name));

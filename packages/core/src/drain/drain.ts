@@ -25,7 +25,6 @@ export interface DrainPlan {
   readonly drained: boolean;
   /** True if the drain was forced. Volumes may then still be attached. */
   readonly forced: boolean;
-  /** Pods to evict now. */
   readonly evict: readonly DrainPod[];
   /** Pods to delete now with grace period 0. */
   readonly remove: readonly DrainPod[];
@@ -35,44 +34,41 @@ export interface DrainPlan {
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * Set if pods are left after the drain timeout and this policy keeps them. Absent while the drain can still end without a
-   * user.
+   * Set if pods are left after the drain timeout and this policy keeps them. Absent while the drain can still end
+   * without a user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
-  /** Set if the cache shows no pods to evict, but its watch was interrupted. The drain waits until the watch continues. */
+  /**
+   * Set if the cache shows no pods to evict, but its watch was interrupted. The drain waits until the watch continues.
+   */
   readonly awaitsWatch?: true;
-  /** Set if the Evictions of the requested pods must be read now. */
+  /** Set if the plan needs a new read of the Evictions of the requested pods. */
   readonly readsResponders?: true;
   /** Volumes that were not detached in time. The drain no longer waits for them. */
   readonly leftAttached: readonly Blocker[];
-  /** Time of the next pass if no event causes one earlier. */
+  /** Time of the next reconcile if no event causes one earlier. */
   readonly lookAgainAt?: Date | undefined;
 }
 
 /** A terminating pod may exceed its grace period by this time before the drain reports the pod. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
-/**
- * A change of a budget starts a pass of the drain. This timer starts a pass if the changes of a budget and of a pod arrive
- * in the wrong order.
- */
+/** For the case that the changes of a budget and of a pod arrive in the wrong order. */
 const BUDGET_RECHECK_MS = 120_000;
 
 /**
- * Delay before the drain checks whether an interrupted watch of pods has continued. The watch needs only one request to
- * continue.
+ * Delay before the drain checks whether an interrupted watch of pods has continued. The watch needs only one request
+ * to continue.
  */
 const WATCH_RECHECK_MS = 1_000;
 
-/**
- * Delays between retries of a refused eviction. The first delay is 20 s as in the original, and later delays are longer.
- */
+/** Delays between retries of a refused eviction. The first delay is 20 s as in the original. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
- * Plans one pass of a drain: the pods to evict now, and the reason for each pod that waits. The function does not wait.
- * Changes of pods, budgets and attachments start the next pass. `lookAgainAt` is the latest time of the next pass.
+ * Plans the next actions of a drain: the pods to evict now, and the reason for each pod that waits. The function does
+ * not wait: changes of pods, budgets and attachments cause the next plan, at the latest at `lookAgainAt`.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -104,7 +100,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     undrained,
   };
   const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
-  // No event reports that the watch continues, so a timer starts the next pass.
+  // No event reports that the watch continues, so a timer causes the next plan.
   if (isEmpty && o.podsUnproven && !overdue)
     return { ...plan, drained: false, awaitsWatch: true, lookAgainAt: new Date(now.getTime() + WATCH_RECHECK_MS) };
   if (isEmpty) return { ...plan, drained: true };
@@ -115,17 +111,15 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
 }
 
 /**
- * The plan of a drain that cannot read the pods. No timeout forces this drain, because running pods could lose their VM.
+ * The plan of a drain that cannot read the pods. No timeout forces this drain, because running pods could lose their
+ * VM.
  */
 const planBlind = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });
 
-/**
- * Returns true if the pod has claims and the drain cannot read volumes. The drain could not see when these volumes are
- * detached.
- */
+/** A pod with claims must not be evicted if the drain cannot read volumes and cannot see when they are detached. */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
 
@@ -164,8 +158,8 @@ function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Da
 }
 
 /**
- * Returns true if the pod's budgets have changed since this process last evicted it, and now allow the eviction. If this
- * process has never evicted the pod, it tries once. The budgets may have changed before the process started.
+ * Returns true if the pod's budgets have changed since the last eviction attempt, and now allow the eviction. The
+ * first attempt of a process is always allowed, because the budgets may have changed before its start.
  */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (pod.dueAt || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
@@ -173,7 +167,7 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   return o.memory.attempts.get(pod.uid)?.budgets !== budgetVersions(pod);
 }
 
-/** Deletes every pod once, with grace period 0. The drain does not wait for the pods, and it continues after an error. */
+/** Deletes every pod once, with grace period 0. The drain does not wait for the pods, and continues after an error. */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
   const removeBecause = o.forced
@@ -207,7 +201,7 @@ interface PodPlan {
   readonly blocker?: Blocker | undefined;
   /** Set if the pod waits for the volumes of other pods. */
   readonly turn?: true;
-  /** True if the Eviction of the pod must be read. */
+  /** True if the plan needs the Eviction of the pod. */
   readonly read?: boolean;
 }
 
@@ -239,14 +233,13 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   return planEviction(pod, attempt, now);
 }
 
-/** Plans an eviction, unless a budget in the cache forbids it. */
 function planEviction(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   const blocker = budgetBlockerOf(pod);
   if (blocker) return { pod, verb: 'wait', until: later(now, BUDGET_RECHECK_MS), blocker };
   return planRetry(pod, attempt, now);
 }
 
-/** Returns the budget in the cache that forbids the eviction now. The drain then sends no request. */
+/** The drain sends no request that a budget in the cache forbids. */
 function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   if (protectedByBudgets(pod) && pod.budgets.length > 1) return severalBlocker(pod);
   const misconfigured = misconfiguredBudget(pod);
@@ -255,7 +248,7 @@ function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   return blocking && budgetBlocker(pod, blocking);
 }
 
-/** Plans the retry of a refused eviction. Other pods are evicted while this pod waits. */
+/** Other pods are evicted while this pod waits. */
 function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   if (!attempt || attempt.result === 'asked') return { pod, verb: 'evict' };
   const assessed = !pod.budgets.some(({ stale }) => stale);
@@ -268,10 +261,7 @@ function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodP
   return { pod, verb: 'wait', until, blocker: refusedBlocker(pod, attempt) };
 }
 
-/**
- * Plans a pod whose eviction timeout has ended. The drain deletes the pod with grace period 0, even if a budget forbids the
- * disruption.
- */
+/** The drain deletes the pod with grace period 0, even if a budget forbids the disruption. */
 function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const attempt = o.memory.attempts.get(forcedKey(pod));
   if (!attempt) return { pod, verb: 'remove' };
@@ -286,8 +276,8 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * Plans a terminating pod. If the pod exceeds its grace period, the drain reports the pod. After the eviction timeout, the
- * drain deletes the pod with grace period 0.
+ * The drain reports a pod that exceeds its grace period. After the eviction timeout, the drain deletes the pod with
+ * grace period 0.
  */
 function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: boolean, now: Date): PodPlan {
   if (overdue) return planRemoval(o, pod, now);

@@ -8,11 +8,9 @@ import { beginMove, byPriority } from './volumes/volumes.ts';
 
 /** One pod of an explained drain. */
 export interface ExplainedPod {
-  /** `namespace/name`. */
   readonly pod: string;
   /**
    * The next action for the pod:
-   *
    * - `evict`: the drain evicts it now.
    * - `delete`: the drain deletes it with grace period 0.
    * - `leaving`: it is terminating.
@@ -33,17 +31,11 @@ export interface ExplainedPod {
 /** The actions of a drain, now and later, and its blockers. */
 export interface DrainExplanation {
   readonly node: string;
-  /**
-   * The pods in the order of eviction: first the pods without volumes, then the pods with volumes. Pods that the drain
-   * ignores come last.
-   */
+  /** The pods in the order of eviction: pods without volumes, pods with volumes, then pods that the drain ignores. */
   readonly pods: readonly ExplainedPod[];
-  /** The blockers without duplicates, each with a hint. */
+  /** Without duplicates, each with a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
-  /**
-   * Names of PersistentVolumes of deleted pods that must still be detached from the node. Absent if there are no such
-   * volumes.
-   */
+  /** Names of PersistentVolumes of deleted pods that must still be detached from the node. */
   readonly detaching?: readonly string[] | undefined;
   /** True if the drain has to wait for no pod and no volume. */
   readonly drained: boolean;
@@ -55,9 +47,9 @@ export interface DrainExplanation {
 }
 
 /**
- * Explains a drain at the time `now`. The function is pure and uses the same plan that the controller executes.
- *
- * @param detaching Volumes of evicted pods that are still attached to the node, for a process that did not evict these pods
+ * Explains a drain at the time `now`, with the same plan that the controller executes. The function is pure.
+ * @param detaching Volumes of evicted pods that are still attached to the node, for a process that did not evict these
+ * pods
  */
 export function explainDrain(o: DrainObservation, now: Date, detaching: readonly string[] = []): DrainExplanation {
   const plan = planDrain(remembering(o, now, detaching), now);
@@ -80,7 +72,7 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
   };
 }
 
-/** Adds the moves of these volumes to the observation, so that other pods wait for them. */
+/** Other pods then wait for these volumes. */
 function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
   const moves = new Map(o.memory.moves);
   for (const volume of detaching) {
@@ -95,8 +87,8 @@ const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beg
 const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
 
 /**
- * Returns the pods that wait because their budgets first allow the disruption of other pods, by UID, with the reason. The
- * drain sends all evictions at once, and the API server refuses the evictions of these pods.
+ * The drain sends all evictions at once, and the API server refuses the evictions of these pods. A budget first allows
+ * the disruption of other pods. Keys are UIDs of pods.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

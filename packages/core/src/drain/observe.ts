@@ -30,32 +30,34 @@ export interface ObserveDrainOptions {
   readonly node: Node;
   readonly caches: DrainCaches;
   /**
-   * Returns the cloud's ID of a volume, as in the Node's status. If the result is undefined, only VolumeAttachments show
-   * where the volume is attached.
+   * Returns the cloud's ID of a volume, as in the Node's status. Without an ID, only VolumeAttachments show where the
+   * volume is attached.
    */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
-  /** Limits for attaching volumes. If absent, the limits are unknown. */
+  /** Limits for attaching volumes, if known. */
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly now: Date;
-  /** The way in which pods get EvictionRequests, see {@link DrainObservation.requests}. */
   readonly requests?: DrainObservation['requests'];
-  /** The undrainable policy. If absent, `Force`. */
+  /** If absent, `Force`. */
   readonly choice?: PolicyChoice;
-  /** The times of the interruption of the VM. Absent if the cloud has announced no interruption. */
+  /** The times of the interruption of the VM, if the cloud has announced one. */
   readonly interrupted?: InterruptionTimes | undefined;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Reads the observation of a drain from the caches. The cost depends on the number of pods and attachments of the node. */
+/**
+ * Reads the observation of a drain from the caches. The cost depends on the number of pods and attachments of the
+ * node.
+ */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // Preserved Failed machines are drained too. Such a drain starts with the preservation, and another label forces it. For
-  // an in-place update, the drain starts with the selection of the node.
+  // A drain for a preservation starts with the preservation, and another label forces it. A drain for an in-place
+  // update starts with the selection of the node.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );
@@ -131,8 +133,8 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCa
 }
 
 /**
- * Reports volumes as unreadable only if the node or its pods may have volumes. In a cluster without VolumeAttachments, no
- * volume is reported.
+ * Reports volumes as unreadable only if the node or its pods may have volumes. In a cluster without VolumeAttachments,
+ * no volume is reported.
  */
 function unseenOf(
   { status }: Node,
@@ -154,10 +156,7 @@ function unseenOf(
   return podsUnseen === undefined && volumes === '' ? {} : { unseen };
 }
 
-/**
- * Returns the cached budgets that select a pod with these labels. The cache may be outdated, and the API server makes the
- * final decision.
- */
+/** The cache may be outdated, and the API server makes the final decision. */
 const budgetsOf = (caches: DrainCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>
   (caches.budgets.refused ? [] : podTerms(namespace, labels))
     .flatMap((term) => caches.budgets.store.byIndex('term', term))
@@ -190,7 +189,7 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
 }
 
 /**
- * Returns the expected end of a terminating pod. When a pod has ended, its kubelet deletes the pod with grace period 0,
+ * Returns the expected end of a terminating pod. When a pod has ended, its kubelet deletes it with grace period 0,
  * which sets the deletionTimestamp to the time of this request. The pod must not count as overdue at that moment.
  */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {

@@ -5,7 +5,6 @@ import type { Attempt, DrainMemory, DrainObservation, DrainPod, PodRef } from '.
 import { isAskedFor } from './requests/requested.ts';
 import { beginMove } from './volumes/volumes.ts';
 
-/** Sends EvictionRequests. */
 export interface Requests {
   /** Returns false if the API server refuses the request. */
   readonly ask: (pod: PodRef) => Promise<boolean>;
@@ -29,7 +28,6 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
   await Promise.all(Array.from({ length: Math.min(PARALLEL, queue.length) }, worker));
 }
 
-/** Returns the observed pods by UID, because a plan refers to pods by UID. */
 const observed = ({ o }: DrainScope): ReadonlyMap<string, DrainPod> =>
   new Map((o.drain?.pods ?? []).map((pod) => [pod.uid, pod]));
 
@@ -41,8 +39,8 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
- * Evicts pods and records the answers. The function throws only if the connection is lost or the process stops. A pod gets
- * an EvictionRequest if the observation demands it and the API server accepts it.
+ * Evicts pods and records the answers. The function throws only if the connection is lost or the process stops. A pod
+ * gets an EvictionRequest if the observation demands it and the API server accepts it.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evictPods(
@@ -76,7 +74,7 @@ export async function evictPods(
   return deleted;
 }
 
-/** Returns true if the pod has an EvictionRequest now, so that the drain does not evict it. */
+/** The drain does not evict a pod with an EvictionRequest. */
 async function isRequested(
   pod: DrainPod | undefined,
   { o, now }: DrainScope,
@@ -86,17 +84,13 @@ async function isRequested(
   return requests.ask(pod);
 }
 
-/**
- * A namespace that is being deleted accepts no new objects. An Eviction is a new object, so the API server refuses the
- * eviction.
- */
+/** A namespace that is being deleted accepts no new objects, and an Eviction is a new object. */
 const refusal = (error: KubeError): Attempt['result'] => {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
   if (isTooManyRequests(error)) return 'blocked';
   return ends && isForbidden(error) ? 'namespaceEnds' : 'failed';
 };
 
-/** Deletes pods with grace period 0 and records the answers. */
 export async function deletePods(client: KubeClient, refs: readonly PodRef[], scope: DrainScope): Promise<void> {
   await inParallel(refs, async (ref) => {
     const { namespace, name, uid } = ref;

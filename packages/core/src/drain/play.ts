@@ -4,8 +4,6 @@ import type { Attachment, DrainPod } from './model/observation.ts';
 import { later, look, MINUTE } from './testing.ts';
 import { beginMove, trackVolumes } from './volumes/volumes.ts';
 
-/** Helpers for tests of drains. */
-
 export interface PlayTimes {
   readonly graceMs: number;
   readonly detachMs: number;
@@ -15,7 +13,6 @@ export interface PlayTimes {
 }
 
 export interface Played {
-  /** Names of the pods in the order of their eviction. */
   readonly order: readonly string[];
   readonly tookMs: number;
   /**
@@ -26,8 +23,8 @@ export interface Played {
 }
 
 /**
- * Simulates a drain in steps of one second. An evicted pod ends after `graceMs`. The volume of the pod is detached after
- * another `detachMs`. After another `attachMs`, the volume is attached to another node, if that node has a free slot.
+ * Simulates a drain in steps of one second. An evicted pod ends after `graceMs`. After another `detachMs`, the volume
+ * of the pod is detached. After another `attachMs`, the volume is attached to another node with a free slot.
  */
 export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
   const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;

@@ -21,7 +21,6 @@ import { VolumeFinder } from './volumes/volume-finder.ts';
 
 /** Options of a drain preview. */
 export interface PreviewOptions {
-  /** Client of the cluster with the nodes. */
   readonly target: KubeClient;
   readonly machine: Machine;
   readonly machineClass?: MachineClass | undefined;
@@ -63,10 +62,9 @@ export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'o
 };
 
 /**
- * Watches the objects that a drain of one node reads until the signal aborts. The explanation uses the same decision as the
- * controller. For a machine that is not being deleted, the explanation is about a drain that starts now. Durations come
- * from the machine's spec, else from `defaults`, else from the default flags. VolumeAttachments show where volumes are
- * attached.
+ * Watches the objects that a drain of one node reads until the signal aborts. The explanation uses the same decision
+ * as the controller. For a machine that is not being deleted, the explanation is about a drain that starts now.
+ * Durations come from the machine's spec, else from `defaults`, else from the default flags.
  */
 export function followDrain({
   target,
@@ -94,7 +92,6 @@ export function followDrain({
 
 /**
  * Explains the drain of the machine's node from one read of the cluster, see `followDrain`.
- *
  * @returns undefined if the machine has no Node, or if the process may not read its Node or pods
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
@@ -119,7 +116,6 @@ export async function previewDrain(options: PreviewOptions): Promise<DrainExplan
   return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now(), memory });
 }
 
-/** Reads the Evictions, if the drain has created EvictionRequests. */
 async function memoryOf({ target, machine, runtime, signal, onRefused }: PreviewOptions): Promise<DrainMemory> {
   if (machine.metadata.annotations?.[Annotations.EvictionRequests] === undefined) return NO_DRAIN_MEMORY;
   try {
@@ -133,9 +129,9 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
   }
 }
 
-/** Returns caches for one node only, so that a preview does not read the pods of the whole cluster. */
+/** For one node only, so that a preview does not read the pods of the whole cluster. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
-  // A preview moves one pod with volumes at a time. The preview needs no attach limits, so it does not read CSINodes.
+  // A preview moves one pod with volumes at a time, so it needs no attach limits from CSINodes.
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${nodeName}`,
     pods: `spec.nodeName=${nodeName}`,
@@ -143,7 +139,6 @@ function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime
   return needed;
 }
 
-/** Applies the decision of the controller to the caches. Returns undefined if the cache contains no Node. */
 function explained({
   caches,
   nodeName,

@@ -9,8 +9,6 @@ import { observeDrain } from './observe.ts';
 import { playDrain } from './play.ts';
 import { budget, later, look, withVolume } from './testing.ts';
 
-/** Tests rows of the scenario tables of drains and volumes. */
-
 const SECOND = 1_000;
 const PACE = { graceMs: 0, detachMs: 5 * SECOND, attachMs: SECOND };
 
@@ -20,7 +18,7 @@ test('two pods with a volume each are evicted one after the other [S-DR4]', () =
   expect(tookMs).toBeGreaterThanOrEqual(10 * SECOND);
 });
 
-/** Reads the pods of a node from the caches. `claims` contains the claims of each pod with their volumes. */
+/** `claims` contains the claims of each pod with their volumes. */
 function observed(claims: Readonly<Record<string, readonly string[]>>): readonly DrainPod[] {
   const pods = Object.entries(claims).map(
     ([name, volumes]): Pod => ({

@@ -1,9 +1,6 @@
 import { NOON } from '../machine/testing.ts';
 import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from './model/observation.ts';
 
-/** Objects for tests of drains. */
-
-/** Returns NOON or another time, plus milliseconds. */
 export const later = (ms: number, from = NOON): Date => new Date(from.getTime() + ms);
 
 export const MINUTE = 60_000;

@@ -19,11 +19,11 @@ interface Environment {
   readonly refused?: Readonly<Record<string, KubeError>>;
   readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
   readonly memory?: DrainMemory;
-  /** The pods. The default is one pod without volumes. */
+  /** The default is one pod without volumes. */
   readonly pods?: readonly Pod[];
 }
 
-/** Returns the observation of a node with one pod that a budget protects. The process has limited permissions. */
+/** A budget protects the pod of the node. */
 function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Environment = {}) {
   const kind = (resource: string, found: readonly object[] = []) => ({
     resource,

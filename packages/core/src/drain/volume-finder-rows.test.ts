@@ -4,9 +4,7 @@ import type { TargetCaches } from '../cluster/caches.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
 
 interface Claims {
-  /** The PersistentVolume of each claim. */
   readonly claims: Readonly<Record<string, string>>;
-  /** The source of each volume. */
   readonly volumes: Readonly<Record<string, 'csi' | 'nfs'>>;
 }
 

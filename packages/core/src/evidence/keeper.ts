@@ -30,11 +30,9 @@ export interface KeeperOptions {
   readonly log: Logger;
   /** Maximum number of stored failures for each class; 0 stores none. */
   readonly perClass: number;
-  /** Reconciles a machine when its evidence was stored, or could not be stored. */
   readonly wake: (machine: Machine) => void;
 }
 
-/** Default of `--failure-evidence-per-class`. */
 export const EVIDENCE_PER_CLASS = 10;
 
 /** Maximum number of failures whose evidence is collected at the same time. */
@@ -54,12 +52,11 @@ export class EvidenceKeeper {
     return this.#options.perClass > 0;
   }
 
-  /** Number of failures whose evidence is being collected or waits for its collection. */
   get running(): number {
     return this.#running;
   }
 
-  /** Starts the collection. At its end, also after an error, the keeper calls `settled` and reconciles the machine. */
+  /** At the end, also after an error, the keeper calls `settled` and reconciles the machine. */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
     this.#running++;
@@ -95,7 +92,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** Returns the secrets to remove from the evidence. If the secrets are unknown, the keeper stores no data of the VM. */
+  /** If the secrets to remove are unknown, the keeper stores no data of the VM. */
   async #known(
     machine: Machine,
     gaps: string[],
@@ -136,7 +133,6 @@ export class EvidenceKeeper {
     }
   }
 
-  /** Deletes the oldest evidence if a class has more than its limit. */
   async #prune(machine: Machine): Promise<void> {
     const { control, perClass } = this.#options;
     const client = control.resource<ConfigMap>(configMaps, machine.metadata.namespace);
@@ -150,7 +146,7 @@ export class EvidenceKeeper {
   }
 }
 
-/** Returns the data of the Secrets, with the user data both as a template and as rendered for this machine. */
+/** The user data both as a template and as rendered for this machine. */
 function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
   const value = secrets[USER_DATA_KEY];
   if (value === undefined) return secrets;

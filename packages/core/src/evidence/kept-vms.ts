@@ -12,7 +12,7 @@ import {
 import { labelOf, ownerOf } from '../driver/contract/bundle.ts';
 import { Lane } from '../flow/lane.ts';
 
-/** Limits for VMs of failed machines that are kept after their machines are deleted: their number, and the time. */
+/** Limits for VMs of failed machines that are kept after their machines are deleted. */
 export interface KeptVmOptions {
   /** Maximum number of kept VMs for each MachineClass; 0 keeps none. */
   readonly perClass: number;
@@ -20,7 +20,6 @@ export interface KeptVmOptions {
   readonly forMs: number;
 }
 
-/** Defaults of the flags: no VM is kept. */
 export const KEPT_VM_DEFAULTS: KeptVmOptions = { perClass: 0, forMs: 24 * 3_600_000 };
 
 /** The record of a VM that is kept after its machine is deleted. Without a record, such a VM is an orphan. */
@@ -34,32 +33,29 @@ export interface KeptVm {
 }
 
 /**
- * Label of every record, with a hash of the class. The label differs from the label of evidence, because the keeper deletes
- * the oldest evidence.
+ * Label of every record, with a hash of the class. The label of evidence is different, because the keeper deletes the
+ * oldest evidence.
  */
 const KEPT_CLASS_LABEL = 'kept-vm.machine.sapcloud.io/class';
-/** Label of every record, with the machine. */
 const KEPT_MACHINE_LABEL = 'kept-vm.machine.sapcloud.io/machine';
 
 export interface KeptVmsOptions extends KeptVmOptions {
   readonly control: KubeClient;
   readonly namespace: string;
   readonly log: Logger;
-  /**
-   * False if no component would later delete the kept VM. Either the driver cannot list VMs, or orphans are only reported.
-   */
+  /** False if no component would later delete the kept VM: the driver cannot list VMs, or orphans are only reported. */
   readonly collected: boolean;
   readonly wake: (machine: Machine) => void;
 }
 
 /**
- * The records of VMs that are kept for investigation. A record is created before the machine is deleted, and removed when
- * the VM no longer exists. The orphan collection ignores the VM until the record expires, so a restart does not extend the
- * time.
+ * The records of VMs that are kept for investigation. A record is created before the machine is deleted, and removed
+ * when the VM no longer exists. The orphan collection ignores the VM until the record expires, so a restart does not
+ * extend the time.
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
-  /** Creates one record at a time. Otherwise several machines could use the last free slot at the same time. */
+  /** One creation at a time, so that two machines cannot use the last free slot. */
   readonly #lane = new Lane(1);
   #running = 0;
 
@@ -71,14 +67,13 @@ export class KeptVms {
     return this.#o.perClass > 0 && this.#o.collected;
   }
 
-  /** Number of records that are being created. */
   get running(): number {
     return this.#running;
   }
 
   /**
-   * Starts the creation of a record. `settled` gets the record, or undefined if the limit is reached or an error occurred.
-   * Afterwards the machine is reconciled.
+   * Starts the creation of a record, then reconciles the machine. `settled` gets the record, or undefined if the limit
+   * is reached or an error occurred.
    */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
@@ -136,7 +131,7 @@ export class KeptVms {
     };
   }
 
-  /** Returns all records of a class, including expired ones. */
+  /** Including expired records. */
   async list(className: string): Promise<readonly KeptVm[]> {
     const { items } = await this.#client().list({ labelSelector: `${KEPT_CLASS_LABEL}=${labelOf(className)}` });
     return items.map(parse);

@@ -14,7 +14,7 @@ export interface KeptEvidence {
   readonly missing?: string | undefined;
 }
 
-/** Returns the evidence of a machine's failures, newest first. The machine may already be deleted. */
+/** Newest first. The machine may already be deleted. */
 export async function readEvidence(
   client: KubeClient,
   namespace: string,

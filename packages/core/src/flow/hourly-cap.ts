@@ -3,9 +3,9 @@ import type { Clock } from '@mcm/kube';
 const HOUR_MS = 3_600_000;
 
 /**
- * Limits the number of different IDs in an hour. A repeated ID does not count. The process does not know what the former
- * process admitted. In the first hour, the limit therefore starts at one and grows with the elapsed time. So a process that
- * restarts often admits no more than one that keeps running.
+ * Limits the number of different IDs in an hour. In the first hour, the limit starts at one and grows with the elapsed
+ * time, because the IDs of a former process are unknown. So a process that restarts often admits no more IDs than a
+ * process that keeps running.
  */
 export class HourlyCap {
   readonly #most: number;
@@ -19,7 +19,6 @@ export class HourlyCap {
     this.#since = clock.monotonic();
   }
 
-  /** Returns true if the limit allows the ID now. */
   admits(id: string): boolean {
     const now = this.#clock.monotonic();
     for (const [other, at] of this.#admitted) if (now - at >= HOUR_MS) this.#admitted.delete(other);

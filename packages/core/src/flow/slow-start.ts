@@ -1,4 +1,3 @@
-/** The result of a slow start. */
 export interface SlowStart {
   readonly succeeded: number;
   /** The first error of the batch after which the slow start stopped. */
@@ -7,10 +6,9 @@ export interface SlowStart {
   readonly skipped: number;
 }
 
-/** Options of a slow start. */
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /** Called before each batch. If it returns false, the remaining items are skipped, which is not a failure. */
+  /** Called before each batch. After false, the remaining items are skipped, which is not a failure. */
   readonly wanted?: () => boolean;
 }
 
@@ -40,7 +38,9 @@ export async function slowStart<T>(
   return { succeeded, error: undefined, skipped: items.length - started };
 }
 
-/** Runs `task` for every item, at most `limit` at the same time. The function continues after errors and returns them. */
+/**
+ * Runs `task` for every item, at most `limit` at the same time. The function continues after errors and returns them.
+ */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

@@ -1,11 +1,11 @@
 import type { Key } from '@mcm/kube';
 
-/** Keys of objects, each of which waits for one topic. */
+/** Keys of objects. Each object waits for one topic. */
 export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();
 
-  /** Records that the object waits for the topic. With undefined, the object no longer waits. */
+  /** With undefined, the object no longer waits. */
   put(key: Key, topic: string | undefined): void {
     this.forget(key);
     if (topic === undefined) return;

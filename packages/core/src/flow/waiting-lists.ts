@@ -7,7 +7,7 @@ export class WaitingLists {
   readonly #waiting = new Map<string, Set<Key>>();
   readonly #causes = new Map<Key, readonly string[]>();
 
-  /** Sets the causes for which `key` waits. The new causes replace the former ones. */
+  /** The new causes replace the former ones. */
   set(key: Key, causes: readonly string[]): void {
     const before = this.#causes.get(key) ?? NO_KEYS;
     if (before.length === 0 && causes.length === 0) return;
@@ -22,7 +22,6 @@ export class WaitingLists {
     else this.#causes.delete(key);
   }
 
-  /** Returns all keys that wait for a cause. */
   waitingFor(cause: string): readonly Key[] {
     return [...(this.#waiting.get(cause) ?? NO_KEYS)];
   }

@@ -9,13 +9,12 @@ export type HookStage = (typeof HOOK_STAGES)[number];
 /** A step of another program for which a machine waits. */
 export interface Hook {
   readonly stage: HookStage;
-  /** Name of the hook, unique in its stage. */
+  /** Unique in its stage. */
   readonly name: string;
   /** The program or team that executes the step, for messages. */
   readonly owner: string;
-  /** Time for which the machine waits, in milliseconds. */
   readonly timeoutMs: number;
-  /** The action after the timeout. `Continue` ends the wait, and `Block` continues the wait without a limit. */
+  /** `Continue` ends the wait, and `Block` continues the wait without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
 }
 
@@ -27,9 +26,7 @@ export interface HookDefinitions {
 
 const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
 const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
-/**
- * Pattern of names. The name and the stage are parts of the key of an annotation, whose last part has at most 63 characters.
- */
+/** The name and the stage are parts of the key of an annotation, whose last part has at most 63 characters. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);
@@ -77,7 +74,7 @@ function definitionsOf(holder: Machine | MachineClass | undefined): HookDefiniti
 }
 
 /**
- * Returns the hooks of the class and of the machine itself. A hook of the machine replaces one of the class with the same
+ * Returns the hooks of the class and of the machine. A hook of the machine replaces one of the class with the same
  * stage and name.
  */
 export function hooksOf(machine: Machine, machineClass: MachineClass | undefined): HookDefinitions {

@@ -2,8 +2,8 @@ import { Annotations, formatTime, type Machine, type MachineClass, parseTime } f
 import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
 
 /**
- * Returns the key of a hook's annotation. The machine has this annotation until the owner of the hook removes it. The value
- * of the annotation is the owner.
+ * Returns the key of a hook's annotation. The machine has this annotation until the owner of the hook removes it. The
+ * value of the annotation is the owner.
  */
 export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =>
   `${stage}.${Annotations.HookSuffix}/${name}`;
@@ -12,28 +12,20 @@ export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =
 export interface PendingHook {
   readonly hook: Hook;
   readonly since: Date;
-  /** End of the timeout. */
   readonly until: Date;
 }
 
-/** The state of the hooks of one stage. */
 export type StageState =
   /** The stage has no hooks, or all its hooks have finished. */
   | { readonly is: 'done' }
   /** The stage has hooks and has not started. A write of these annotations starts it. */
   | { readonly is: 'new'; readonly annotations: Readonly<Record<string, string>>; readonly hooks: readonly Hook[] }
-  /**
-   * Hooks have not finished. `expired` contains the hooks whose timeout has ended. The machine continues without these
-   * hooks.
-   */
+  /** Some hooks have not finished. The machine continues without the hooks in `expired`, whose timeout has ended. */
   | { readonly is: 'pending'; readonly pending: readonly PendingHook[]; readonly expired: readonly PendingHook[] };
 
 const DONE: StageState = { is: 'done' };
 
-/**
- * Returns the stages that have started, with their start times. The annotation has the form
- * `before-drain=2026-01-01T00:00:00Z,…`.
- */
+/** The annotation has the form `before-drain=2026-01-01T00:00:00Z,…`. */
 function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.HooksBegun] ?? '').split(',').map((entry) => entry.split('='));
   const begun = new Map<string, Date>();
@@ -45,8 +37,8 @@ function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
 }
 
 /**
- * Returns the state of a stage. One write of the Machine starts a stage. The write adds the time, and an annotation for
- * each hook. The owner of a hook removes its annotation. So a restart of any program loses nothing.
+ * Returns the state of a stage. One write of the Machine starts a stage, with the time and an annotation for each
+ * hook. The owner of a hook removes its annotation. So a restart of any program loses nothing.
  */
 export function stageState(
   machine: Machine,
@@ -72,7 +64,7 @@ export function stageState(
   return unfinished.length === 0 ? DONE : { is: 'pending', pending, expired };
 }
 
-/** Returns the hooks of all stages for which a machine waits, for an explanation. */
+/** Returns the hooks of all stages for which a machine waits. */
 export const pendingHooksOf = (
   machine: Machine,
   machineClass: MachineClass | undefined,
@@ -83,9 +75,7 @@ export const pendingHooksOf = (
     return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
   });
 
-/**
- * Returns the hooks for which a machine waits, as a clause. The text changes only when a hook ends or its timeout passes.
- */
+/** Returns a clause whose text changes only when a hook ends or its timeout passes. */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
     const late = until <= now ? ', which is longer than its timeout' : '';

@@ -14,19 +14,17 @@ const LONGEST_MARGIN_MS = 10_000;
 /** If a VM still exists this long after the deadline, its interruption has no effect any more. */
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
-/** Times at which an interrupted VM is drained. */
 export interface InterruptionTimes {
   /** Latest start of the drain. Before this time, the machine waits for its replacement. */
   readonly drainAt: Date;
-  /** The time at which the drain is forced. */
   readonly forceAt: Date;
   /** True if the drain starts immediately and evicts all pods at the same time. */
   readonly short: boolean;
 }
 
 /**
- * Returns the times for an interruption. With a notice of 120 s, the drain is forced 10 s before the end of the VM. With a
- * notice of 30 s, the drain is forced 5 s before the end. With a longer notice, the machine first waits for its
+ * Returns the times for an interruption. With a notice of 120 s, the drain is forced 10 s before the end of the VM.
+ * With a notice of 30 s, the drain is forced 5 s before the end. With a longer notice, the machine first waits for its
  * replacement. Half of the notice or the drain timeout is left for the drain.
  */
 export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: number): InterruptionTimes {
@@ -40,6 +38,5 @@ export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: n
   };
 }
 
-/** Returns true if the deadline passed long ago and the VM still exists. */
 export const isOver = ({ deadline }: Interruption, now: Date): boolean =>
   now.getTime() - deadline.getTime() > FORGOTTEN_AFTER_MS;

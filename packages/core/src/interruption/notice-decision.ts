@@ -4,20 +4,18 @@ import { millis } from '../values/timestamps.ts';
 import { powerOf } from '../warm/warm-machine.ts';
 import { type Interruption, interruptionIn, interruptionOf, isOnlyReported } from './notice.ts';
 
-/** The decision about a notice. */
 export type Verdict =
-  /** The interruption is recorded on the Machine. */
   | { readonly do: 'record'; readonly interruption: Interruption }
   /** mcm only sends an event. */
   | { readonly do: 'report' }
-  /** mcm looks up the VM in the cloud. If the VM has ended, mcm records the interruption. */
+  /** If the VM has ended, mcm records the interruption. */
   | { readonly do: 'confirm'; readonly interruption: Interruption }
-  /** The driver must report the notice again later. */
   | { readonly do: 'wait' }
-  /** The notice has no effect. */
   | { readonly do: 'drop'; readonly because: 'unknown' | 'duplicate' | 'stale' | 'invalid' };
 
-/** A notice about an unknown VM is kept for this time, because the provider ID of its machine may not be recorded yet. */
+/**
+ * A notice about an unknown VM is kept for this time, because the provider ID of its machine may not be recorded yet.
+ */
 const UNKNOWN_VM_MS = 120_000;
 
 const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => ({ do: 'drop', because });
@@ -25,13 +23,12 @@ const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => 
 /**
  * Decides about a notice. The decision depends only on its arguments, so notices may be repeated, late, or in another
  * order.
- *
  * - A notice about an unknown VM, such as one of another cluster, has no effect.
  * - A notice from before the creation of the machine is about an earlier VM of the same name.
- * - If there are several notices, the one with the earliest deadline is used.
- * - If the deadline has passed, the notice is valid only if the VM has ended. Otherwise the notice is outdated, and the VM
+ * - Of several notices, the notice with the earliest deadline is used.
+ * - After the deadline, the notice is valid only if the VM has ended. Otherwise the notice is outdated, and the VM
  *   was restarted.
- * @param machine The machine of the VM. Undefined if no machine has the VM
+ * @param machine Undefined if no machine has the VM
  */
 export function decideNotice(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
   const interruption = interruptionIn(notice);

@@ -1,7 +1,6 @@
 import { Annotations, formatTime, parseTime } from '@mcm/api';
 import type { InterruptionKind, InterruptionNotice } from '../driver/contract/driver.ts';
 
-/** The kinds of interruptions for which a machine is replaced. */
 type ReplacingKind = Extract<InterruptionKind, 'Terminate' | 'Maintenance' | 'Ended'>;
 
 /** An interruption as it is recorded on a Machine. */
@@ -26,14 +25,10 @@ interface Annotated {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
 }
 
-/** Formats an interruption for its annotation. */
 export const printInterruption = ({ kind, id, noticedAt, deadline, detail }: Interruption): string =>
   JSON.stringify({ kind, id, noticedAt: formatTime(noticedAt), deadline: formatTime(deadline), detail });
 
-/**
- * Returns the interruption in the annotation of a Machine or Node. Returns undefined if there is no annotation, or if its
- * value is invalid.
- */
+/** Undefined without an annotation, or if its value is invalid. */
 export function interruptionOf(object: Annotated | undefined): Interruption | undefined {
   const text = object?.metadata.annotations?.[Annotations.Interruption];
   return text === undefined ? undefined : interruptionIn(fieldsOf(text));
@@ -53,10 +48,7 @@ const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' 
 
 const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
 
-/**
- * Returns the interruption in the fields of a notice. Returns undefined if the notice is invalid, or if no machine has to
- * be replaced.
- */
+/** Undefined if the notice is invalid, or if no machine has to be replaced. */
 export function interruptionIn(
   fields: {
     readonly [K in keyof InterruptionNotice]?: unknown;
@@ -73,7 +65,6 @@ export function interruptionIn(
 const defaultDeadline = (noticedAt: Date | undefined): Date | undefined =>
   noticedAt && new Date(noticedAt.getTime() + SHORTEST_NOTICE_MS);
 
-/** Returns true if the notice is only reported and changes no machine. */
 export const isOnlyReported = ({ kind }: InterruptionNotice): boolean => ONLY_REPORTED.has(kind);
 
 /** Returns the interruption as one sentence for events. */

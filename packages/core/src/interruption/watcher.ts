@@ -22,7 +22,6 @@ import { decideNotice } from './notice-decision.ts';
 /** The result of a notice, for the metric `mcm_interruption_notices_total`. */
 export type NoticeOutcome = 'recorded' | 'reported' | 'unknown' | 'duplicate' | 'stale' | 'invalid' | 'later';
 
-/** Called with the kind and the outcome of each notice. */
 export type ObserveNotice = (kind: string, outcome: NoticeOutcome) => void;
 
 export interface WatcherOptions {
@@ -36,7 +35,6 @@ export interface WatcherOptions {
   readonly observe: ObserveNotice;
 }
 
-/** Back-off after a failed wait. The first delay is one second, and later delays are longer. */
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
 
 /** Minimum time between two calls of a driver that returns immediately. */
@@ -54,7 +52,7 @@ export class InterruptionWatcher {
     this.#options = options;
   }
 
-  /** Runs until the signal aborts. The sources change with the classes. */
+  /** The sources change with the classes. */
   async run(signal: AbortSignal): Promise<void> {
     const { caches, invoker } = this.#options;
     if (!invoker.can.interruptions || signal.aborted) return;
@@ -81,7 +79,7 @@ export class InterruptionWatcher {
     await Promise.all(loops);
   }
 
-  /** Returns the first class of each source, sorted by name. */
+  /** The first class of each source, sorted by name. */
   #sources(): ReadonlyMap<string, MachineClass> {
     const { caches, invoker } = this.#options;
     const found = new Map<string, MachineClass>();
@@ -119,7 +117,7 @@ export class InterruptionWatcher {
     }
   }
 
-  /** Records one notice. If an error occurs, the notice stays at its source. */
+  /** After an error, the notice stays at its source. */
   async notify(notice: InterruptionNotice): Promise<NoticeAnswer> {
     const { log, observe } = this.#options;
     const outcome = await this.#handle(notice).catch((error: unknown): NoticeOutcome => {
@@ -158,10 +156,7 @@ export class InterruptionWatcher {
       .find(({ spec }) => isInstance(spec.providerID, providerId));
   }
 
-  /**
-   * Looks up the VM, because a notice may be outdated or forged. If the cloud does not answer, the notice stays at its
-   * source.
-   */
+  /** A notice may be outdated or forged. If the cloud does not answer, the notice stays at its source. */
   async #hasEnded(machine: Machine): Promise<boolean> {
     const { invoker } = this.#options;
     if (!invoker.can.status) return false;

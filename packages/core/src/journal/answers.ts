@@ -1,4 +1,4 @@
-/** Error: a repeated decision needs an answer that was not recorded. */
+/** A repeated decision needs an answer that was not recorded. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }
@@ -14,10 +14,7 @@ export const remembering =
     return answer;
   };
 
-/**
- * Returns a function that returns recorded answers.
- * @throws NotRecorded if there is no recorded answer
- */
+/** @throws NotRecorded if there is no recorded answer */
 export const recalling =
   <K, V>(answers: ReadonlyMap<K, V>, what: string): ((key: K) => V) =>
   (key) => {

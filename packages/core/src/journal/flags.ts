@@ -4,7 +4,7 @@ import { Journal } from './journal.ts';
 /** Maximum number of records for one object. A machine has about 14 different decisions in its life. */
 const PER_OBJECT = 16;
 
-/** The flag of the journal. The manager and the machine controller have this flag. */
+/** The flag of the journal. */
 export const journalFlags = flagGroup('Journal', {
   'journal-records': integerFlag({
     min: 0,
@@ -13,6 +13,6 @@ export const journalFlags = flagGroup('Journal', {
   }),
 });
 
-/** Returns the journal with the limits of the flags. The default takes at most 18 MB, as docs/sizing.md says. */
+/** The default takes at most 18 MB, as docs/sizing.md says. */
 export const journalOf = (flags: FlagValues<typeof journalFlags>): Journal =>
   new Journal({ perObject: PER_OBJECT, total: flags['journal-records'] });

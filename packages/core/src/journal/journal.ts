@@ -1,6 +1,6 @@
 import type { KubeObject } from '@mcm/kube';
 
-/** The kinds of decisions in a journal. These names must never change, because records of other versions contain them. */
+/** These names must never change, because records of other versions contain them. */
 export const DECISION_KINDS = [
   'machinedeployment',
   'machineset',
@@ -31,29 +31,26 @@ export interface Decided {
   readonly at: Date;
   /** Everything that the decision read. */
   readonly input: object;
-  /** The result of the pure function. */
   readonly decision: unknown;
-  /** The reason of the decision, as a sentence. */
   readonly because: string;
-  /** Names of the actions. Empty if the object waits. */
+  /** Empty if the object waits. */
   readonly actions: readonly string[];
 }
 
 /**
- * One record. A record represents one decision, or several consecutive equal decisions, and contains the input of the last
+ * A record represents one decision, or several consecutive equal decisions, and contains the input of the last
  * decision.
  */
 export interface JournalEntry extends Decided {
   /** The time of the first of the equal decisions. */
   readonly firstAt: Date;
   readonly count: number;
-  /** The result of the actions. The result is `running` while the actions have not ended. */
+  /** `running` while the actions have not ended. */
   readonly outcome: string;
 }
 
 /** The limits of a journal. */
 export interface JournalLimits {
-  /** Maximum number of records for one object. */
   readonly perObject: number;
   /**
    * Maximum number of records in total. The oldest records are removed first. Half of the records are reserved for
@@ -62,32 +59,23 @@ export interface JournalLimits {
   readonly total: number;
 }
 
-/** The outcome of actions that ended without an error. */
 const DONE = 'done';
-/** The outcome of actions that have not ended. */
 const RUNNING = 'running';
 
-/** Maximum length of an error text. Longer texts are truncated. */
 const LONGEST_OUTCOME = 500;
 
-/** A record that the journal still changes. */
 interface Slot {
   entry: JournalEntry;
   readonly key: string;
 }
 
-/** Adds the outcome to the record of a decision. */
 export interface OpenEntry {
-  /**
-   * Records that the actions ended.
-   * @param problem The error without secrets. Absent if there was no error
-   */
+  /** @param problem The error without secrets. Absent if there was no error */
   ended(problem?: string): void;
 }
 
 const CLOSED: OpenEntry = { ended: () => undefined };
 
-/** Returns the subject of a decision about an object. */
 export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
   kind,
   namespace: metadata.namespace ?? '',
@@ -97,16 +85,14 @@ export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
 
 /**
  * The last decisions about each object, in the memory of this process.
- *
  * - A record contains references to objects of the caches. These objects never change, so a record needs no copies.
  * - Consecutive equal decisions are one record, with a count and the newest input.
- * - The cost of a decision does not depend on the number of objects.
  */
 export class Journal {
   readonly #limits: JournalLimits;
-  /** Records by the kind of decision and the UID of the object, oldest first. */
+  /** By the kind of decision and the UID of the object, oldest first. */
   readonly #byObject = new Map<string, Slot[]>();
-  /** Records with actions and records without, oldest first. */
+  /** Oldest first. */
   readonly #acting = new Set<Slot>();
   readonly #waiting = new Set<Slot>();
 
@@ -114,12 +100,10 @@ export class Journal {
     this.#limits = limits;
   }
 
-  /** Number of records. */
   get size(): number {
     return this.#acting.size + this.#waiting.size;
   }
 
-  /** Adds a decision. */
   record(decided: Decided): OpenEntry {
     if (this.#limits.total === 0 || this.#limits.perObject === 0) return CLOSED;
     const key = `${decided.kind} ${decided.subject.uid}`;
@@ -170,7 +154,7 @@ export class Journal {
     };
   }
 
-  /** Returns all records, sorted by their last time. The records of one object are in the order of its decisions. */
+  /** Sorted by their last time. The records of one object are in the order of its decisions. */
   entries(): readonly JournalEntry[] {
     return [...this.#byObject.values()]
       .flatMap((slots) => slots.map(({ entry }) => entry))

@@ -15,9 +15,8 @@ interface Failing {
 }
 
 /**
- * Reports problems of the cloud with a MachineClass in events. The class gets one event when a problem starts, for all its
- * machines, and one event when the failed calls succeed again. After a restart, a problem that still exists is reported
- * again.
+ * Reports problems of the cloud with a MachineClass in events. Each problem causes one event at its start, for all
+ * machines, and one event when the failed calls succeed again. After a restart, an existing problem is reported again.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;
@@ -39,7 +38,6 @@ export class ClassProblems {
       this.#recorder.event(machineClass, 'Normal', 'CloudAnswers', 'The cloud accepts calls for this class again');
   };
 
-  /** Forgets a deleted class. */
   forget(key: Key): void {
     this.#failing.delete(key);
     this.#reported.delete(key);

@@ -2,9 +2,9 @@ import { type EventReason, formatFieldErrors, type MachineClass, validateMachine
 import { again, type Clock, done, type EventRecorder, type Key, type Outcome } from '@mcm/kube';
 
 /**
- * Returns the missing or invalid fields of the nodeTemplate as text, or '' if there are none. The CRDs of this project
- * refuse such a class, and the CRDs of the original accept it. Machines need no nodeTemplate. The cluster-autoscaler needs
- * the nodeTemplate to scale from zero.
+ * Returns the missing or invalid fields of the nodeTemplate as text, or '' without any. The CRDs of this project
+ * refuse such a class, and the CRDs of the original accept it. Only the cluster-autoscaler needs the nodeTemplate, to
+ * scale from zero.
  */
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
@@ -15,14 +15,12 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
 /** Time for which a class may be incomplete before its problems are reported. */
 const PATIENCE_MS = 30_000;
 
-/** The dependencies of the reports. */
 interface ClassReportsOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
-  /** Returns the fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** Returns the problems of a class's alternatives. If there are problems, the alternatives have no effect. */
+  /** If there are problems, the alternatives have no effect. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 
@@ -31,8 +29,8 @@ export class ClassReports {
   readonly #options: ClassReportsOptions;
   readonly #reported = new Map<Key, string>();
   /**
-   * The time since which a class has unreported problems. The report waits, because a user may create a Secret a moment
-   * after its class.
+   * The time since which a class has unreported problems. A user may create a Secret a moment after its class, so the
+   * report waits.
    */
   readonly #since = new Map<Key, number>();
   readonly #warned = { UnknownField: new Map<Key, string>(), InvalidClass: new Map<Key, string>() };
@@ -41,7 +39,7 @@ export class ClassReports {
     this.#options = options;
   }
 
-  /** Reports the problems of a class that is not being deleted. Returns the time of the next reconcile. */
+  /** Returns the time of the next reconcile. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
     const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];
@@ -60,14 +58,13 @@ export class ClassReports {
     return done;
   }
 
-  /** Forgets a deleted class. */
   forget(key: Key): void {
     for (const texts of Object.values(this.#warned)) texts.delete(key);
     this.#reported.delete(key);
     this.#since.delete(key);
   }
 
-  /** Reports problems that do not prevent the creation of VMs. */
+  /** These problems do not prevent the creation of VMs. */
   #warn(key: Key, machineClass: MachineClass, reason: 'UnknownField' | 'InvalidClass', text: string): void {
     const warned = this.#warned[reason];
     if (text === (warned.get(key) ?? '')) return;

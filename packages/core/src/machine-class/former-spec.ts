@@ -4,14 +4,13 @@ import { Annotations, type MachineClass } from '@mcm/api';
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * Keeps the last valid provider spec of each class. If a class becomes invalid, its machines can be looked up and deleted
- * with this spec, but not created. While the class is valid, the spec is in memory. While the class is invalid, the spec is
- * in an annotation of the class, so that a restart does not lose it.
+ * Keeps the last valid provider spec of each class. If a class becomes invalid, mcm can still look up and delete its
+ * machines with this spec. While the class is invalid, the spec is in an annotation of the class, so that a restart
+ * does not lose it.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
 
-  /** Records the spec of a valid class. */
   note({ metadata, providerSpec }: MachineClass): void {
     this.#byUid.set(metadata.uid, providerSpec);
   }
@@ -20,14 +19,13 @@ export class FormerSpecs {
     this.#byUid.delete(uid);
   }
 
-  /** Returns the class with its former spec. Returns undefined if no former spec is known. */
   of(machineClass: MachineClass): MachineClass | undefined {
     const { uid, annotations } = machineClass.metadata;
     const providerSpec = this.#byUid.get(uid) ?? parsed(annotations?.[Annotations.FormerProviderSpec]);
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /** Returns the value of the annotation. The value null removes the annotation, and undefined leaves it unchanged. */
+  /** The value null removes the annotation, and undefined leaves it unchanged. */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;
@@ -38,12 +36,12 @@ export class FormerSpecs {
   }
 }
 
-/** Parses the annotation. A user may have written any value, so the driver's schema validates it later. */
+/** A user may have written any value, so the driver's schema validates it later. */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as MachineClass['providerSpec'];
   } catch {
-    return undefined; // No record at all.
+    return undefined;
   }
 }

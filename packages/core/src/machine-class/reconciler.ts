@@ -25,38 +25,29 @@ export interface ClassReconcilerOptions {
   readonly clock: Clock;
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
-  /** Returns the fields of a class that have no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** Returns the problems of a class's alternatives. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
   readonly log: Logger;
   readonly former: FormerSpecs;
-  /** Called for deleted classes. */
   readonly forget: (key: Key) => void;
   /** VMs that are kept for investigation. Without their class, no component could find these VMs. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
 /**
- * Intervals at which a class without machines checks whether it has kept VMs. No watch reports changes of the records of
- * kept VMs.
+ * Intervals at which a class without machines checks whether it has kept VMs. No watch reports changes of the records
+ * of kept VMs.
  */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
-/**
- * Decides whether a finalizer is added, removed or unchanged. The API server refuses new finalizers on an object that is
- * being deleted.
- */
+/** The API server refuses new finalizers on an object that is being deleted. */
 export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
   const has = object.metadata.finalizers?.includes(finalizer) ?? false;
   if (users === 0) return has ? 'remove' : 'leave';
   return has || object.metadata.deletionTimestamp ? 'leave' : 'add';
 }
 
-/**
- * Adds or removes one finalizer. The request contains the resource version, so it fails with a conflict if another client
- * changed the object.
- */
+/** The request contains the resource version, so it fails with a conflict if another client changed the object. */
 async function writeFinalizer<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,
@@ -72,8 +63,8 @@ async function writeFinalizer<T extends KubeObject>(
 }
 
 /**
- * Keeps a class while machines refer to it, including machines that are being deleted, because their VMs cannot be deleted
- * without the class. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
+ * Keeps a class while machines refer to it, including machines that are being deleted, because their VMs cannot be
+ * deleted without the class. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
  */
 export const createClassReconcile = (options: ClassReconcilerOptions) => {
   const { caches, former } = options;
@@ -96,7 +87,6 @@ export const createClassReconcile = (options: ClassReconcilerOptions) => {
   };
 };
 
-/** Stores the last valid spec of a class while the class is invalid. */
 async function keepFormer(
   { client, caches, check, former }: ClassReconcilerOptions,
   machineClass: MachineClass,
@@ -112,7 +102,6 @@ async function keepFormer(
   if (answer) caches.classes.recordWrite(answer);
 }
 
-/** Adds the finalizer of a class while the class is used, and removes it afterwards. */
 async function keepWhileUsed(
   options: ClassReconcilerOptions,
   key: Key,
@@ -137,7 +126,7 @@ async function keepWhileUsed(
   return outcome;
 }
 
-/** Keeps a class while it has kept VMs. Without their class, no component could find these VMs. */
+/** Without their class, no component could find the kept VMs. */
 function heldByKept(
   recorder: EventRecorder<EventReason>,
   machineClass: MachineClass,

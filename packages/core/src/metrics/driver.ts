@@ -6,8 +6,8 @@ import type { ObserveCall } from '../driver/invoker/api/invoker-api.ts';
 import type { StageObserver } from './machine.ts';
 
 /**
- * Registers metrics of every driver's calls: the duration of successful calls, and the number and codes of failed calls.
- * The function also measures the stages of a machine's life that end with a call. Drivers need no metrics of their own.
+ * Registers metrics of every driver's calls, and of the stages of a machine's life that end with a call. Drivers need
+ * no metrics of their own.
  */
 export function registerDriverMetrics(meters: Meters, provider: string, clock: Clock): DriverMetrics {
   const took = meters.histogram({
@@ -67,7 +67,7 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
 export interface DriverMetrics {
   readonly observe: ObserveCall;
   readonly observeApi: ObserveApi;
-  /** Sets the observer of stages. The observer reads caches that are created after the invoker, so it is set later. */
+  /** The observer reads caches that are created after the invoker, so it is set later. */
   reportStages(observer: StageObserver): void;
 }
 

@@ -9,14 +9,12 @@ export interface MachineSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
-  /** Numbers of VMs and Nodes without a machine, from the last search. */
+  /** From the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
-  /** Returns the counts of live reads of Nodes. A live read happens for a machine whose health changes often. */
+  /** A live read happens for a machine whose health changes often. */
   readonly rechecks: () => Rechecks;
-  /** Returns the offerings whose capacity the cloud refused. */
   readonly shortages: () => Iterable<OfferingShortage>;
   readonly clock: Clock;
-  /** Another observer of every stage. Absent if there is no other observer. */
   readonly alsoReported?: StageObserver | undefined;
 }
 
@@ -30,13 +28,10 @@ const NAMED = ['name', 'namespace'];
 const KIND = ['namespace', 'machine_deployment', 'instance_type', 'zone'];
 const ZONE = 'topology.kubernetes.io/zone';
 const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'delete'];
-/** Buckets from one second to four hours. */
+/** In seconds, up to four hours. */
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
-/**
- * Returns the kind of machines for a label. Undefined for a machine without a deployment, which the original does not count
- * either.
- */
+/** Undefined for a machine without a deployment, which the original does not count either. */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;
   if (!deployment) return undefined;
@@ -78,7 +73,7 @@ function stageObserver(meters: Meters): StageObserver {
 const isDraining = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes(STEP_TEXTS.drain) === true;
 
-/** Observes the phases of machines. The cost of a change does not depend on the number of machines. */
+/** The cost of a change does not depend on the number of machines. */
 function follow(sources: MachineSources, reported: StageObserver, failedJoin: (labels: MeterLabels) => void): void {
   const { machines, clock, classOf } = sources;
   const drains = new Map<string, number>();
@@ -132,7 +127,7 @@ const INFO = [
 
 const OFFERING = ['machine_type', 'zone', 'subnet', 'market'];
 
-/** Registers the metrics of alternatives. The values of several accounts with the same offering are added up. */
+/** The values of several accounts with the same offering are added up. */
 function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): void {
   const perOffering = (value: (shortage: OfferingShortage) => number): Sample[] => {
     const sums = new Map<string, Sample>();
@@ -172,8 +167,7 @@ const phaseValue = (machine: Machine): number =>
   (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine) ?? ''] ?? 0;
 
 /**
- * Registers the machine controller's metrics with the names of the original (docs/compatibility/rules-deployments.md), and a
- * histogram of stages.
+ * Registers the machine controller's metrics with the names of the original, and a histogram of stages.
  * @returns the observer for the stages that only the caller can measure: create, initialize and delete
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {

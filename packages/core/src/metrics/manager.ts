@@ -5,7 +5,7 @@ import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
-/** Caches for the gauges of the manager. Each scrape reads these caches. */
+/** Each scrape reads these caches. */
 export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
@@ -24,7 +24,7 @@ const FAILED = [
 
 type Values<T> = readonly (readonly [name: string, help: string, value: (object: T) => number | undefined])[];
 
-/** Returns the number. As in the original, a percentage counts as 0. */
+/** As in the original, a percentage counts as 0. */
 const absolute = (value: number | string | undefined): number => (typeof value === 'number' ? value : 0);
 
 const rolling = ({ spec }: MachineDeployment) =>
@@ -142,7 +142,6 @@ function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   }
 }
 
-/** Returns the number of warm machines of each deployment. */
 function* warmOf({ store }: Source<Machine>): Generator<Sample> {
   const counts = new Map<string, { labels: MeterLabels; value: number }>();
   for (const machine of store.list()) {
@@ -156,7 +155,7 @@ function* warmOf({ store }: Source<Machine>): Generator<Sample> {
   yield* counts.values();
 }
 
-/** Returns the number of machines of each zone. Deployments without zones have no series. */
+/** Deployments without zones have no series. */
 function* zonesOf({ deployments, sets, machines }: ManagerSources): Generator<Sample> {
   const zoned = new Map(
     deployments.store.list().flatMap((one) => {
@@ -175,7 +174,7 @@ function* zonesOf({ deployments, sets, machines }: ManagerSources): Generator<Sa
     }
 }
 
-/** Returns true if the change is the deletion of a machine that failed its health check. */
+/** The deletion of a machine that failed its health check. */
 const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.type === 'updated' &&
   change.old.metadata.deletionTimestamp === undefined &&
@@ -184,8 +183,8 @@ const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.object.status.lastOperation?.type === 'HealthCheck';
 
 /**
- * Registers the manager's metrics with the names of the original (docs/compatibility/rules-deployments.md). Each scrape
- * reads the gauges from the caches, so a deleted object has no series.
+ * Registers the manager's metrics with the names of the original. Each scrape reads the gauges from the caches, so a
+ * deleted object has no series.
  */
 export function registerManagerMetrics(meters: Meters, { deployments, sets, machines }: ManagerSources): void {
   common(meters, 'mcm_machine_deployment', deployments, DEPLOYMENT, ({ status }) => status?.conditions);

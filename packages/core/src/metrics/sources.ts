@@ -1,9 +1,6 @@
 import type { MeterLabels, Sample, Store } from '@mcm/kube';
 
-/**
- * Source of a gauge that has a value for each object of a kind. A source consists of a cache, and whether the cache is
- * complete.
- */
+/** Source of a gauge that has a value for each object of a kind: a cache, and whether the cache is complete. */
 export interface Source<T> {
   readonly synced: boolean;
   readonly store: Store<T>;
@@ -13,14 +10,12 @@ interface Named {
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
 }
 
-/** Returns the labels that identify an object. */
 export const named = ({ metadata: { name, namespace = '' } }: Named): MeterLabels => ({ name, namespace });
 
-/** Returns the creation time of an object in whole seconds since 1970, formatted as in the original. */
+/** In whole seconds since 1970, formatted as in the original. */
 export const createdAt = (creationTimestamp: string | undefined): string =>
   String(Math.floor(Date.parse(creationTimestamp ?? '') / 1000));
 
-/** Returns one series for each object that has a value. */
 export function* perObject<T extends Named>(
   { store }: Source<T>,
   value: (object: T) => number | undefined,
@@ -36,10 +31,9 @@ interface Condition {
   readonly status: string;
 }
 
-/** The status True is 1, False is 0, and any other status is 2. */
+/** All other values are 2. */
 const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
-/** Returns one series for each condition of each object. */
 export function* perCondition<T extends Named>(
   { store }: Source<T>,
   conditions: (object: T) => readonly Condition[] | undefined,

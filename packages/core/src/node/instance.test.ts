@@ -9,7 +9,7 @@ import {
   sameInstance,
 } from './instance.ts';
 
-/** Returns the provider ID that the Azure cloud controller writes. */
+/** The Azure cloud controller writes this provider ID. */
 const arm = (subscription: string, group: string, rest: string): string =>
   `azure:///subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Compute/${rest}`;
 

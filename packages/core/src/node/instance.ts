@@ -3,7 +3,6 @@ import type { Node } from '@mcm/kube';
 
 /**
  * Whether two provider IDs belong to the same VM.
- *
  * - `same`: the same VM.
  * - `alike`: the parts that both IDs have are equal, but one ID lacks parts of the other. The VMs may be the same.
  * - `different`: two different VMs.
@@ -28,18 +27,17 @@ const equal = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((part, i) => part === b[i]);
 const lower = (parts: readonly string[]): readonly string[] => parts.map((part) => part.toLowerCase());
 
-/** Compares the parts of two IDs with the same scheme. */
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** Compares the last parts. For other clouds, only the last part of a provider ID is known to identify the VM. */
+/** For other clouds, only the last part of a provider ID is known to identify the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';
 };
 
 /**
- * Compares IDs of AWS. The cloud controller writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old
- * controllers write `aws:///<id>`.
+ * The cloud controller writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old controllers
+ * write `aws:///<id>`.
  */
 const compareAws: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
@@ -56,7 +54,7 @@ const compareAws: Compare = (a, b) => {
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
-/** Compares IDs of Google Cloud. The cloud controller writes `gce://<project>/<zone>/<name>`. The driver adds one slash. */
+/** The cloud controller writes `gce://<project>/<zone>/<name>`. The driver adds one slash. */
 const compareGce: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a) === last(b) && (a.length < 3 || b.length < 3) ? 'alike' : 'different';
@@ -64,8 +62,8 @@ const compareGce: Compare = (a, b) => {
 
 /**
  * The cloud controller writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes
- * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number. The driver never
- * creates such VMs.
+ * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number, but the driver
+ * never creates such VMs.
  */
 const compareAzure: Compare = (left, right) => {
   const [a, b] = [lower(left), lower(right)];
@@ -75,7 +73,7 @@ const compareAzure: Compare = (left, right) => {
   return [a, b].some((parts) => parts.includes('virtualmachinescalesets')) ? 'different' : 'alike';
 };
 
-/** Compares complete IDs. If only one program writes the IDs of a scheme, different IDs belong to different VMs. */
+/** For schemes whose IDs only one program writes. */
 const compareExactly: Compare = (a, b) => (equal(a, b) ? 'same' : 'different');
 
 const COMPARE: ReadonlyMap<string, Compare> = new Map([
@@ -86,7 +84,7 @@ const COMPARE: ReadonlyMap<string, Compare> = new Map([
   ['', compareExactly],
 ]);
 
-/** Compares two provider IDs. Drivers and cloud controllers write the ID of the same VM in different forms. */
+/** Drivers and cloud controllers write the ID of the same VM in different forms. */
 export function matchInstances(a: string | undefined, b: string | undefined): InstanceMatch {
   if (!a || !b) return 'unknown';
   const [left, right] = [parse(a), parse(b)];
@@ -94,16 +92,13 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
   return (COMPARE.get(left.scheme) ?? compareAny)(left.parts, right.parts);
 }
 
-/**
- * Returns true if two provider IDs may belong to the same VM. Two IDs may belong to the same VM if no part of the IDs
- * differs.
- */
+/** Returns true if no part of the two IDs differs. */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
 /**
- * Returns true if two provider IDs belong to the same VM, as far as their parts can be compared. Returns false if the IDs
- * cannot be compared.
+ * Returns true if two provider IDs belong to the same VM, as far as their parts can be compared. Returns false if the
+ * IDs cannot be compared.
  */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
   const match = matchInstances(a, b);
@@ -120,8 +115,8 @@ export function mayBeInstance(a: string | undefined, b: string | undefined): boo
 }
 
 /**
- * Returns an index key that is equal for all IDs that {@link isInstance} can match. If two keys are equal, the caller must
- * still compare the IDs.
+ * Returns an index key that is equal for all IDs that {@link isInstance} can match. The caller must still compare the
+ * IDs.
  */
 export function instanceKey(id: string): string {
   const { scheme, parts } = parse(id);
@@ -141,10 +136,9 @@ export class InstanceSet {
   }
 }
 
-/** Returns true if the Node belongs to the machine's VM. A Node of an earlier or another VM can have the same name. */
+/** A Node of an earlier or another VM can have the same name. */
 export const isNodeOf = (machine: Machine, node: Node): boolean =>
   sameInstance(machine.spec.providerID, node.spec.providerID);
 
-/** Returns true if the Node's label contains the name of the machine. */
 export const pointsTo = (node: Node, machine: Machine): boolean =>
   node.metadata.labels?.[Labels.MachineName] === machine.metadata.name;

@@ -29,13 +29,13 @@ export interface NodeChange {
     | {
         /** False makes the Node schedulable again by removing the field. */
         readonly unschedulable?: boolean;
-        /** The taints to write. Null removes all taints. */
+        /** Null removes all taints. */
         readonly taints?: readonly Taint[] | null;
       }
     | undefined;
 }
 
-/** An operation of RFC 6902. */
+/** RFC 6902. */
 interface Operation {
   readonly op: 'test' | 'add' | 'remove';
   readonly path: string;
@@ -43,12 +43,11 @@ interface Operation {
 }
 
 /**
- * Returns the patch for a change of a Node from the cache. A kubelet often writes the status of its Node, so the patch does
- * not contain the resourceVersion of the Node. Instead it contains the UID and the values on which the decision depends.
- *
+ * Returns the patch for a change of a Node from the cache. A kubelet often writes the status of its Node, so the patch
+ * contains no resourceVersion. The patch contains the UID and the values on which the decision depends.
  * - Finalizers are added and removed one by one (strategic merge).
- * - A list of taints can only be replaced as a whole. A JSON patch with a test therefore replaces only the observed list.
- *   The same applies to annotations on which the decision depends.
+ * - A list of taints can only be replaced as a whole, so a JSON patch with a test replaces only the observed list.
+ *   Annotations on which the decision depends have a test too.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
   return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
@@ -92,10 +91,7 @@ function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec, deci
 
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/**
- * Returns the path and value of an annotation. If the node has no annotations, the function returns the path and value of
- * the whole map.
- */
+/** Without annotations, the path and value of the whole map. */
 const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key: string) => ({
   path: `/metadata/annotations${seen ? `/${escaped(key)}` : ''}`,
   value: seen?.[key] ?? null,
@@ -130,8 +126,8 @@ function listOperations(path: string, seen: readonly unknown[] | undefined, want
 }
 
 /**
- * Returns true if the server refused the patch because the Node was replaced or has changed. A change of the UID is refused
- * with the name of this field. A refused JSON patch without a field is a failed test, or the removal of an absent value.
+ * The server refused the patch because the Node was replaced or has changed. A refused JSON patch without a field is a
+ * failed test, or the removal of an absent value.
  */
 function isMismatch(error: unknown, { type }: Patch): boolean {
   if (!isInvalid(error)) return false;
@@ -140,8 +136,8 @@ function isMismatch(error: unknown, { type }: Patch): boolean {
 }
 
 /**
- * Changes a Node.
- * @throws KubeError of the server; 409 if another Node has the name or a list has changed, so the caller must decide again
+ * @throws KubeError of the server; 409 if another Node has the name or a list has changed, so the caller must decide
+ * again
  */
 export const patchNode = (
   client: ResourceClient<Node>,
@@ -151,7 +147,6 @@ export const patchNode = (
 ): Promise<Node> => sendBound(client, node, nodePatch(node, change), options);
 
 /**
- * Changes the status of a Node.
  * @param type `strategic` merges conditions by their type, and `merge` replaces the list.
  * @throws KubeError of the server; 409 if another Node has the name
  */

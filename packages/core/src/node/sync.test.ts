@@ -127,7 +127,6 @@ const templated = (labels: Strings, taints: Taint[] = []): Machine =>
     },
   });
 
-/** Returns the node after the patch, merged as on the API server. */
 function patched(current: Node, m: Machine, c?: MachineClass): Node {
   const patch = planNodeSync(m, c, current);
   const merge = (target: unknown, change: unknown): unknown => {

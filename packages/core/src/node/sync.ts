@@ -12,11 +12,10 @@ import { offeringOf } from '../driver/offerings/alternative.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
-/** The changes of one Node: at most one write of metadata and spec, and one of the status. */
+/** At most one write of metadata and spec, and one of the status. */
 export interface NodePatch {
-  /** Changes of metadata and spec. */
   readonly main?: NodeChange | undefined;
-  /** Changes of the status as a merge patch: the virtual capacity. The patch is sent after `main`. */
+  /** A merge patch with the virtual capacity, sent after `main`. */
   readonly status?: object | undefined;
 }
 
@@ -24,7 +23,6 @@ type Changes = Record<string, string | null>;
 
 /**
  * Returns the keys of a map that must change. The value null removes a key.
- *
  * - Keys that were applied before and are no longer wanted are removed.
  * - Wanted keys are added.
  * - All other keys stay.
@@ -47,8 +45,9 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * Returns the taints of a node after the synchronization. Returns undefined if the taints do not change. Key and effect
- * identify a taint. Existing taints keep their order, new taints are added at the end, and taints of other clients stay.
+ * Returns the taints of a node after the synchronization. Undefined if the taints do not change. Key and effect
+ * identify a taint. Existing taints keep their order, new taints are added at the end, and taints of other clients
+ * stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -65,10 +64,7 @@ export function syncTaints(
   return jsonEquals(result, current) ? undefined : result;
 }
 
-/**
- * Returns the capacity entries of the status that must change. The value null removes an entry. Entries of real resources
- * stay.
- */
+/** The value null removes an entry. Entries of real resources stay. */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
   lastApplied: Readonly<Record<string, string>>,
@@ -89,10 +85,7 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/**
- * Parses the annotation with the values that were applied last. An invalid annotation counts as empty, so that no value is
- * removed.
- */
+/** An invalid annotation counts as empty, so that no value is removed. */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -117,11 +110,11 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // A user edited the record: it is ignored and written again.
+    return undefined; // A user edited the record, so it is ignored and written again.
   }
 }
 
-/** Returns the content of this annotation: the whole template with metadata and spec, encoded as in the original. */
+/** The whole template with metadata and spec, encoded as in the original. */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
   spec: template?.spec ?? {},
@@ -133,8 +126,7 @@ const quantityMap = (map: Readonly<Record<string, string | number>> | undefined)
 const nonEmpty = (map: object): boolean => Object.keys(map).length > 0;
 
 /**
- * Returns the changes of a machine's Node. Returns undefined if there are no changes.
- *
+ * Returns the changes of a machine's Node, or undefined without a change.
  * - The labels, annotations and taints of the template, with the record of the applied values.
  * - The name of the machine.
  * - The finalizer.
@@ -195,8 +187,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * Returns the node template of a machine. The template describes the first choice of offering. If the machine has an
- * alternative, its Node does not get the zone and type from the template.
+ * The template describes the first choice of offering. If the machine has an alternative, its Node does not get the
+ * zone and type from the template.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;

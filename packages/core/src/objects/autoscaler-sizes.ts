@@ -1,7 +1,6 @@
 import { Annotations, type MachineDeployment } from '@mcm/api';
 import { parseInteger } from '../values/integers.ts';
 
-/** The sizes between which an autoscaler scales a MachineDeployment over gRPC. */
 export interface AutoscalerSizes {
   readonly minSize: number;
   readonly maxSize: number;
@@ -9,7 +8,7 @@ export interface AutoscalerSizes {
 
 const EFFECT = 'so no autoscaler scales the deployment over gRPC';
 
-/** Returns the sizes in the annotations, or the error in them as a sentence. Returns undefined without these annotations. */
+/** Returns the sizes in the annotations, or the error in them as a sentence. Undefined without these annotations. */
 export function autoscalerSizesOf({
   metadata: { annotations = {} },
 }: {

@@ -2,26 +2,23 @@ import { API_VERSION } from '@mcm/api';
 import { controllerOf, type KubeObject, type OwnerReference } from '@mcm/kube';
 import type { Matcher } from './selector.ts';
 
-/** The objects that an owner keeps, adopts and releases. */
 export interface Claim<T> {
-  /** Objects that the owner controls and selects. */
   readonly owned: readonly T[];
   /** Objects that the owner selects and that have no controller. The owner adopts them, unless it is being deleted. */
   readonly adopt: readonly T[];
-  /** Objects that the owner controls but no longer selects. The owner releases them. */
+  /** Objects that the owner controls but no longer selects. */
   readonly release: readonly T[];
 }
 
-/** The fields of the owner that this function reads. */
 export interface Owner {
   readonly uid: string;
   readonly deleting: boolean;
 }
 
 /**
- * Sorts candidates by the owner's selector and their controller reference (docs/compatibility/rules-deployments.md §1.5 and
- * 7.3). An owner that is being deleted neither adopts nor releases. Objects of other controllers are ignored, even if the
- * controller has the owner's name but another UID.
+ * Sorts candidates by the owner's selector and their controller reference (docs/compatibility/rules-deployments.md
+ * §1.5 and 7.3). An owner that is being deleted neither adopts nor releases. Objects of a controller with the same
+ * name and another UID are ignored.
  */
 export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
   const owned: T[] = [];
@@ -41,7 +38,6 @@ export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, cand
   return { owned, adopt, release };
 }
 
-/** Returns a controller reference to an object of this API group. */
 export const controllerReference = (owner: KubeObject): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: owner.kind,
@@ -52,9 +48,8 @@ export const controllerReference = (owner: KubeObject): OwnerReference => ({
 });
 
 /**
- * Returns a merge patch that makes `owner` the controller of `child`. Other owners stay. The original replaces the list and
- * loses the other owners. The patch contains the resourceVersion, so it fails with a conflict if another owner adopts the
- * object at the same time.
+ * Returns a merge patch that makes `owner` the controller of `child`. Other owners stay, unlike in the original. The
+ * patch contains the resourceVersion, so it fails with a conflict if another owner adopts the object at the same time.
  */
 export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
   metadata: {
@@ -65,8 +60,8 @@ export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
 });
 
 /**
- * Returns a merge patch that removes the owner's reference from `child`. The original uses a strategic merge patch, which
- * custom resources do not support, so it never releases an object (BUG-1 of docs/compatibility/rules-deployments.md).
+ * Returns a merge patch that removes the owner's reference from `child`. The original uses a strategic merge patch,
+ * which custom resources do not support, so it never releases an object (BUG-1).
  */
 export const releasePatch = (ownerUid: string, child: KubeObject) => ({
   metadata: {

@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '@mcm/api';
 
-/** A condition of a MachineDeployment or a MachineSet. A condition of a MachineSet has no `lastUpdateTime`. */
+/** A condition of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;
@@ -18,10 +18,9 @@ export interface AnyCondition<T extends string = MachineDeploymentConditionType>
   lastUpdateTime?: string;
 }
 
-/** A change of a MachineDeployment's condition, with reasons from its table. */
+/** The reasons come from a table. */
 export type ConditionChange = ConditionWords<typeof DEPLOYMENT_CONDITIONS> & { readonly message: string };
 
-/** A change of a MachineSet's condition. */
 export type SetConditionChange = ConditionWords<typeof SET_CONDITIONS> & { readonly message: string };
 
 export const findCondition = <C extends AnyCondition>(conditions: readonly C[], type: C['type']): C | undefined =>
@@ -31,9 +30,9 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
   conditions.filter((condition) => condition.type !== type);
 
 /**
- * Sets a condition of a MachineDeployment. If type, status and reason are the same, nothing changes. Otherwise the new
- * condition is appended. The new condition keeps its transition time if the status is the same
- * (docs/compatibility/rules-deployments.md §6.7). `refresh` always updates `lastUpdateTime`.
+ * Sets a condition of a MachineDeployment. If type, status and reason are the same, nothing changes, unless `refresh`
+ * is true. Otherwise the new condition is appended. The new condition keeps its transition time if the status is the
+ * same (docs/compatibility/rules-deployments.md §6.7).
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],
@@ -49,9 +48,7 @@ export function setDeploymentCondition(
   return [...withoutCondition(conditions, change.type), { ...change, lastUpdateTime: time, lastTransitionTime }];
 }
 
-/**
- * Sets a condition of a MachineSet, which has no `lastUpdateTime`. Every change of the reason updates the transition time.
- */
+/** Unlike in a MachineDeployment, every change of the reason updates the transition time. */
 export function setSetCondition(
   conditions: readonly AnyCondition<MachineSetConditionType>[],
   change: SetConditionChange,

@@ -32,8 +32,8 @@ export interface Limits {
 }
 
 /**
- * Resolves both limits. The surge is rounded up, and the unavailable number down. If both are 0, one machine may be
- * unavailable, because the rollout could otherwise make no progress.
+ * Rounds the surge up, and the unavailable number down. If both are 0, one machine may be unavailable, because the
+ * rollout could otherwise make no progress.
  */
 export function fenceposts(
   maxSurge: IntOrPercent | undefined,
@@ -45,7 +45,7 @@ export function fenceposts(
   return surge === 0 && unavailable === 0 ? { surge, unavailable: 1 } : { surge, unavailable };
 }
 
-/** Returns the effective limits of a deployment (docs/compatibility/rules-deployments.md §3.1). */
+/** Source: docs/compatibility/rules-deployments.md §3.1. */
 export function limitsOf(deployment: MachineDeployment): Limits {
   const replicas = deployment.spec.replicas ?? 0;
   const { type, rollingUpdate, inPlaceUpdate } = deployment.spec.strategy ?? {};

@@ -23,7 +23,6 @@ const setWith = (numbers?: string, uid = UID): NamingSet => ({
 const NEW = setWith();
 const next = (set: NamingSet, count: number, known: readonly string[] = [], unanswered: readonly string[] = []) =>
   nextMachineNames(set, unanswered, count, (name) => known.includes(name));
-/** Returns the set after its annotation was written. */
 const recorded = (set: NamingSet, known: readonly string[], unanswered: readonly string[] = []): NamingSet =>
   setWith(printMachineNumbers(numbersAfter(set, known, unanswered)), set.metadata.uid);
 

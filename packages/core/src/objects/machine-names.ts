@@ -8,18 +8,17 @@ const LENGTH = 5;
 const NAMES = ALPHABET.length ** LENGTH;
 
 /**
- * The number of the first machine of a set. Versions without {@link Annotations.NextMachineNumbers} may use a lower number
- * several times.
+ * The number of the first machine of a set. Versions without {@link Annotations.NextMachineNumbers} may use a lower
+ * number several times.
  */
 const FIRST_NUMBER = 20_000;
 
 /**
- * The number of a machine may be higher than the recorded one by at most this value. Machines are created before the record
- * is written. A reconcile creates at most 100 machines.
+ * The number of a machine may be higher than the recorded number by at most this value. Machines are created before
+ * the record, and a reconcile creates at most 100 machines.
  */
 const AHEAD = 200;
 
-/** The fields of a set on which the names of its machines depend. */
 export interface NamingSet {
   readonly metadata: {
     readonly name: string;
@@ -28,7 +27,6 @@ export interface NamingSet {
   };
 }
 
-/** The numbers that a set may give to new machines. */
 export interface MachineNumbers {
   /** The lowest unused number. No machine has or had this number or a higher one. */
   readonly next: number;
@@ -38,7 +36,7 @@ export interface MachineNumbers {
 
 const asNumber = (text: string): number => (/^\d{1,8}$/.test(text.trim()) ? Number(text) : Number.NaN);
 
-/** Parses the numbers in the set's annotation. Texts that are not numbers are ignored. */
+/** Texts that are not numbers are ignored. */
 export function machineNumbersOf({ metadata }: NamingSet): MachineNumbers {
   const text = metadata.annotations?.[Annotations.NextMachineNumbers] ?? '';
   const [next = Number.NaN, ...open] = text.split(',').map(asNumber);
@@ -46,7 +44,6 @@ export function machineNumbersOf({ metadata }: NamingSet): MachineNumbers {
   return { next: Math.max(next, FIRST_NUMBER), open: open.filter((number) => number < next) };
 }
 
-/** Formats the numbers as the value of the annotation. */
 export const printMachineNumbers = ({ next, open }: MachineNumbers): string => [next, ...open].join(',');
 
 /** Returns the first element of a set's number sequence, and the step to the next element. */
@@ -57,7 +54,7 @@ function sequenceOf(setUid: string): { readonly offset: number; readonly stride:
   return { offset, stride };
 }
 
-/** Returns the multiplicative inverse of the stride, by Euclid's algorithm. */
+/** Euclid's algorithm. */
 function inverse(stride: number): number {
   let [rest, next, factor, following] = [NAMES, stride, 0, 1];
   while (next !== 0) {
@@ -68,7 +65,7 @@ function inverse(stride: number): number {
   return (factor + NAMES) % NAMES;
 }
 
-/** Returns the number that a suffix encodes. Returns undefined if the text is no suffix. */
+/** Undefined if the text is no suffix. */
 function decode(suffix: string): number | undefined {
   if (suffix.length !== LENGTH) return undefined;
   let value = 0;
@@ -88,40 +85,33 @@ function encode(value: number): string {
   return text;
 }
 
-/** Returns a random suffix, as in the names of the original. */
+/** As in the names of the original. */
 export const randomSuffix = (random: Random): string => encode(Math.floor(random.next() * NAMES));
 
-/**
- * Returns a function that maps numbers to names of a set's machines. The names have the form `<set>-<five characters>`, as
- * in the original.
- */
+/** The names have the form `<set>-<five characters>`, as in the original. */
 function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) => string {
   const { offset, stride } = sequenceOf(uid);
-  // The product is below 2^53 for all numbers that a set can use.
   return (number) => `${name}-${encode((offset + number * stride) % NAMES)}`;
 }
 
 /**
- * Returns the number of a machine that mcm named for the set. Returns undefined for other names. The names of the original
- * are random. At most two in a thousand such names look like names of mcm.
+ * Returns the number of a machine that mcm named for the set. The names of the original are random: at most two in a
+ * thousand such names look like names of mcm.
  */
 export function machineNumberOf(set: NamingSet, name: string): number | undefined {
   const prefix = `${set.metadata.name}-`;
   const value = name.startsWith(prefix) ? decode(name.slice(prefix.length)) : undefined;
   if (value === undefined) return undefined;
   const { offset, stride } = sequenceOf(set.metadata.uid);
-  // The product is below 2^53, as above.
   const number = (((value - offset + NAMES) % NAMES) * inverse(stride)) % NAMES;
   return number < machineNumbersOf(set).next + AHEAD ? number : undefined;
 }
 
 /**
  * Returns the names for the next `count` machines of a set.
- *
  * - The names of creations without an answer come first. If the server executed such a creation, it now answers
  *   AlreadyExists, and the set has its machine.
  * - The next names come from numbers that no machine has had.
- *
  * @param unanswered Names of creations without an answer.
  * @param used Returns true if a known object has the name, or if the name must not be used for another reason.
  */
@@ -156,8 +146,8 @@ export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered
 }
 
 /**
- * Returns the names of creations that an earlier process may have sent without recording the result. These names come from
- * the open numbers, and from the numbers between the recorded next number and the highest number of a machine.
+ * Returns the names of creations that an earlier process may have sent without recording the result. The names come
+ * from the open numbers, and from the numbers between the recorded next number and the highest number of a machine.
  */
 export function unrecordedNames(set: NamingSet, known: Iterable<string>): string[] {
   const nameOf = machineNamer(set);

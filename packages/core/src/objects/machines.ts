@@ -12,13 +12,12 @@ import {
 } from '@mcm/api';
 import { parseInstant, parseInteger } from '../values/integers.ts';
 
-/** Returns true if the deletion of the machine was requested or has started. */
 export const isTerminating = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp !== undefined || phaseOf(machine) === 'Terminating';
 
 /**
- * Returns true if the machine is being deleted, its drain timeout has expired, and its undrainable policy keeps its VM.
- * There is no time limit for this state, so a deployment does not wait for its end.
+ * Returns true if the drain timeout of a deletion has expired and the undrainable policy keeps the VM. A deployment
+ * does not wait for the end of this state, because the state has no time limit.
  */
 export const isUndrained = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
@@ -26,8 +25,8 @@ export const isUndrained = ({ metadata }: Machine): boolean =>
 export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
 
 /**
- * Returns the readiness taints that the machine's Node got after the machine had joined. `since` is the time of the first
- * taint, as RFC 3339. Returns undefined if the Node has no readiness taint.
+ * Returns the readiness taints that the Node got after the join. `since` is the time of the first taint, RFC 3339.
+ * Undefined without a readiness taint.
  */
 export function awaitedReadiness({
   metadata,
@@ -37,8 +36,9 @@ export function awaitedReadiness({
 }
 
 /**
- * Returns true if the machine is Running (or Available without a target cluster), is not being deleted, and its Node has no
- * readiness taint. The original uses only the phase, because it writes the phase Terminating with each deletion.
+ * Returns true if the machine is Running (or Available without a target cluster), is not being deleted, and its Node
+ * has no readiness taint. The original uses only the phase, because it writes the phase Terminating with each
+ * deletion.
  */
 export const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined &&
@@ -49,13 +49,16 @@ export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
 /**
- * Returns true if the machine was created for a machine configuration that its node has not applied yet. Such a machine is
- * Running as soon as its Node is Ready.
+ * Returns true if the node has not applied the machine configuration of its creation yet. Such a machine is Running as
+ * soon as its Node is Ready.
  */
 export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[Annotations.TemplateConfig] !== undefined && annotations[Annotations.ConfigApplied] !== TRUE_LOWER;
 
-/** Returns true if an in-place update moved the machine to this set and has not completed, so the set must not delete it. */
+/**
+ * Returns true if an in-place update moved the machine to this set and has not completed, so the set must not delete
+ * it.
+ */
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
@@ -68,49 +71,39 @@ export type Loss = 'served' | 'unjoined';
 /** Values of the annotation on a machine that replaces another machine. */
 export const LOSS_MARKS: Readonly<Record<Loss, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
-/** Returns the state that the replaced machine had reached. Returns undefined if this machine replaces no machine. */
+/** Returns the state of the former machine. Undefined if this machine is no replacement. */
 export const lossBefore = ({ metadata }: Machine): Loss | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
   return (['served', 'unjoined'] as const).find((loss) => LOSS_MARKS[loss] === mark);
 };
 
-/** Returns true if the machine replaces another one. */
 export const isReplacement = (machine: Machine): boolean => lossBefore(machine) !== undefined;
 
-/** Returns true if the machine never joined. Such a machine runs no pods, so its replacement disrupts no pod. */
+/** A machine that never joined runs no pods, so its replacement disrupts no pod. */
 export const neverJoined = ({ status }: Machine): boolean =>
   status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
 
 /**
- * Returns the state that the machine has reached, for the case that it is deleted now. A machine in creation counts as
- * `served`, because it may be the replacement for which another decision waits.
+ * Returns the state of the machine for a deletion now. A machine in creation counts as `served`, because it may be the
+ * replacement for which another decision waits.
  */
 export const lossOf = (machine: Machine): Loss => (isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served');
 
-/**
- * Returns the progress of the in-place update, which the machine controller copies from the Node to the machine's status.
- */
+/** The machine controller copies this reason from the Node to the machine's status. */
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
-/**
- * Returns the end of the machine's preservation, in milliseconds since 1970. Returns undefined if the machine is not
- * preserved.
- */
+/** In milliseconds since 1970. Undefined if the machine is not preserved. */
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseInstant(machine.status?.currentStatus?.preserveExpiryTime);
 
-/** Returns true if the machine is preserved until a future time. */
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
 
-/**
- * Returns the deletion priority. Machines with a lower priority are deleted first. The priority is 3 if the annotation is
- * absent or not an integer.
- */
+/** Machines with a lower priority are deleted first. The default is 3, also for text that is not an integer. */
 export const priorityOf = (machine: Machine): number =>
   parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;
 
-/** Returns the time at which the cluster autoscaler selected the machine for deletion. */
+/** The time at which the cluster autoscaler selected the machine for deletion. */
 export const markTimeOf = (machine: Machine): number | undefined =>
   parseInstant(machine.metadata.annotations?.[Annotations.MarkedForDeletionTime]);
 

@@ -3,7 +3,7 @@ import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
 /**
- * Returns the annotations of a machine's node from the cache. Returns undefined if the node does not exist, and `unseen` if
+ * Returns the annotations of a machine's node from the cache. Undefined if the node does not exist, and `unseen` if
  * mcm cannot read nodes.
  */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
@@ -19,9 +19,9 @@ const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 const known = (value = ''): string => (KNOWN.has(value) ? value : '');
 
 /**
- * Returns the effective value of the preserve annotation. The node's value is used if the node has, or had, the annotation.
- * Without a node, the machine's own value is used, or else the last recorded value of the node. The original deletes the
- * machine in that case (ODD-11 of docs/compatibility/rules-deployments.md).
+ * Returns the effective value of the preserve annotation. The node's value is used if the node has, or had, the
+ * annotation. Without a node, the machine's own value is used, or else the last recorded value of the node. The
+ * original deletes the machine in that case (ODD-11).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
   const own = known(machine.metadata.annotations?.[Annotations.Preserve]);
@@ -29,23 +29,19 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return own === '' ? lastApplied : own;
-  // If the annotation is unknown, it may preserve the machine. A deletion cannot be undone.
+  // An unknown annotation may preserve the machine, and a deletion cannot be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;
 }
 
-/**
- * Returns true if a Failed machine may be deleted now. Such a machine is not preserved, and no annotation requests its
- * preservation.
- */
+/** Returns true if a Failed machine is not preserved, and no annotation requests its preservation. */
 export function mayDeleteFailed(machine: Machine, nodeAnnotations: NodeAnnotations, now: Date): boolean {
   const expiry = preserveExpiry(machine);
   if (expiry !== undefined) return expiry <= now.getTime();
   return !KEEPS.has(effectivePreserveValue(machine, nodeAnnotations));
 }
 
-/** The machines on which the `auto-preserved` annotation must be written or removed. */
 export interface AutoPreservation {
   readonly preserve: readonly Machine[];
   readonly stop: readonly Machine[];
@@ -54,16 +50,13 @@ export interface AutoPreservation {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
-/**
- * Maximum difference of two times that were written together. When a machine fails, mcm writes both times with the same
- * value. The original reads the clock twice.
- */
+/** Maximum difference of two times that were written together, in milliseconds. The original reads the clock twice. */
 const SAME_WRITE_MS = 2_000;
 
 /**
- * Returns true if the machine was preserved after its failure and the preservation is over. mcm removes the annotation and
- * the expiry one after the other. Without this check, mcm would preserve the machine again and again. Only the status shows
- * the end. The start and the end of a preservation change the time of the phase, but not the time of the last operation.
+ * Returns true if the machine was preserved after its failure and the preservation is over. Without this check, mcm
+ * would preserve the machine again and again. The start and the end of a preservation change the time of the phase,
+ * but not the time of the last operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);
@@ -78,10 +71,9 @@ const oldestFirst = (a: Machine, b: Machine): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Preserves the newest Failed machines up to the maximum, and releases the oldest ones after the maximum was reduced. No
- * machine is preserved twice for one failure. The function counts the machines, because the status of the set may be
- * outdated.
- *
+ * Preserves the newest Failed machines up to the maximum, and releases the oldest ones after the maximum was reduced.
+ * No machine is preserved twice for one failure. The function counts the machines, because the status of the set may
+ * be outdated.
  * @param max `spec.autoPreserveFailedMachineMax`.
  */
 export function planAutoPreservation(machines: readonly Machine[], max: number, now: Date): AutoPreservation {

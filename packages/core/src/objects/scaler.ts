@@ -11,7 +11,7 @@ import { isBeingHandedOver, isFailed, markTimeOf, priorityOf } from './machines.
 /** One entry of the annotation trigger-deletion-by-mcm. */
 export interface Trigger {
   readonly name: string;
-  /** The time that the autoscaler wrote, as RFC 3339 text. Undefined if the entry has no time. */
+  /** The time of the autoscaler, RFC 3339. */
   readonly time: string | undefined;
 }
 
@@ -25,22 +25,16 @@ export function readTriggers(text: string | undefined): Trigger[] {
 
 /** The request of the autoscaler to a set, from the annotations of its MachineDeployment. */
 export interface ScalerRequest {
-  /**
-   * Machines that are named for deletion, with the time of the request in milliseconds since 1970. The time is undefined if
-   * the request has no time.
-   */
+  /** Machines that are named for deletion, with the time of the request in milliseconds since 1970. */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * True if the deployment has fewer replicas than at the last scaling of the set. The replicas of the set will then be
-   * reduced.
+   * True if the deployment has fewer replicas than at the last scaling of the set. The replicas of the set will then
+   * be reduced.
    */
   readonly falling: boolean;
 }
 
-/**
- * Returns the number by which the next scaling of the set reduces its machines. The result is 0 if the scaling does not
- * reduce them.
- */
+/** Returns the number by which the next scaling of the set reduces its machines. */
 export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
   const replicas = deployment.spec.replicas ?? 0;
   const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -48,9 +42,8 @@ export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
 }
 
 /**
- * Returns the number of machines that are named for deletion and that the set does not delete yet. A machine is named if it
- * is in the deletion list of the deployment or has priority 1.
- *
+ * Returns the number of machines that are named for deletion and that the set does not delete yet. A machine with
+ * priority 1, or in the deletion list of the deployment, is named.
  * @param staying Machines of the set that are not being deleted.
  */
 export function countNamed(set: MachineSet, staying: readonly Machine[], deployment: MachineDeployment): number {
@@ -77,19 +70,18 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
 }
 
 /**
- * Returns the time until which named machines count as handled by a reduction of the set's replicas, in milliseconds since
- * 1970.
+ * Returns the time until which named machines count as handled by a reduction of the set's replicas, in milliseconds
+ * since 1970.
  */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
 /**
- * Returns the machines that are deleted even if the replicas are not reduced now: they are marked, and an earlier reduction
- * covers them. If the replicas were raised again since, these machines are replaced, because the autoscaler has cordoned
- * their nodes (docs/compatibility/rules-deployments.md §9.3). If a reduction is still to come, the set waits for it, and
- * deletes the machines without replacements.
- *
- * @param request Absent if the set has no deployment. In this case, only the marks of its machines count.
+ * Returns the machines that are deleted without a reduction of the replicas now: they are marked, and an earlier
+ * reduction covers them. If the replicas were raised again since, these machines are replaced, because the autoscaler
+ * has cordoned their nodes (docs/compatibility/rules-deployments.md §9.3). Before an expected reduction, the set
+ * waits, and then deletes the machines without replacements.
+ * @param request Absent if the set has no deployment: only the marks of its machines count.
  */
 export function coveredByScaler(
   set: MachineSet,
@@ -101,7 +93,7 @@ export function coveredByScaler(
   return removable.filter((machine) => {
     if (priorityOf(machine) !== TRIGGERED_DELETION_PRIORITY) return false;
     const mark = markTimeOf(machine);
-    // If a name was removed from the list, the machine with this name is not deleted.
+    // A machine whose name was removed from the list is not deleted.
     const entry = request === undefined ? mark : request.named.get(machine.metadata.name);
     return mark !== undefined && entry !== undefined && mark <= until && entry <= until;
   });

@@ -26,14 +26,14 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 }
 
 /**
- * Returns true if the selector has no requirement. Such a selector would match every object. The original recognizes only
- * `{}`. With `{matchLabels: {}}`, the original adopts every object without a controller.
+ * Returns true if the selector has no requirement and would match every object. The original recognizes only `{}`.
+ * With `{matchLabels: {}}`, the original adopts every object without a controller.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * Creates a matcher. An empty or absent selector matches nothing, so that no owner can adopt everything.
+ * An empty or absent selector matches nothing, so that no owner can adopt everything.
  * @throws Error about an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {
@@ -46,7 +46,7 @@ export function compileSelector(selector: LabelSelector | undefined): Matcher {
 
 /**
  * Creates a matcher that does not fail. An invalid selector matches nothing, or everything if `otherwise` is true. The
- * status of the owner reports the problem, and other objects are not affected.
+ * status of the owner reports the problem.
  */
 export function matcherOf(selector: LabelSelector | undefined, otherwise = false): Matcher {
   try {

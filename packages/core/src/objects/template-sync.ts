@@ -2,10 +2,7 @@ import { isActivePhase, type Machine, type MachineSpec, phaseOf } from '@mcm/api
 import { mergeDiff } from '../values/merge-diff.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/**
- * The machine configuration: fields that are copied to machines without a rollout. Source: shared_types.go,
- * MachineConfiguration.
- */
+/** Fields that are copied to machines without a rollout. Source: shared_types.go, MachineConfiguration. */
 export const CONFIGURATION_FIELDS = [
   'drainTimeout',
   'healthTimeout',
@@ -19,16 +16,15 @@ export const CONFIGURATION_FIELDS = [
 
 type Configuration = Pick<MachineSpec, (typeof CONFIGURATION_FIELDS)[number]>;
 
-/** Returns the machine configuration in a spec, without absent fields. */
 export const configurationOf = (spec: MachineSpec): Configuration =>
   Object.fromEntries(
     CONFIGURATION_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]),
   );
 
-/** Fields of a merge patch. The value null removes a field. */
+/** The value null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/** Returns the patch of a node template. The value null removes the node template. */
+/** The value null removes the node template. */
 function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
   return to === undefined ? null : mergeDiff(from, to, semanticEqual);
@@ -36,11 +32,11 @@ function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: 
 
 /**
  * Returns the patch that copies fields from a set's template to a machine without a rollout
- * (docs/compatibility/rules-deployments.md §7.4). For active machines, the patch contains the node template and the machine
- * configuration. For all machines, the patch contains the class kind. Undefined if no field differs.
+ * (docs/compatibility/rules-deployments.md §7.4). For active machines, the patch contains the node template and the
+ * machine configuration. For all machines, the patch contains the class kind. Undefined if no field differs.
  *
- * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites it with the value of
- * the template. This write has no effect on the timeout, and costs a request for every machine.
+ * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites it with the value
+ * of the template, without an effect on the timeout.
  */
 export function machineSpecPatch(
   template: MachineSpec,

@@ -10,10 +10,8 @@ export interface Violation {
 export const printViolations = (violations: readonly Violation[]): string =>
   violations.map(({ field, message }) => `${field}: ${message}`).join('; ');
 
-/** Returns violations of the selector, and of the template that it must select. */
 function selectorViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): Violation[] {
-  // A stored object may lack required fields. The original crashes in that case (BUG-15 of
-  // docs/compatibility/rules-deployments.md).
+  // A stored object may lack required fields. The original crashes in that case (BUG-15).
   const selector: MachineSet['spec']['selector'] | undefined = spec.selector;
   if (selector === undefined) return [{ field: 'spec.selector', message: 'is required: labels of the template' }];
   try {
@@ -38,9 +36,8 @@ function classViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): 
   ];
 }
 
-/** Maximum value, because the fields are int32 in the API. */
+/** The fields are int32 in the API. */
 const MOST = 2 ** 31 - 1;
-/** Returns true if a value is a non-negative int32. */
 export const isCount = (value: number | undefined): boolean => value !== undefined && value >= 0 && value <= MOST;
 
 const replicasViolations = ({ replicas = 0 }: { replicas?: number }): Violation[] =>
@@ -48,7 +45,7 @@ const replicasViolations = ({ replicas = 0 }: { replicas?: number }): Violation[
     ? []
     : [{ field: 'spec.replicas', message: `must be an integer from 0 to ${MOST}` }];
 
-/** Returns the violations of the fields that deployments and sets have in common; empty if there are none. */
+/** The fields that deployments and sets have in common. */
 export const poolViolations = (spec: MachineSet['spec'] | MachineDeployment['spec']): readonly Violation[] => [
   ...replicasViolations(spec),
   ...selectorViolations(spec),

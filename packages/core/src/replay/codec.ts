@@ -2,7 +2,6 @@ import { Annotations, type MachineCode } from '@mcm/api';
 import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 
-/** Parsed JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** Error: a text is not a valid record of a journal. */
@@ -10,14 +9,13 @@ export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
 
-/** Maximum depth of values. A malicious file could otherwise exhaust the stack. */
+/** A malicious file could otherwise exhaust the stack. */
 const DEEPEST = 100;
 
-/** Returns true if a value is an object with fields. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the annotations without the annotation of kubectl that copies the whole object. No decision reads this copy. */
+/** Without the copy of the whole object by kubectl, which no decision reads. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
   return kept;
@@ -26,10 +24,7 @@ export function withoutCopy(annotations: Readonly<Record<string, string>>): Read
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
 
-/**
- * Returns the parts of an object that decisions read. Managed fields, copies of the object and the provider spec are
- * removed.
- */
+/** Without managed fields, copies of the object and the provider spec, which decisions do not read. */
 function relevant(object: KubeObject): object {
   const {
     managedFields: _fields,
@@ -44,7 +39,7 @@ function relevant(object: KubeObject): object {
 }
 
 /**
- * Converts values to JSON. A table contains each Kubernetes object once, for all records that contain the object. So
+ * Converts values to JSON. A table contains each Kubernetes object once, for all records that contain the object, so
  * objects keep their identity in a record.
  */
 export class Encoder {
@@ -88,7 +83,6 @@ export class Encoder {
   #fields(entries: readonly (readonly [string, unknown])[]): Json {
     const fields: Record<string, Json> = Object.create(null);
     for (const [key, value] of entries) {
-      // A key from a user that starts with $ must not look like one of these marks.
       if (value !== undefined && typeof value !== 'function')
         fields[key.startsWith('$') ? `$${key}` : key] = this.encode(value);
     }
@@ -116,15 +110,11 @@ export class Decoder {
   readonly #table = new Map<number, Json>();
   readonly #decoded = new Map<number, unknown>();
 
-  /** Adds an object to the table. */
   add(number: number, object: Json): void {
     this.#table.set(number, object);
   }
 
-  /**
-   * Decodes a value.
-   * @throws BadRecord
-   */
+  /** @throws BadRecord */
   decode(json: Json, depth = 0): unknown {
     if (depth > DEEPEST) throw new BadRecord(`values are nested more than ${DEEPEST} levels deep`);
     if (json === null || typeof json !== 'object') return json;

@@ -2,15 +2,15 @@ import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json, withoutCopy } from './codec.ts';
 
-/** Kinds of objects that a decision represents by their names. */
+/** In a decision, these objects are represented by their names. */
 const NAMED: ReadonlySet<string> = new Set(['Machine', 'Node', 'MachineClass']);
 
 const isObject = (value: object): value is KubeObject & { readonly spec?: unknown } =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata);
 
 /**
- * Converts a decision to JSON, for a comparison. Machines, nodes and classes become their names. Sets and deployments keep
- * the fields that a controller writes.
+ * Converts a decision to JSON, for a comparison. Machines, nodes and classes become their names. Sets and deployments
+ * keep the fields that a controller writes.
  */
 export function decisionJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -46,7 +46,7 @@ export interface FieldDifference {
   readonly present: Json | undefined;
 }
 
-/** Returns true for an empty value. An empty value equals a missing one, because a version may add or remove a field. */
+/** An empty value equals a missing one, because a version may add or remove a field. */
 const isEmpty = (json: Json | undefined): boolean =>
   json === undefined ||
   json === null ||
@@ -56,7 +56,7 @@ const isEmpty = (json: Json | undefined): boolean =>
 const isObjectJson = (json: Json | undefined): json is { readonly [key: string]: Json } =>
   typeof json === 'object' && json !== null && !Array.isArray(json);
 
-/** Compares two decisions. Returns undefined if they are equal. */
+/** Returns undefined if the two decisions are equal. */
 export function firstDifference(
   recorded: Json | undefined,
   present: Json | undefined,
@@ -80,7 +80,7 @@ export function firstDifference(
   return recorded === present ? undefined : { field, recorded, present };
 }
 
-/** Compares elements of lists. A missing element differs from an empty one. */
+/** A missing element differs from an empty one. */
 const elementDifference = (recorded: Json | undefined, present: Json | undefined, field: string) =>
   (recorded === undefined) === (present === undefined)
     ? firstDifference(recorded, present, field)

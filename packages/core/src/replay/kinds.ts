@@ -16,11 +16,12 @@ import { decisionJson } from './decision-json.ts';
 
 /** A kind of decision that can be repeated. */
 interface Repeatable {
-  /** Fields that each input has. */
   readonly needs: readonly string[];
-  /** Repeats the decision. Before the call, all fields of `needs` are checked. */
+  /** The caller has checked all fields of `needs`. */
   readonly decide: (input: unknown, now: Date) => unknown;
-  /** Returns decisions that are a part of this decision. These parts are pure too, so they are derived from the input. */
+  /**
+   * Returns decisions that are a part of this decision. These parts are pure too, so they are derived from the input.
+   */
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
@@ -29,7 +30,6 @@ interface Refused {
   readonly refused: string;
 }
 
-/** Returns the plan of a deployment, or the refusal of a plan that breaks a limit. */
 function rollout(input: DeploymentInput, now: Date): unknown {
   try {
     return planRollout(deploymentSnapshot(input, now));
@@ -74,10 +74,8 @@ const DECISIONS: Readonly<Record<DecisionKind, Repeatable>> = {
   },
 };
 
-/** Returns true if this version can repeat decisions of the kind. */
 export const isDecisionKind = (kind: string): kind is DecisionKind => DECISION_KINDS.some((each) => each === kind);
 
-/** Returns the decision with its parts as JSON. */
 export function completeDecision(kind: DecisionKind, input: unknown, decision: unknown, now: Date): Json {
   const json = decisionJson(decision);
   const parts = DECISIONS[kind].parts?.(input, now);

@@ -19,8 +19,8 @@ interface JournalPageOptions {
 }
 
 /**
- * Creates the page with the journal of a controller, in the format of `journalLines`. The parameters `kind`, `namespace` and
- * `name` select objects, and `limit` selects the newest records.
+ * Creates the page with the journal of a controller, in the format of `journalLines`. The parameters `kind`,
+ * `namespace` and `name` select objects, and `limit` selects the newest records.
  */
 export const journalPage = ({ journal, version, controller, clock, known }: JournalPageOptions): DebugPage => ({
   path: JOURNAL_PATH,

@@ -1,7 +1,9 @@
 import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json } from './codec.ts';
 
-/** Converts a value to readable JSON. Maps become objects, sets become lists, and errors become texts. All fields stay. */
+/**
+ * Converts a value to readable JSON. Maps become objects, sets become lists, and errors become texts. All fields stay.
+ */
 export function plainJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);

@@ -2,12 +2,12 @@ import type { Subject } from '../journal/journal.ts';
 import { BadRecord, Decoder, isRecord, type Json } from './codec.ts';
 import { JOURNAL_FORMAT } from './write-journal.ts';
 
-/** Error: a text is not a journal, or this version cannot read it. */
+/** A text is not a journal, or this version cannot read it. */
 export class BadJournal extends Error {
   override readonly name = 'BadJournal';
 }
 
-/** A record of a journal as text. `kind` may be unknown to this version. */
+/** `kind` may be unknown to this version. */
 export interface RecordedDecision {
   readonly kind: string;
   readonly subject: Subject;
@@ -18,10 +18,7 @@ export interface RecordedDecision {
   readonly actions: readonly string[];
   readonly outcome: string;
   readonly decision: Json;
-  /**
-   * Decodes the input.
-   * @throws BadRecord
-   */
+  /** @throws BadRecord */
   readonly input: () => unknown;
 }
 

@@ -17,7 +17,7 @@ const HOUR = 60 * MINUTE;
 
 const kindsOf = (journal: Journal) => [...new Set(journal.entries().map(({ kind }) => kind))].sort();
 
-/** Runs a machine with a pod through its life, from its creation to its drain. */
+/** From the creation of the machine to its drain, with one pod. */
 async function machineLife(): Promise<Journal> {
   const journal = testJournal();
   const { rig } = await createRig({ controller: { journal } });

@@ -4,23 +4,21 @@ import { type FieldDifference, firstDifference } from './decision-json.ts';
 import { isDecisionKind, repeatDecision } from './kinds.ts';
 import type { RecordedDecision } from './read-journal.ts';
 
-/** Type of the function that repeats a decision. Tests replace it. */
+/** Type of the function that repeats a decision. */
 export type Repeat = typeof repeatDecision;
 
 /** A decision that this version decides differently or cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /** The first field that differs. Absent if this version cannot repeat the decision, see `because`. */
+  /** Absent if this version cannot repeat the decision, see `because`. */
   readonly difference?: FieldDifference;
-  /** The reason why this version cannot repeat the decision, as a sentence. Empty if this version can repeat it. */
+  /** The reason why this version cannot repeat the decision, as a sentence. */
   readonly because: string;
 }
 
 /** The result of a replay. */
 export interface ReplayResult {
-  /** Number of repeated decisions. */
   readonly repeated: number;
-  /** Differences in the order of time. */
   readonly differences: readonly ReplayDifference[];
   /** Problems with records that cannot be read, one sentence each. */
   readonly problems: readonly string[];

@@ -5,22 +5,17 @@ import { completeDecision } from './kinds.ts';
 /** Version of the text format. A change that an older version must not read increases this number. */
 export const JOURNAL_FORMAT = 1;
 
-/** The first line of a journal as text. */
 export interface JournalHeader {
-  /** Version of the program. */
   readonly version: string;
-  /** Name of the controller. */
   readonly controller: string;
-  /** The time at which the text was written. */
   readonly at: Date;
 }
 
-/** Removes secrets from a text. */
 export type Scrub = (text: string) => string;
 
 /**
- * Returns the records as lines of JSON, oldest first: a header, the records with their objects, and the number of records as
- * the last line. If the last line is missing, the text is incomplete. `scrub` is applied to each line.
+ * Returns the records as lines of JSON, oldest first: a header, the records with their objects, and the number of
+ * records. Without the last line, the text is incomplete. `scrub` is applied to each line.
  */
 export function* journalLines(
   { version, controller, at }: JournalHeader,
@@ -37,7 +32,7 @@ export function* journalLines(
   yield lineOf({ end: entries.length }, scrub);
 }
 
-/** Returns the lines of a journal without further secrets. A line that is not JSON is kept as text. */
+/** A line that is not JSON is kept as text. */
 export const scrubbedJournal = (lines: readonly string[], scrub: Scrub): readonly string[] =>
   lines.map((line) => {
     const json = parsed(line);
@@ -60,10 +55,7 @@ function recordOf(entry: JournalEntry, encoder: Encoder): Json {
   };
 }
 
-/**
- * Returns one line without secrets. If the removal of a secret breaks the JSON syntax, each text of the line is scrubbed
- * separately.
- */
+/** If the removal of a secret breaks the JSON syntax, each text of the line is scrubbed separately. */
 function lineOf(json: Json, scrub: Scrub): string {
   const line = JSON.stringify(json);
   const clean = scrub(line);
@@ -75,11 +67,11 @@ function parsed(line: string): Json | undefined {
   try {
     return JSON.parse(line) as Json;
   } catch {
-    return undefined; // The callers handle such a line.
+    return undefined;
   }
 }
 
-/** Removes secrets from each text. The function also gets the key, because the key may show that the text is a password. */
+/** The function also gets the key, because the key may show that the text is a password. */
 function scrubbed(json: Json, scrub: Scrub, key = ''): Json {
   if (typeof json === 'string') {
     const prefix = `"${key}": "`;

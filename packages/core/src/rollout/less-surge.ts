@@ -9,9 +9,9 @@ const waitsForCapacity = (machine: Machine): boolean =>
   machine.status?.lastOperation?.errorCode === 'ResourceExhausted';
 
 /**
- * Returns the limits of a rolling update with less surge. Each machine of the current set that waits for capacity allows
- * one more unavailable machine, until the missing surge is `maxSurge` - `minSurge`. The rollout then deletes an old
- * machine, which frees its capacity.
+ * Returns the limits of a rolling update with less surge. Each machine of the current set that waits for capacity
+ * allows one more unavailable machine, up to `maxSurge` - `minSurge`. The rollout then deletes an old machine, which
+ * frees its capacity.
  * @param minSurge Undefined if the rollout waits for its whole surge
  * @param machines The machines of the current set
  */

@@ -6,10 +6,9 @@ import { compareText } from '../values/integers.ts';
 /** Pattern of seconds since 1970, at most in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
-/** Returns true if the value is valid for the label. `false` has the same meaning as no label. */
+/** `false` has the same meaning as no label. */
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
-/** The time for which a node postpones its disruption by a rollout. */
 export interface Postponement {
   /** The time from which the label has no effect. Undefined if a user or a workload must remove the label. */
   readonly until: Date | undefined;
@@ -17,8 +16,8 @@ export interface Postponement {
 
 /**
  * Reads the label `rollout.machine.sapcloud.io/postpone` of a node.
- * @returns undefined if the label is absent, if its time has passed, or if its value is neither `true` nor seconds since
- * 1970
+ * @returns undefined if the label is absent, if its time has passed, or if its value is neither `true` nor seconds
+ * since 1970
  */
 export function postponementOf(node: Node | undefined, now: Date): Postponement | undefined {
   const value = node?.metadata.labels?.[Labels.RolloutPostpone];
@@ -28,15 +27,11 @@ export function postponementOf(node: Node | undefined, now: Date): Postponement 
   return until > now ? { until } : undefined;
 }
 
-/** A machine whose node postpones its replacement or its update. */
 export interface PostponedMachine extends Postponement {
   readonly machine: Machine;
 }
 
-/**
- * Returns the available machines whose nodes postpone their disruption. The label has no effect on machines that are not
- * available.
- */
+/** The label has no effect on machines that are not available. */
 export const postponedAmong = (
   machines: readonly Machine[],
   { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },
@@ -63,10 +58,7 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
   return `waiting: the label ${Labels.RolloutPostpone} keeps ${names.join(', ')}${more}`;
 }
 
-/**
- * Returns the first time from which one of the labels has no effect. Undefined if a user or a workload must remove all
- * labels.
- */
+/** Undefined if a user or a workload must remove all labels. */
 export const firstEnd = (all: readonly PostponedMachine[]): Date | undefined =>
   all
     .map(({ until }) => until)

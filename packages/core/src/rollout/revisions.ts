@@ -3,13 +3,13 @@ import { createdAt } from '../objects/machines.ts';
 import { compareText, parseInteger } from '../values/integers.ts';
 import { sameTemplate } from './template-hash.ts';
 
-/** Returns the object's revision: 0 without the annotation, undefined if it is not an integer. */
+/** 0 without the annotation, undefined if it is not an integer. */
 export function revisionOf(object: MachineSet | MachineDeployment): number | undefined {
   const text = object.metadata.annotations?.[Annotations.Revision];
   return text === undefined ? 0 : parseInteger(text);
 }
 
-/** Returns the highest valid revision of the sets; 0 if there is none. */
+/** 0 without a valid revision. */
 export const highestRevision = (sets: readonly MachineSet[]): number =>
   Math.max(0, ...sets.map((set) => revisionOf(set) ?? 0));
 
@@ -17,7 +17,7 @@ export const highestRevision = (sets: readonly MachineSet[]): number =>
 export const hadMachines = ({ metadata, status }: MachineSet): boolean =>
   (status?.replicas ?? 0) > 0 || metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
 
-/** Sorts by creation time, oldest first. Sets of the same second are sorted by name. */
+/** Sets of the same second are sorted by name. */
 export const oldestFirst = (a: MachineSet, b: MachineSet): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
@@ -25,7 +25,6 @@ export const oldestFirst = (a: MachineSet, b: MachineSet): number =>
 export interface Sets {
   /** The oldest set with the deployment's template. */
   readonly current: MachineSet | undefined;
-  /** All other sets, oldest first. */
   readonly old: readonly MachineSet[];
 }
 
@@ -37,8 +36,8 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
 }
 
 /**
- * Returns the revision that an undo without a revision selects: the highest revision of the sets with another template. A
- * template whose class is missing has no set. The result is then the newest revision. Returns 0 if there is none.
+ * Returns the revision that an undo without a revision selects. The result is the highest revision of the sets with
+ * another template, or 0. A template whose class is missing has no set. The result is then the newest revision.
  */
 export const previousRevision = ({ current, old }: Sets): number =>
   highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

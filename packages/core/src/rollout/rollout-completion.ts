@@ -6,10 +6,7 @@ import {
 } from '@mcm/api';
 import { findCondition } from '../objects/conditions.ts';
 
-/**
- * Returns true if the rollout is complete (docs/compatibility/rules-deployments.md §6.3). A deployment with 0 replicas and
- * no machines is complete.
- */
+/** A deployment with 0 replicas and no machines is complete (docs/compatibility/rules-deployments.md §6.3). */
 export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
   const replicas = deployment.spec.replicas ?? 0;
   return (
@@ -20,7 +17,7 @@ export const isComplete = (deployment: MachineDeployment, status: MachineDeploym
   );
 };
 
-/** Returns true if the last rollout is known to be complete. Missing machines then have another cause. */
+/** After a known completion, missing machines have another cause. */
 export const isLastRolloutComplete = ({ status }: MachineDeployment): boolean =>
   findCondition(status?.conditions ?? [], MachineDeploymentConditions.Progressing)?.reason ===
   ConditionReasons.NewMachineSetAvailable;

@@ -26,7 +26,6 @@ const annotated = (annotations: Record<string, string>, replicas = 10) => {
   return { ...object, metadata: { ...object.metadata, annotations } };
 };
 
-/** Returns a machine that has been in a phase for `minutes`. */
 const inPhase = (phase: string, minutes: number, name = 'm'): Machine =>
   machine({
     name,

@@ -6,13 +6,13 @@ import { parseInstant } from '../values/integers.ts';
 
 /** Settings from the rollout annotations. By default, all settings are off. */
 export interface RolloutSettings {
-  /** Number of canaries. Canaries are the first machines of the new template. 0 disables canaries. */
+  /** Canaries are the first machines of the new template. 0 disables canaries. */
   readonly canary: number;
   /** Soak time in milliseconds. The rollout continues when the canaries have been available for this time. */
   readonly soakMs: number;
   /**
-   * Pause between batches in milliseconds. The rollout continues when all machines of the new template have been available
-   * for this time.
+   * Pause between batches in milliseconds. The rollout continues when all machines of the new template have been
+   * available for this time.
    */
   readonly pauseMs: number;
   /** The surge that the rollout needs while the cloud has no capacity. If absent, the rollout needs `maxSurge`. */
@@ -25,7 +25,6 @@ export interface RolloutSettings {
   readonly undoOnFailure: boolean;
 }
 
-/** The settings of a deployment without rollout annotations. */
 export const NO_ROLLOUT_SETTINGS: RolloutSettings = {
   canary: 0,
   soakMs: 0,
@@ -34,11 +33,9 @@ export const NO_ROLLOUT_SETTINGS: RolloutSettings = {
   undoOnFailure: false,
 };
 
-/** Returns true if a deployment has any rollout annotation. */
 export const hasRolloutSettings = (rolloutSettings: RolloutSettings): boolean =>
   rolloutSettings.canary > 0 || rolloutSettings.pauseMs > 0 || stopsOnFailure(rolloutSettings);
 
-/** Returns true if a failed machine of the new template pauses or undoes the rollout. */
 export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSettings): boolean =>
   pauseOnFailure || undoOnFailure;
 
@@ -63,7 +60,6 @@ const KEYS = {
 const countOf = (text: string, replicas: number): number | undefined =>
   resolveIntOrPercent(/^\d+$/.test(text) ? Number(text) : text, replicas, 'up');
 
-/** Returns the errors in the rollout annotations. The result is empty if there are no errors. */
 export function rolloutSettingViolations({
   metadata: { annotations = {} },
 }: {
@@ -94,7 +90,6 @@ export function rolloutSettingViolations({
   return violations;
 }
 
-/** Returns the settings from valid annotations. */
 export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: MachineDeployment): RolloutSettings {
   const replicas = spec.replicas ?? 0;
   const ms = (key: string) => parseDurationMs(annotations[key] ?? '0s') ?? 0;
@@ -110,7 +105,7 @@ export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: Mach
   };
 }
 
-/** Returns the start of the availability of each available machine, in milliseconds since 1970, the oldest first. */
+/** In milliseconds since 1970, the oldest first. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -122,9 +117,9 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
 /**
- * Returns the limit of a rollout. The limit depends only on the machines of the current set, so the decision is the same
- * after a restart. When an unhealthy machine recovers, its time starts again, so unstable canaries delay the rollout.
- *
+ * Returns the limit of a rollout. The limit depends only on the machines of the current set, so the decision is the
+ * same after a restart. When an unhealthy machine recovers, its time starts again, so unstable canaries delay the
+ * rollout.
  * @param replicas Number of machines of the current set, including machines that will be created.
  */
 export function gateOf(
@@ -156,13 +151,10 @@ export function gateOf(
     : undefined;
 }
 
-/** The state that decides about a gate. */
 export interface GateInput {
   readonly deployment: MachineDeployment;
   readonly rolloutSettings: RolloutSettings;
-  /** The set of the current template. */
   readonly current: MachineSet | undefined;
-  /** The machines of the current set. */
   readonly machines: readonly Machine[];
   readonly old: readonly MachineSet[];
   /** True if old sets have machines or replicas. */
@@ -171,16 +163,16 @@ export interface GateInput {
 }
 
 /**
- * Returns true if the rollout returns to the last good template. The user knows this template, so nothing delays or pauses
- * the rollout.
+ * Returns true if the rollout returns to the last good template. The user knows this template, so nothing delays or
+ * pauses the rollout.
  */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
 /**
- * Returns the gate of a deployment whose template is not proven. Returns undefined if the template is proven. During a
- * pause, the current set keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even
- * if the current set has no machines.
+ * Returns the gate of a deployment whose template is not proven, otherwise undefined. During a pause, the current set
+ * keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even if the current
+ * set has no machines.
  */
 export function closedGate({ deployment, rolloutSettings, current, ...rest }: GateInput): Gate | undefined {
   const { machines, old, rolling, now } = rest;
@@ -201,18 +193,14 @@ export function closedGate({ deployment, rolloutSettings, current, ...rest }: Ga
       because: `waiting: ${notedNames(note)} failed with the new template`,
     };
   }
-  // The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the new
-  // template.
+  // The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the
+  // new template.
   const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
   const gate = isRollout ? gateOf(rolloutSettings, replicas, machines, now) : undefined;
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
 }
 
-/**
- * Returns the time for which failed machines of an unproven template are kept during a pause. Replacements of these
- * machines would fail too.
- * @returns Input of `planRepairs`.
- */
+/** Failed machines of an unproven template are kept during a pause, because their replacements would fail too. */
 export const keptFailures = (
   { spec }: MachineDeployment,
   gate: Gate | undefined,
@@ -222,8 +210,8 @@ export const keptFailures = (
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 
 /**
- * Returns the failed machines that stop a rollout: machines that were created with the new template, and machines that were
- * updated to it.
+ * Returns the failed machines that stop a rollout: machines that were created with the new template, and machines that
+ * were updated to it.
  */
 export const failuresOf = (current: readonly Machine[], old: readonly Machine[]): Machine[] => [
   ...current.filter((machine) => FAILURES.has(phaseOf(machine) ?? '')),
@@ -231,8 +219,8 @@ export const failuresOf = (current: readonly Machine[], old: readonly Machine[])
 ];
 
 /**
- * The reason of an automatic pause. The reason contains a note of the failed machines. With this note, the same failures do
- * not pause the rollout again.
+ * The reason of an automatic pause. With the note of the failed machines, the same failures do not pause the rollout
+ * again.
  */
 export interface AutomaticPause {
   /** Value of the annotation: the failed machines as `name~uid`. */
@@ -244,7 +232,6 @@ export interface AutomaticPause {
 
 const MOST_NAMES = 5;
 
-/** Returns the failed machines of a set as text for the end of a clause. */
 function failedOf(machines: readonly Machine[]): string {
   const names = machines
     .filter((one) => FAILURES.has(phaseOf(one) ?? '') && !isTerminating(one))
@@ -266,7 +253,7 @@ export const notedNames = (note: string): string =>
 
 /**
  * Returns the automatic pause after failures that have not paused the rollout before.
- * @param undoTo The revision of the last good template, if the rollout returns to it instead
+ * @param undoTo The revision of the last good template, if the rollout returns to it
  */
 export function pauseOn(
   deployment: MachineDeployment,

@@ -6,9 +6,8 @@ import { canonicalJson, semanticEqual } from '../values/semantic-equal.ts';
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 /**
- * Returns the value of `machine-template-hash` for a template, as decimal text. The hash is only used in names of sets, and
- * {@link sameTemplate} compares templates. Any stable hash is therefore compatible with the original.
- *
+ * Returns the value of `machine-template-hash` for a template, as decimal text. Any stable hash is compatible with the
+ * original: the hash is only used in names of sets, and {@link sameTemplate} compares templates.
  * @param collisionCount `status.collisionCount`, which changes the hash if another template has the name.
  */
 export function templateHash(template: MachineTemplateSpec, collisionCount: number | undefined): string {
@@ -17,14 +16,13 @@ export function templateHash(template: MachineTemplateSpec, collisionCount: numb
   return String(hash);
 }
 
-/** Returns the end of a set's name: the first five characters of the hash, in an alphabet without vowels. */
+/** The first five characters of the hash, in an alphabet without vowels. */
 export const hashSuffix = (hash: string): string =>
   [...hash.slice(0, 5)].map((character) => ALPHABET[character.charCodeAt(0) % ALPHABET.length]).join('');
 
 export const setName = (deployment: MachineDeployment, hash: string): string =>
   `${deployment.metadata.name}-${hashSuffix(hash)}`;
 
-/** Returns the template without the label that distinguishes the sets of a deployment. */
 export function withoutHashLabel(template: MachineTemplateSpec): MachineTemplateSpec {
   const labels = template.metadata?.labels;
   if (labels?.[Labels.TemplateHash] === undefined) return template;
@@ -34,7 +32,6 @@ export function withoutHashLabel(template: MachineTemplateSpec): MachineTemplate
 
 const IN_PLACE: ReadonlySet<string> = new Set(['nodeTemplate', ...CONFIGURATION_FIELDS]);
 
-/** Returns the part of a template whose change replaces machines. */
 function identity(template: MachineTemplateSpec): unknown {
   const { class: machineClass, ...spec } = template.spec;
   const { kind: _kind, ...reference } = machineClass;
@@ -45,9 +42,9 @@ function identity(template: MachineTemplateSpec): unknown {
 }
 
 /**
- * Returns true if two templates create the same machines. The comparison ignores the hash label, node template, machine
- * configuration and class kind, because these fields are copied without a rollout (docs/compatibility/rules-deployments.md
- * §2.2). An absent field equals an empty one.
+ * Returns true if two templates create the same machines. The comparison ignores the hash label, node template,
+ * machine configuration and class kind, because these fields are copied without a rollout
+ * (docs/compatibility/rules-deployments.md §2.2).
  */
 export const sameTemplate = (a: MachineTemplateSpec, b: MachineTemplateSpec): boolean =>
   semanticEqual(identity(a), identity(b));

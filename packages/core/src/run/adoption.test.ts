@@ -6,8 +6,6 @@ import { runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Tests VMs that another controller created and did not record. The API server and the cloud are in memory. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const SECOND = '2026-01-01T00:00:01Z';

@@ -4,8 +4,6 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Tests machines with alternatives. The API server and the cloud are in memory. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const OF_SPREAD = { class: { kind: 'MachineClass', name: 'spread' }, creationTimeout: '10h' };
@@ -16,7 +14,7 @@ const classes = (rig: Rig) => rig.admin.resource<MachineClass>(machineClasses, N
 const annotate = (rig: Rig, name: string, annotations: Record<string, string | null>) =>
   classes(rig).patch(name, { type: 'merge', body: { metadata: { annotations } } });
 
-/** Starts a rig whose cloud has no capacity for the offerings in `empty`. A test can change this set. */
+/** The cloud has no capacity for the offerings in `empty`. A test can change this set. */
 async function started(empty: Set<string>, options: StartOptions = {}): Promise<Rig> {
   const rig = await startRig({
     eventTtlMs: 0,
@@ -95,7 +93,6 @@ test('another pool of the process asks no empty offering, and one new machine pr
   await rig.clock.advance(HOUR);
   await createMany(rig, 20, 21);
   await running(rig, 42);
-  // Only the probe, and the machines that started after its success, have the first choice.
   expect(rig.cloud.vms.filter((vm) => vm.offering === 'small a').length).toBeGreaterThan(0);
   expect(refusals(rig)).toEqual({ 'small a': 2 });
 });
@@ -127,7 +124,6 @@ test('after a lost answer the call is repeated with the recorded offering, altho
   await rig.until(async () => rig.cloud.made.length === 2, MINUTE);
   await rig.kill();
   empty.clear();
-  // The list of the cloud does not show the VM yet.
   rig.cloud.fail('status', { code: 'NotFound' });
   rig.start();
   await running(rig, 2);

@@ -10,14 +10,12 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests that a drain reads the attach limits of the other nodes from CSINodes. */
-
 const DRIVER = 'local.csi';
 const NAMES = ['db-0', 'db-1', 'db-2', 'db-3'];
 
 /**
- * Starts two machines. The first machine has four pods with one volume each. The node of the second machine can attach up
- * to `limit` volumes.
+ * Starts two machines. The first machine has four pods with one volume each. The node of the second machine can attach
+ * up to `limit` volumes.
  */
 async function started(
   count: number | undefined,
@@ -102,7 +100,8 @@ test('without permission to read CSINodes the drain has no limits', async () => 
 });
 
 /**
- * Moves all volumes until none is left. Returns the maximum number that moved at the same time, and the number of rounds.
+ * Moves all volumes until none is left. Returns the maximum number that moved at the same time, and the number of
+ * rounds.
  */
 async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly rounds: number }> {
   let most = 0;

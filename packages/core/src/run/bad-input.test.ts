@@ -7,11 +7,6 @@ import { MachineError } from '../driver/contract/errors.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/**
- * Tests that invalid input is reported with the field and a hint. Invalid input delays no other machine and causes no hot
- * loop.
- */
-
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const clean of cleanUp.splice(0)) await clean();
@@ -20,13 +15,13 @@ afterEach(async () => {
 const HOUR = 3_600_000;
 const RULES = new Set(['x-kubernetes-validations', 'pattern', 'minLength', 'required', 'enum']);
 
-/** The CRDs of the original check only types. These CRDs accept input that the CRDs of mcm refuse. */
+/** The CRDs of the original check only types, so they accept input that the CRDs of mcm refuse. */
 const LENIENT = JSON.parse(JSON.stringify(crds), (_key, value: unknown) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([key, rule]) => !RULES.has(key) || !isRule(key, rule)));
 }) as typeof crds;
 
-/** Returns true if `required` is a rule and not the name of a field. */
+/** `required` can also be the name of a field. */
 function isRule(key: string, value: unknown): boolean {
   return key === 'required' || key === 'enum' || key === 'x-kubernetes-validations'
     ? Array.isArray(value)
@@ -62,7 +57,6 @@ interface Row {
   readonly options?: Partial<RigOptions>;
   /** Creates the class and its Secret. Returns the spec of the machine with invalid input. */
   readonly prepare: (rig: Rig) => Promise<Partial<Machine['spec']>>;
-  /** Pattern of the text in the status of the machine. */
   readonly says: RegExp;
   readonly mend: (rig: Rig) => Promise<unknown>;
 }
@@ -141,8 +135,8 @@ test.each(ROWS)(
     const wrap =
       (transport: Transport): Transport =>
       (request) => {
-        // After a watch has ended, the controller probes the server and opens the watch again. The invalid machine does not
-        // cause these requests.
+        // These requests have another cause: after the end of a watch, the controller probes the server and opens the
+        // watch again.
         if (!/watch=|dummy-name/.test(request.path)) requests.push(`${request.method} ${request.path.split('?')[0]}`);
         return transport(request);
       };
@@ -159,8 +153,8 @@ test.each(ROWS)(
     requests.length = 0;
     await rig.clock.advance(HOUR);
     expect(rig.cloud.calls.create - before).toBeLessThanOrEqual(20);
-    // After half an hour, the controller writes the same failure and its Event again, as the original does. The controller
-    // sends no other request.
+    // After half an hour, the controller writes the same failure and its Event again, as the original does. No other
+    // request is allowed.
     const wanted = /^(PATCH \S+\/machines\/bad\/status|(POST|PATCH) \S+\/events(\/\S+)?)$/;
     expect(requests.filter((request) => !wanted.test(request))).toEqual([]);
     expect(requests.length).toBeLessThanOrEqual(4);

@@ -4,15 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests that only relevant changes reconcile machines whose replacement the circuit breaker prevents. */
-
 const MINUTE = 60_000;
 
 const ready = (status: 'True' | 'Unknown', rig: Rig) => [
   { type: 'Ready', status, reason: 'Test', lastTransitionTime: rig.clock.now().toISOString() },
 ];
 
-/** Starts four machines. Three machines have been unreachable for longer than the health timeout. */
 async function outage(): Promise<Rig> {
   const rig = await startRig();
   for (let i = 0; i < 4; i++) await rig.createMachine(`m-${i}`);
@@ -48,10 +45,9 @@ test('two become reachable again: the third is evaluated when they have been so 
 describe('a cluster with fewer machines than the breaker needs', () => {
   const HOUR = 60 * MINUTE;
 
-  /** Returns the number of lookups of VMs, without the lookup before each creation. */
+  /** Without the lookup before each creation. */
   const lookUps = (rig: Rig): number => rig.cloud.calls.status - rig.cloud.made.length;
 
-  /** Starts `count` machines that become unreachable at the same time. */
   async function allUnreachable(count: number): Promise<Rig> {
     const rig = await startRig();
     for (let i = 0; i < count; i++) await rig.createMachine(`m-${i}`);
@@ -101,7 +97,6 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   });
 
   async function eventsOf(rig: Rig, reason: string): Promise<readonly string[]> {
-    // The controller writes events a few seconds later.
     await rig.clock.advance(5_000);
     const { items } = await rig.admin.resource(events, NAMESPACE).list();
     return items.flatMap((event) =>
@@ -125,7 +120,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 2 * MINUTE);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
       expect.stringMatching(/^m-0: .*In the cloud, its VM is stopped\.$/),
-      // The other machine is Failed and no longer counts as unreachable. So the network is no longer the likely cause.
+      // The other machine is Failed and no longer counts as unreachable, so the network is no longer the likely cause.
       expect.stringMatching(/^m-1: .*In the cloud, its VM exists\.$/),
     ]);
   });

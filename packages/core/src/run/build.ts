@@ -11,21 +11,18 @@ import { startOverAfterRestore, watchCaches } from './watches.ts';
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /** Informers for which the start does not wait. Only machines that need the objects of these informers wait for them. */
+  /**
+   * Informers for which the start does not wait. Only machines that need the objects of these informers wait for them.
+   */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
-  /**
-   * Returns true if the controller is frozen. A frozen controller could not reach an API server for too long, so it checks
-   * no health.
-   */
+  /** A frozen controller could not reach an API server for too long, so it checks no health. */
   readonly frozen: () => boolean;
-  /** Returns the numbers of orphaned VMs and Nodes from the last search. */
+  /** From the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
-  /** Returns the offerings whose capacity the cloud refused. */
   readonly shortages: () => Iterable<OfferingShortage>;
-  /** Returns the counts of live reads of Nodes. A live read happens for a machine whose health changes often. */
+  /** A live read happens for a machine whose health changes often. */
   readonly rechecks: () => Rechecks;
-  /** Runs informers and controllers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Runs only the controllers, if the caller runs the informers. */
   runControllers(signal: AbortSignal): Promise<void>;

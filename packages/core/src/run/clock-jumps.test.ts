@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import type { Rig, RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests that waits keep their length when the system clock is set forward or back. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -23,7 +21,6 @@ test.each([
     await rig.createMachine('m', { creationTimeout: '3h' });
     await rig.until(async () => (await rig.phase('m')) === 'CrashLoopBackOff', MINUTE);
     rig.clock.jump(-DAY);
-    // Any event starts a reconcile of the machine.
     await rig.clock.advance(1_000);
     await rig.until(async () => (await rig.phase('m')) === 'Running', ms + 10_000);
   },

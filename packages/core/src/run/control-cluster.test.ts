@@ -21,8 +21,8 @@ import { NAMESPACE, Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
 /**
- * Tests copies of the same Machines in two control clusters with one target cluster. Such copies exist after a control
- * plane was moved.
+ * After the move of a control plane, copies of the same Machines can exist in two control clusters with one target
+ * cluster.
  */
 
 const cleanUp: (() => Promise<unknown>)[] = [];
@@ -75,7 +75,7 @@ async function stage() {
   };
 }
 
-/** A connection to the target cluster. A test can interrupt the connection, or make it refuse one kind. */
+/** A connection to the target cluster. A test can interrupt it, or make it refuse one kind. */
 function way() {
   const state = { cut: false, refuses: undefined as string | undefined };
   const wrap =
@@ -125,7 +125,6 @@ test('the side without access to the target cluster changes nothing in the cloud
   expect(String(old.state.failed)).toContain(
     'another control cluster took Lease kube-system/machine-controller-default',
   );
-  // A component that does not know about the lost Lease gets no answer.
   const { create, delete: deleted } = rig.cloud.calls;
   await rig.deleteMachine('m');
   await rig.createMachine('late');
@@ -161,7 +160,6 @@ test('a killed process (kill -9) leaves the Lease to its successor in the same c
   const { state, wrap } = way();
   const first = await side(wrap);
   await clock.advance(MINUTE);
-  // No request reaches the server, so the Lease cannot be released.
   state.cut = true;
   first.stop.abort();
   const next = await side(undefined, undefined, first.plane);
@@ -210,7 +208,7 @@ test('a control cluster that is created from a copy of the objects keeps every V
     await next.kill();
     await plane.close();
   });
-  // Copies objects as described in docs/how-to.md: without the status, the owners, and the fields that the server sets.
+  // As described in docs/how-to.md: without the status, the owners, and the fields that the server sets.
   const copy = async <T extends KubeObject>(definition: ResourceDefinition<T>): Promise<void> => {
     for (const { metadata, ...rest } of (await old.admin.resource(definition, NAMESPACE).list()).items) {
       const { name, namespace, labels, annotations, finalizers } = metadata;

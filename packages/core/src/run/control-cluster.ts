@@ -16,14 +16,12 @@ import {
 /** Namespace of the Lease in a target cluster. Bootstrap tokens are in the same namespace. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/**
- * Name of the Lease for the machines of a namespace. The holder of the Lease is the control cluster that may manage them.
- */
+/** The holder of this Lease is the control cluster that may manage the machines of the namespace. */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
 /**
- * These timings are longer than the timings of the election in a control cluster. This Lease changes only when a whole
- * control plane is moved.
+ * Longer than the timings of the election in a control cluster, because this Lease changes only when a whole control
+ * plane is moved.
  */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
@@ -32,12 +30,8 @@ const ASK_AGAIN_MS = 5_000;
 export interface ControlClusterOptions {
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /**
-   * Client of the cluster with the nodes, if this cluster differs from the control cluster. If undefined, no Lease is
-   * needed.
-   */
+  /** Client of the cluster with the nodes, if it differs from the control cluster. If undefined, no Lease is needed. */
   readonly target: KubeClient | undefined;
-  /** Namespace of the machine objects. */
   readonly namespace: string;
   /** The fence of the leader election in the control cluster. */
   readonly fence?: Fence | undefined;
@@ -49,10 +43,10 @@ export interface ControlClusterOptions {
 const isForbidden = (error: unknown): boolean => error instanceof KubeError && error.code === 403;
 
 /**
- * Ensures that only one control cluster manages the machines of a namespace in a target cluster. If a control plane is
- * moved, copies of its Machines stay in the old control cluster. A controller that reads these copies must not delete the
- * VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue. The Lease
- * names the control cluster, so processes of the same control cluster do not wait for each other.
+ * Ensures that only one control cluster manages the machines of a namespace in a target cluster. After the move of a
+ * control plane, copies of its Machines stay in the old control cluster. A controller of these copies must not delete
+ * the VMs of the new control plane (incident 16). So only the holder of a Lease in the target cluster may continue.
+ * The Lease names the control cluster, so its processes do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -63,10 +57,11 @@ export class ControlCluster {
     this.#o = options;
   }
 
-  /** UID of the namespace of the Machines, after `run` has read the namespace. Undefined without permission to read it. */
+  /**
+   * UID of the namespace of the Machines, after `run` has read the namespace. Undefined without permission to read it.
+   */
   readonly owner = (): string | undefined => this.#owner;
 
-  /** Checks the Leases in the control cluster and in the target cluster. */
   readonly fence: Fence = {
     confirm: async () => {
       await this.#o.fence?.confirm();
@@ -116,7 +111,7 @@ export class ControlCluster {
     return (await this.#untilReported(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
-  /** Retries until the server answers. Without permission, the method assumes that there is no other control cluster. */
+  /** Without permission, the method assumes that there is no other control cluster. */
   async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {
@@ -137,7 +132,7 @@ export class ControlCluster {
   }
 }
 
-/** Wraps `say` so that it reports the same text only once. */
+/** The same text is reported only once. */
 function once(say: (text: string) => void): (text: string) => void {
   let last: string | undefined;
   return (text) => {

@@ -6,7 +6,6 @@ import { OrphanCollector } from '../safety/orphans/orphans.ts';
 import type { Parts, Settings } from './parts.ts';
 import { awaitsVm } from './relevance.ts';
 
-/** The controllers of one machine controller process. */
 export interface Controllers {
   readonly machine: Controller;
   readonly machineClass: Controller;
@@ -16,7 +15,7 @@ export interface Controllers {
   readonly orphans: OrphanCollector;
 }
 
-/** Creates the controllers. {@link watchCaches} connects them to the caches. */
+/** {@link watchCaches} connects the controllers to the caches. */
 export function createControllers(options: Settings, parts: Parts): Controllers {
   const { control, target, namespace, clock, random, log, recorder } = options;
   const { caches, invoker, former, problems, keptVms, defaults, reachability, wake, stop } = parts;

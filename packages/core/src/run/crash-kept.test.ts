@@ -6,8 +6,6 @@ import { expect, test } from 'vitest';
 import { type CrashOptions, type CrashResult, type CrashTest, runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE } from './testing/rig.ts';
 
-/** Tests machines that are preserved or updated in place while the process stops at every write. */
-
 const open: CrashOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 
 const SICK = [{ type: 'Ready', status: 'False', reason: 'KubeletDown', lastTransitionTime: '2026-01-01T00:00:00Z' }];

@@ -4,8 +4,6 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests a machine controller while the CRD of the Machines is deleted and created again. */
-
 const MINUTE = 60_000;
 const CRD = 'machines.machine.sapcloud.io';
 
@@ -18,8 +16,8 @@ const definitions: ResourceDefinition<KubeObject & { spec: object }> = {
 };
 
 /**
- * Starts a controller that has no watches at the moment of the deletion. With watches, the controller would treat the
- * deletions as requests of a user.
+ * Without watches at the moment of the deletion. With watches, the controller would treat the deletions as requests of
+ * a user.
  */
 async function started(count: number) {
   let isAway = false;
@@ -42,7 +40,7 @@ async function started(count: number) {
   return { rig, names, away };
 }
 
-/** Deletes the CRD together with all Machines. A user removes the finalizers of the Machines. */
+/** A user removes the finalizers of the Machines. */
 async function deleteCrd(rig: Rig, names: readonly string[]): Promise<void> {
   await rig.admin.resource(definitions).delete(CRD);
   for (const name of names) {
@@ -85,7 +83,6 @@ test('a machine controller survives the exchange of the CRD, and keeps the VMs o
   expect(rig.cloud.vms).toEqual(before);
   expect((await rig.nodes()).filter(({ spec }) => spec.unschedulable)).toEqual([]);
   expect((await quarantined(rig)).split(',').toSorted()).toEqual(before.map(({ providerId }) => providerId).toSorted());
-  // New Machines with the old names adopt their VMs.
   for (const name of names) await rig.createMachine(name);
   await rig.until(async () => {
     const phases = await Promise.all(names.map((name) => rig.phase(name)));

@@ -26,7 +26,7 @@ async function started(
   return { rig, requests };
 }
 
-/** Creates a budget for `app: web`, with the status of the disruption controller. */
+/** The status is that of the disruption controller. */
 async function budget(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -98,7 +98,7 @@ test.each([404, 400])('without an eviction API (%i) pods are deleted, and an eve
   await rig.deleteMachine('m-0');
   const pod = async (name: string) => (await rig.admin.resource(pods, NAMESPACE).get(name)).metadata;
   await rig.until(async () => (await pod('other')).deletionGracePeriodSeconds === 30, 5_000);
-  // The controller still respects a budget that allowed no disruption when the controller last read it.
+  // The controller still respects the last known state of the budget.
   await rig.clock.advance(600_000);
   expect((await pod('web-1')).deletionTimestamp).toBeUndefined();
   await allow(rig, 1);

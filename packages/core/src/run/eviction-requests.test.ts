@@ -18,10 +18,7 @@ import { type CrashOptions, runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig, USER_AGENT } from './testing/rig.ts';
 import { createRig, type StartOptions } from './testing/start.ts';
 
-/**
- * Tests drains with EvictionRequests. The control plane serves the alpha API. Tests may simulate the controller of
- * EvictionRequests.
- */
+/** The control plane serves the alpha API. Tests may simulate the controller of EvictionRequests. */
 
 const LIFECYCLE = 'lifecycle.k8s.io/v1alpha1';
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
@@ -37,7 +34,7 @@ async function started(options: StartOptions = {}): Promise<{ rig: Rig; requests
   return { rig, requests };
 }
 
-/** Creates a budget for `app: web`, with the status of the disruption controller. */
+/** The status is that of the disruption controller. */
 async function budget(rig: Rig, allowed: number): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -70,13 +67,12 @@ const requestsOf = async (rig: Rig) => (await rig.admin.resource(evictionRequest
 const evictionsOf = async (rig: Rig) => (await rig.admin.resource(evictions, NAMESPACE).list()).items;
 const isGone = (rig: Rig) => async () => (await rig.machines()).length === 0;
 
-/** Returns the requests of the machine controller to the eviction subresource. */
 const direct = (requests: readonly RequestLogEntry[]): readonly string[] =>
   requests
     .filter(({ path, userAgent }) => path.endsWith('/eviction') && userAgent?.includes(USER_AGENT))
     .map(({ path }) => path.split('/').at(-2) ?? '');
 
-/** Creates the Eviction of a pod, like the evictionrequest-controller, with this active responder. */
+/** Like the evictionrequest-controller, with this active responder. */
 async function respond(rig: Rig, name: string, responder: string, message = ''): Promise<void> {
   const uid = (await podsOf(rig)).find(({ metadata }) => metadata.name === name)?.metadata.uid ?? '';
   const client = rig.admin.resource<PodEviction>(evictions, NAMESPACE);

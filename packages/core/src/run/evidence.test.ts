@@ -7,8 +7,6 @@ import { EVIDENCE_BOUND_MS } from '../machine/health/evidence-first.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Tests the evidence of failed machines. The API server and the cloud are in memory. */
-
 const MINUTE = 60_000;
 const JOIN = 'run <<MACHINE_NAME>> with --token <<BOOTSTRAP_TOKEN>> please';
 const UNREACHABLE = [

@@ -5,8 +5,6 @@ import { MACHINE_DEFAULTS } from '../settings/settings.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests the behavior with a disabled feature. */
-
 const HOUR = 60 * 60_000;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

@@ -20,8 +20,8 @@ import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphan-op
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
 
 /**
- * The flags of a machine controller, in addition to the common flags. The flags of the original come first, with the same
- * names and defaults.
+ * The flags of a machine controller, in addition to the common flags. The flags of the original come first, with the
+ * same names and defaults.
  */
 export const machineFlags = {
   ...flagGroup('Machines', {
@@ -173,11 +173,9 @@ interface WithFeatures {
   readonly 'feature-gates': FeatureStates;
 }
 
-/** Returns true if the feature is enabled. */
 export const isFeatureOn = (flags: WithFeatures, name: keyof typeof MACHINE_FEATURES): boolean =>
   flags['feature-gates'][name] === true;
 
-/** Returns errors in combinations of flags. */
 export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] => [
   ...(flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']

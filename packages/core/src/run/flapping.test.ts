@@ -32,7 +32,6 @@ async function startTwo() {
   onTestFinished(async () => {
     end.resolve();
     const ended = Promise.all([first.kill(), second.kill()]);
-    // Waits until requests in progress have ended.
     await clock.advance(SECOND);
     await ended;
     await plane.close();
@@ -49,7 +48,7 @@ async function startTwo() {
   return { clock, first, second, silence };
 }
 
-/** Counts all writes from now on. The count uses the resource version, which each write increments. */
+/** The count uses the resource version, which each write increments. */
 async function countWrites(rig: Rig): Promise<() => Promise<number>> {
   const version = async () => Number((await rig.machine('m'))?.metadata.resourceVersion);
   const before = await version();

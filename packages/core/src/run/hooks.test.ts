@@ -4,8 +4,6 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Tests machines that wait for hooks. The API server and the cloud are in memory. */
-
 const MINUTE = 60_000;
 const STAGES = ['before-create', 'after-ready', 'before-drain', 'before-delete'] as const;
 const keyOf = (stage: string, name = 'check'): string => `${stage}.${Annotations.HookSuffix}/${name}`;

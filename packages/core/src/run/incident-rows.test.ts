@@ -5,8 +5,6 @@ import { MachineError } from '../driver/contract/errors.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests incidents of the original that the status of a Machine shows. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 

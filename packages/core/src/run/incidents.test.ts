@@ -22,10 +22,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/**
- * Tests that replay incidents from production with the API server. docs/compatibility/findings.md lists the incidents by
- * number.
- */
+/** docs/compatibility/findings.md lists the incidents by number. */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -38,7 +35,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** A connection to the server. A test can interrupt the connection for the requests that `only` selects. */
+/** A connection to the server. A test can interrupt it for the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -69,7 +66,7 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The orphan collection deletes this VM, so it is running. The orphan collection kept the VM above on purpose.
+  // The deletion of this VM proves that the orphan collection is running and kept the VM above on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
@@ -136,7 +133,8 @@ test('two control clusters with one cloud account and one cluster tag keep each 
     'b cluster-b',
   ]);
   const created = mine.clock.now().toISOString();
-  // Both control clusters may delete VMs without a tag, their own VMs, and those of a control cluster that they replaced.
+  // Both control clusters may delete VMs without a tag, their own VMs, and those of a control cluster that they
+  // replaced.
   mine.cloud.plant('nobody', created);
   mine.cloud.plant('lost', created, undefined, 'cluster-a');
   mine.cloud.plant('moved', created, undefined, 'cluster-moved-away');
@@ -154,7 +152,6 @@ test('two control clusters with one cloud account and one cluster tag keep each 
   ]);
   await mine.clock.advance(3 * HOUR);
   expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
-  // One control cluster is stopped. The other one still keeps its VMs.
   await mine.kill();
   await mine.clock.advance(3 * HOUR);
   expect(mine.cloud.vms.map(({ machineName }) => machineName)).toEqual(['a', 'b']);
@@ -204,8 +201,8 @@ test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its ow
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
-  // The Node came from a VM of a `create` call whose answer was lost. This VM joined and was deleted. The kubelet of the
-  // other VM uses its Node.
+  // The Node came from a VM of a `create` call whose answer was lost. This VM joined and was deleted. The kubelet of
+  // the other VM uses its Node.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
@@ -227,8 +224,8 @@ test('a leftover Node that is younger than a minute is deleted before the machin
   await register();
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
   expect(await rig.phase('m')).toBe('Pending');
-  // The kubelet of that VM runs and registers the Node again. The controller and the kubelet must not delete and create the
-  // Node forever.
+  // The kubelet of that VM runs and registers the Node again. The controller and the kubelet must not delete and
+  // create the Node forever.
   await register();
   await rig.clock.advance(50_000);
   expect(await rig.nodes()).toHaveLength(1);
@@ -334,7 +331,7 @@ test('forty machines without capacity call the cloud one at a time, with growing
   await rig.createMachine('other-zone', { nodeTemplate: elsewhere });
   await rig.until(async () => (await rig.phase('other-zone')) === 'Running', 60_000);
   expect(rig.cloud.vms).toHaveLength(1);
-  // The Failed machine has no owner that could replace the machine, so the controller also retries its creation.
+  // No owner could replace the Failed machine, so the controller also retries its creation.
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
   expect(rig.cloud.made).toHaveLength(41);
   expect(rig.cloud.vms).toHaveLength(41);
@@ -422,7 +419,6 @@ test('a creation timeout that is raised while the machine is pending extends its
   const longer = await token();
   expect(longer.value).toBe(first.value);
   expect(longer.expires).toBeGreaterThan(made + 2 * HOUR);
-  // After a boot of almost two hours, the token is still valid.
   await rig.clock.advance(1.5 * HOUR);
   expect((await token()).expires).toBeGreaterThan(rig.clock.now().getTime());
   const [vm] = rig.cloud.vms;

@@ -18,8 +18,6 @@ import { runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Tests interruptions with the whole machine controller. The API server and the cloud are in memory. */
-
 async function started(
   options: Partial<RigOptions> = {},
 ): Promise<{ readonly rig: Rig; readonly outcomes: NoticeOutcome[] }> {
@@ -146,7 +144,7 @@ test('a notice on the Node is recorded on the Machine, which is then deleted', a
 
 const open = (clock: VirtualClock) => startControlPlane({ clock, crds, controllers: false });
 
-/** Creates and interrupts a machine. The process stops at each point in `crashes`. */
+/** The process stops at each point in `crashes`. */
 const interrupted = (crashes: readonly (number | undefined)[], seed: number) =>
   runWithCrashes(
     crashes,

@@ -7,8 +7,6 @@ import { checkMachineFlags, machineFlags } from './flags.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Tests VMs of failed machines that are kept for investigation. The API server and the cloud are in memory. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const ONE_FOR_A_WHILE = { perClass: 1, forMs: 3 * HOUR };
@@ -41,9 +39,7 @@ const records = async (rig: Rig): Promise<readonly string[]> =>
 
 const vmsOf = (rig: Rig): readonly string[] => rig.cloud.vms.map(({ machineName }) => machineName);
 
-/**
- * Creates a machine that was Running. The kubelet of the machine then reports these conditions until the machine is Failed.
- */
+/** The kubelet of the machine reports these conditions until the machine is Failed. */
 async function ill(rig: Rig, name: string, conditions: readonly object[] = ILL): Promise<void> {
   await rig.createMachine(name);
   await rig.until(async () => (await rig.phase(name)) === 'Running');

@@ -4,13 +4,12 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** A stream without data. The stream ends when its signal aborts. */
+/** A stream without data, which ends when its signal aborts. */
 const silent = (signal: AbortSignal | undefined): ReadableStream =>
   new ReadableStream({
     start: (stream) => signal?.addEventListener('abort', () => stream.error(signal.reason), { once: true }),
   });
 
-/** All watches of Nodes are delayed. */
 const deafToNodes =
   (transport: Transport): Transport =>
   (request) =>
@@ -39,7 +38,6 @@ test('a Node that registers while its VM is being deleted is deleted with its ma
   expect(looks.length).toBeLessThanOrEqual(2);
 });
 
-/** Answers a read of a Node with an error. */
 const unreadable =
   (transport: Transport): Transport =>
   (request) =>
@@ -47,7 +45,7 @@ const unreadable =
       ? Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code: 500, message: 'no' }, { status: 500 }))
       : transport(request);
 
-/** Creates a machine that is being deleted. The Node of the machine has a pod, and no watch has reported this Node. */
+/** A machine that is being deleted. The Node of the machine has a pod, and no watch has reported this Node. */
 async function unseenNode(wrap: (transport: Transport) => Transport) {
   const { rig } = await createRig({ wrap, joinAfterMs: undefined });
   await rig.createClass();

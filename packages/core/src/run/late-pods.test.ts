@@ -3,8 +3,6 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Tests drains while the watch of pods is interrupted. */
-
 const MINUTE = 60_000;
 
 test('a VM is kept while the watch of pods is interrupted, and a pod that the watch missed is evicted', async () => {

@@ -4,17 +4,12 @@ import { expect, test } from 'vitest';
 import { running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 
-/**
- * Tests a controller that starts after the API server of the machines was restored to an older state. The controller has no
- * caches from before the restore.
- */
+/** The controller starts after a restore and has no caches from before the restore. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/**
- * Restores a backup that contains ten old machines, but not the machines in `names`. No controller runs during the restore.
- */
+/** The backup contains ten old machines, but not the machines in `names`. No controller runs during the restore. */
 async function restored(names: readonly string[], elects = true): Promise<Rig> {
   const { rig, plane } = await staged({ elects });
   await running(rig, ...Array.from({ length: 10 }, (_, index) => `old-${index}`));

@@ -85,8 +85,8 @@ test('an empty machine is deleted with five writes, without a read of its own', 
     'DELETE /api/v1/nodes/m-1',
     `PATCH ${machine}`,
   ]);
-  // The deleted machine was the last machine of its class. Before the controller removes the finalizer of the class, one
-  // request checks whether the class has kept VMs.
+  // Before the controller removes the finalizer of a class without machines, one request checks whether the class has
+  // kept VMs.
   const reads = mine(requests).filter((entry) => entry.method === 'GET' && entry.verb !== 'watch');
   expect(reads.map(({ resource, verb }) => [resource, verb])).toEqual([['configmaps', 'list']]);
   expect(r.cloud.vms).toEqual([]);
@@ -107,7 +107,7 @@ test.each([
     const counted = (): string[] =>
       writes(requests).filter((line) => !/\/(events|machineclasses|secrets\/bare)/.test(line));
     requests.length = 0;
-    // The machine has no finalizer and no priority, which the MachineSet controller would add.
+    // Without the finalizer and the priority of the MachineSet controller.
     await r.createMachine(
       'm-1',
       { class: { kind: 'MachineClass', name: 'bare' } },

@@ -9,8 +9,7 @@ import { type BinaryParts, machineControllerBinary } from './main.ts';
 import { endpointFlag, SettingSources } from './settings.ts';
 
 /**
- * Tests that the flags of a provider work like all other flags. These flags are in --help, in the environment and in the
- * file of --config, and are checked before the start.
+ * Flags of a provider are in --help, in the environment and in the file of --config, and are checked before the start.
  */
 
 const folder = mkdtempSync(join(tmpdir(), 'mcm main '));

@@ -51,17 +51,16 @@ import {
 } from './flags.ts';
 
 /**
- * Name of the Lease and of the event source. The original uses the same name, so both programs never run at the same time.
+ * Name of the Lease and of the event source. The original uses the same name, so both programs never run at the same
+ * time.
  */
 const NAME = 'machine-controller';
 
-/** The controllers of `buildMachineController` that have queues. */
 const CONTROLLERS = ['machine', 'secret', 'machineclass', 'machinesafetyorphanvms', 'machinesafetyapiserver'];
 
 /** A secure source of random numbers. */
 const secretRandom: Random = { next: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48 };
 
-/** The kinds of mcm that the machine controller reads and writes. */
 const NEEDED_KINDS: ReadonlySet<string> = new Set(['Machine', 'MachineClass']);
 
 type MachineFlags = typeof machineFlags;
@@ -70,8 +69,8 @@ type MachineFlags = typeof machineFlags;
 export interface ConfiguredDriver<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /**
-   * Endpoints of the cloud that differ from the default, by the name of their setting. The log contains them once at the
-   * start.
+   * Endpoints of the cloud that differ from the default, by the name of their setting. The log contains them once at
+   * the start.
    */
   readonly endpoints?: Readonly<Record<string, string>>;
   /** Settings that are valid but probably wrong, one sentence each. The log contains them once at the start. */
@@ -81,8 +80,8 @@ export interface ConfiguredDriver<Spec, Credentials> {
 /** The flags of a provider, and the function that configures its driver with them. */
 export interface ProviderSettings<F extends Flags, Spec, Credentials> {
   /**
-   * The flags appear in `--help` under "Cloud". Like all other flags, these flags can be set in the environment and in the
-   * file of `--config`.
+   * The flags appear in `--help` under "Cloud". Like all other flags, these flags can be set in the environment and in
+   * the file of `--config`.
    */
   readonly flags: F;
   /**
@@ -92,7 +91,6 @@ export interface ProviderSettings<F extends Flags, Spec, Credentials> {
   configure(flags: FlagValues<F>): ConfiguredDriver<Spec, Credentials> | Promise<ConfiguredDriver<Spec, Credentials>>;
 }
 
-/** The inputs of a `machine-controller` binary, in addition to its driver. */
 export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly version?: string | undefined;
   readonly tracer?: DriverTracer | undefined;
@@ -143,10 +141,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
   };
 }
 
-/**
- * Registers the metrics of machines.
- * @returns the observer of their stages
- */
+/** @returns the observer of the stages of machines */
 function stagesOf(
   controller: MachineController,
   meters: Meters,
@@ -166,7 +161,7 @@ function stagesOf(
   });
 }
 
-/** Returns the errors in a file of certificate authorities. With an invalid file, connections to its servers would fail. */
+/** With an invalid file of certificate authorities, connections would fail. */
 async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
   if (!file) return [];
   const fault = await readFile(file, 'utf8').then(
@@ -270,10 +265,7 @@ function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, p
 /** Maximum number of connections of a process to its cloud. */
 const CONNECTIONS = 64;
 
-/**
- * Returns the clock, the random numbers and the network of this process, for a driver. Only the `main` of a provider calls
- * it.
- */
+/** Only the `main` of a provider calls this function. */
 export const processContext = (): DriverContext => ({
   clock: realClock,
   random: secretRandom,
@@ -281,9 +273,8 @@ export const processContext = (): DriverContext => ({
 });
 
 /**
- * Logs an unhandled promise rejection in driver code. The process continues, because its end would affect the machines of
- * all classes. A rejection that a caller awaits only fails the call of this caller. The error may contain secrets, so the
- * log contains only its type.
+ * The process continues after an unhandled promise rejection in driver code, because its end would affect the machines
+ * of all classes. The error may contain secrets, so the log contains only its type.
  */
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
@@ -296,20 +287,17 @@ function reportStrayRejections(log: Logger): void {
 export interface MachineControllerSettings<F extends Flags, Spec, Credentials> {
   readonly version?: string;
   /**
-   * Creates spans for driver calls. The default is the tracer of an OpenTelemetry SDK in the process, if the process has
-   * one.
+   * Creates spans for driver calls. The default is the tracer of an OpenTelemetry SDK in the process, if there is one.
    */
   readonly tracer?: DriverTracer;
-  /** Flags of the provider. Absent if the driver needs no configuration. */
   readonly provider?: ProviderSettings<F, Spec, Credentials>;
 }
 
 /**
  * Runs a provider's machine controller as this process. Only the `main` of a provider calls it.
- *
  * - The process exits with 0 after a termination request, and with 1 if it cannot start or has lost its Lease.
- * - With the argument `schema`, it prints the JSON Schema of the provider spec and the Secret, and exits. With `schema
- *   --markdown`, it prints the reference.
+ * - With the argument `schema`, it prints the JSON Schema of the provider spec and the Secret, and exits. With
+ *   `schema --markdown`, it prints the reference.
  */
 export async function runMachineController<Spec, Credentials, F extends Flags = Flags>(
   driver: DriverDefinition<Spec, Credentials>,
@@ -322,8 +310,8 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exit(0);
   }
-  // Sets a flag of V8 that limits the memory of the process. Otherwise a first list of 20,000 pods enlarges V8's young
-  // generation, which never shrinks again. The process then uses 233 MB of memory instead of 170 MB.
+  // Limits the memory of the process. Otherwise a first list of 20,000 pods enlarges V8's young generation, which
+  // never shrinks again. The process then uses 233 MB of memory instead of 170 MB.
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);
   const authorities = process.env.NODE_EXTRA_CA_CERTS;

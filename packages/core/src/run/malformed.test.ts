@@ -22,9 +22,9 @@ import { createCaches, informersOf } from '../cluster/caches.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests that an object with a value of a wrong type affects no other object. */
+/** An object with a value of a wrong type must affect no other object. */
 
-/** CRDs without validation, which accept every object. */
+/** CRDs without validation accept every object. */
 const OPEN = crds.map((crd) => ({
   ...crd,
   spec: {

@@ -4,8 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Tests machines whose class was always invalid. The API server and the cloud are in memory. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const OF_BROKEN = { class: { kind: 'MachineClass', name: 'broken' } };

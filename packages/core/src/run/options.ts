@@ -45,7 +45,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   /**
-   * Set in observe mode. The controller then changes nothing in the cloud and creates no token. Instead, this object
+   * Set in observe mode. The controller then changes nothing in the cloud and creates no token, and this object
    * records the changes to the cloud. The clients record their own writes.
    */
   readonly observe?: ObserveDecisions | undefined;
@@ -53,8 +53,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
   /**
-   * Clients for probes of the API servers, so that other requests do not delay the probes. The default is the clients of
-   * the controllers.
+   * Clients for probes of the API servers, so that other requests do not delay the probes. The default is the clients
+   * of the controllers.
    */
   readonly probes?: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   /** Number of pods with volumes of one node that may move at the same time. The default is 1. */
@@ -68,21 +68,21 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
-  /** Returns the control cluster of this process, see `OWNER_TAG`. If absent or undefined, VMs do not get this tag. */
+  /** Returns the control cluster of this process, see `OWNER_TAG`. Without it, VMs do not get this tag. */
   readonly owner?: (() => string | undefined) | undefined;
   /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */
   readonly fence?: Fence | undefined;
   /**
-   * True if a VM can be deleted with the credentials of another class when the cloud refuses the credentials of its own
-   * class. The default is true.
+   * True if a VM can be deleted with the credentials of another class when the cloud refuses the credentials of its
+   * own class. The default is true.
    */
   readonly siblingCredentials?: boolean;
-  /** Records the decisions. If absent, they are not recorded. */
   readonly journal?: Journal | undefined;
   /** True if a machine without a Node gets the condition `Ready`. The default is false. */
   readonly readyCondition?: boolean;
-  /** Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the outcome of each notice. */
+  /**
+   * Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the outcome of each notice.
+   */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
-  /** Creates a span for each driver call. If absent, there are no spans. */
   readonly tracer?: DriverTracer | undefined;
 }

@@ -6,8 +6,6 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Tests VMs without a machine whose Node is Ready. The API server and the cloud are in memory. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -142,7 +140,7 @@ test('--orphan-policy=report neither drains nor deletes', async () => {
   expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
 });
 
-/** A connection to the server on which watches of a kind send no events. On request, the first list is also empty. */
+/** Watches of a kind send no events on this connection. On request, the first list is also empty. */
 function silencing(path: string, options: { readonly emptyFirst: boolean }) {
   let silent = false;
   let lists = 0;

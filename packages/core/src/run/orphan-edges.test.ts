@@ -6,8 +6,6 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 
-/** Tests edge cases of orphans, and the records of kept VMs. The API server and the cloud are in memory. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;

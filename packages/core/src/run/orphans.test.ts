@@ -5,8 +5,6 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests VMs and Nodes without a Machine. The API server and the cloud are in memory. */
-
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
@@ -17,8 +15,8 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
 /**
- * Creates machines that were Running, then removes the Machine objects and deletes their VMs. The Nodes of the machines
- * remain without a kubelet.
+ * Creates machines that were Running, then removes the Machine objects and deletes their VMs. The Nodes of the
+ * machines remain without a kubelet.
  */
 async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
   for (const name of names) await rig.createMachine(name);
@@ -59,7 +57,9 @@ const nodeEvents = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanNode')
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** Each row contains the reason to keep the Node, the cause, and the text of an event on the Node if there is an event. */
+/**
+ * Each row contains the reason to keep the Node, the cause, and the text of an event on the Node if there is an event.
+ */
 test.each<
   [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
 >([
@@ -127,10 +127,7 @@ test.each<
   if (says) expect(reported[0]).toMatch(says);
 });
 
-/**
- * Starts a rig whose controller gets no events of machines after its restart. The watch of machines opens and sends no
- * events.
- */
+/** After a restart, the watch of machines opens but sends no events. */
 async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<Rig> {
   let deaf = false;
   const silent = (signal: AbortSignal | undefined): Promise<Response> =>
@@ -161,7 +158,7 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
   const rig = await deafAfterRestart(async () => undefined);
-  // Creates the state that another replica leaves after a crash: a VM, and a machine with the ID of this VM. The watch does
+  // The state that another replica leaves after a crash: a VM, and a machine with the ID of this VM. The watch does
   // not report this machine.
   const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());
   const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
@@ -219,7 +216,8 @@ test('a cloud that ignores the signal of a list or a deletion delays its own cla
   rig.cloud.plant('other', rig.clock.now().toISOString());
   await rig.until(async () => !rig.cloud.vms.some(({ machineName }) => machineName === 'other'), HOUR);
   await rig.clock.advance(2 * HOUR);
-  // The controller sends one call for the blocked cloud, however long the call takes, and one call for the other cloud.
+  // The controller sends one call for the blocked cloud, however long the call takes, and one call for the other
+  // cloud.
   expect(rig.cloud.calls.delete).toBe(2);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['deaf']);
 });
@@ -241,8 +239,8 @@ test('a list that never ends is not started again, and other classes are listed'
   await rig.createClass('second');
   rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
-  // The controller lists VMs every quarter of an hour, and one more time to confirm an orphan. All listings are for the
-  // second class.
+  // The controller lists VMs every quarter of an hour, and one more time to confirm an orphan. All listings are for
+  // the second class.
   expect(rig.cloud.calls.list).toBeLessThanOrEqual(6);
 });
 

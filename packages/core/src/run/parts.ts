@@ -23,12 +23,9 @@ import { FormerSpecs } from '../machine-class/former-spec.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
 import type { MachineControllerOptions } from './options.ts';
 
-/** The options without the driver. */
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/**
- * Functions that reconcile keys of the controllers. The shared components get these functions before the controllers exist.
- */
+/** Reconciles keys of the controllers, which do not exist yet when the shared components are created. */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;
@@ -37,10 +34,9 @@ export interface Wake {
 
 type Tokens = ReturnType<typeof tokensOf>;
 
-/** The components that the controllers of one machine controller share. */
 export interface Parts {
   readonly caches: Caches;
-  /** The signal of this controller aborts when the process stops. */
+  /** Aborts when the process stops. */
   readonly stop: AbortController;
   readonly former: FormerSpecs;
   readonly problems: ClassProblems;
@@ -62,7 +58,7 @@ export interface Parts {
   readonly wake: Wake;
 }
 
-/** Creates the shared components around a driver. The components are not running yet. */
+/** The components are not running yet. */
 export function createParts<Spec, Credentials>(
   options: MachineControllerOptions<Spec, Credentials>,
   caches: Caches,
@@ -165,10 +161,7 @@ function invokerOf<Spec, Credentials>(
   });
 }
 
-/**
- * Returns the offerings that are recorded on machines of a class. An edited record is skipped, because the calls of its
- * machine report the error.
- */
+/** An edited record is skipped, because the calls of its machine report the error. */
 const recordsOf = ({ machines }: Pick<Caches, 'machines'>, { metadata }: MachineClass): readonly Alternative[] =>
   machines.store.byIndex('class', metadata.name).flatMap((machine) => offeringOf(machine) ?? []);
 
@@ -201,10 +194,7 @@ function callsOf(
   });
 }
 
-/**
- * Creates the watcher of interruptions. In observe mode, the function creates no watcher, because the notices are for the
- * active process.
- */
+/** In observe mode, there is no watcher, because the notices are for the active process. */
 function watcherOf(
   { interruptions, observe, control, clock, random, log, recorder }: Settings,
   { caches, invoker }: Pick<Parts, 'caches' | 'invoker'>,

@@ -24,10 +24,9 @@ const manifest = ['rbac', 'target-rbac']
   .map((name) => new URL(`../../../../deploy/kustomize/base/${name}.yaml`, import.meta.url))
   .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')))
   .map((document): Document => document.toJS())
-  // The names of another container's roles start with the name of that container.
   .filter(({ metadata: { name } }) => !name.startsWith('machine-controller-manager'));
 
-/** All allowed requests, as `namespace group/resource verb`. The namespace of a ClusterRole is `*`. */
+/** As `namespace group/resource verb`. The namespace of a ClusterRole is `*`. */
 const allowed = new Set(
   manifest.flatMap(({ metadata: { namespace = '*' }, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -40,7 +39,7 @@ const allowed = new Set(
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 
-/** Returns the permission that a request needs. Returns undefined if the request concerns no resource. */
+/** Undefined if the request concerns no resource. */
 function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
   const [plain = '', query = ''] = path.split('?');
   const parts =
@@ -83,8 +82,8 @@ test('the allowed requests suffice for everything that a machine controller does
   const gone = (name: string) => rig.until(async () => (await rig.machine(name)) === undefined, 30 * MINUTE);
   await rig.createClass('small', 'join with <<BOOTSTRAP_TOKEN>>');
   rig.start();
-  // Two machines never join. Each has a bootstrap token, and one token is extended. Both machines have evidence, and the
-  // older evidence is deleted.
+  // Two machines never join. Each has a bootstrap token, and one token is extended. Both machines have evidence, and
+  // the older evidence is deleted.
   for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });
@@ -109,8 +108,8 @@ test('the allowed requests suffice for everything that a machine controller does
   );
   await api.patch('full', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'True' } } } });
   await gone('full');
-  // No controller handles the EvictionRequests of this machine, so its pod is evicted. The requests are withdrawn after the
-  // drain timeout.
+  // No controller handles the EvictionRequests of this machine, so its pod is evicted. The requests are withdrawn
+  // after the drain timeout.
   await rig.createMachine('held', { drainTimeout: '2m' });
   await rig.until(async () => (await rig.phase('held')) === 'Pending');
   await runs('held');
@@ -146,8 +145,8 @@ test('the allowed requests suffice for everything that a machine controller does
 
   expect([...refused]).toEqual([]);
   const unused = [...allowed].filter((each) => !used.has(each));
-  // These requests come from other parts of the process: leader election in and between control clusters, repeated events,
-  // and a probe of the Machines.
+  // These requests come from other parts of the process: leader election in and between control clusters, repeated
+  // events, and a probe of the Machines.
   const elsewhere = [/\/leases /, /\/namespaces get$/, /\/events patch$/, /\/machines get$/];
   expect(unused.filter((each) => !elsewhere.some((pattern) => pattern.test(each)))).toEqual([]);
 });

@@ -5,9 +5,8 @@ import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
 /**
- * Tests that another client writes after the decision of the controller and before its request arrives. Each request has
- * the version or the UID from the decision as a precondition. So the API server refuses the request, and the controller
- * decides again.
+ * Another client writes after the decision of the controller and before its request arrives. Each request has the
+ * version or the UID from the decision as a precondition, so the API server refuses the request.
  */
 
 const MINUTE = 60_000;
@@ -49,10 +48,7 @@ const deletes =
 
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
-/**
- * Replaces a machine by another machine of the same name. The new machine cannot adopt the VM, because the VM is deleted
- * too.
- */
+/** The new machine of the same name cannot adopt the VM, because the VM is deleted too. */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
@@ -74,7 +70,6 @@ test('a finalizer that another client adds to a Machine survives the controller 
   );
 });
 
-/** The class and its Secret, with their finalizers and the request that writes each finalizer. */
 const KEPT = [
   { what: 'MachineClass', path: 'machineclasses/small', ours: Finalizers.MachineControllerManager },
   { what: 'Secret', path: 'secrets/small', ours: Finalizers.Secret },

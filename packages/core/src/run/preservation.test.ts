@@ -47,7 +47,6 @@ test('a Failed machine that its Node asks to preserve is drained and kept until 
   const until = await expiry();
   expect(until).toBeDefined();
 
-  // A new process continues.
   await rig.kill();
   rig.start();
   await rig.clock.advance(5_000);

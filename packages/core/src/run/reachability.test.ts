@@ -3,8 +3,6 @@ import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../machine/health/reacha
 import { type Cut, Cuts, type Server } from './testing/cuts.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests the machine controller while its connections to an API server are interrupted. */
-
 const SECOND = 1_000;
 const MINUTE = 60_000;
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
@@ -29,7 +27,7 @@ async function started(...names: readonly string[]) {
 
 type Rig = Awaited<ReturnType<typeof started>>['rig'];
 
-/** Makes `m-0` unreachable, then waits until `leftMs` of its health timeout are left. */
+/** Waits until `leftMs` of the health timeout are left. */
 async function almostFailed(rig: Rig, leftMs: number): Promise<void> {
   await rig.conditions('m-0', UNREACHABLE);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');

@@ -31,7 +31,7 @@ const RULES = ['rbac', 'target-rbac']
   .flatMap(({ rules = [] }) => rules)
   .map(({ apiGroups, resources, verbs }): Rule => ({ apiGroups, resources, verbs }));
 
-/** Returns the rules without the verbs list and watch for one resource. */
+/** Without the verbs list and watch for one resource. */
 const less = (missing: string | undefined): readonly Rule[] =>
   RULES.flatMap(({ apiGroups, resources, verbs }) =>
     resources.map((resource) => ({
@@ -83,7 +83,6 @@ const runs = (rig: Rig, ...names: readonly string[]) =>
     (await Promise.all(names.map((name) => rig.phase(name)))).every((phase) => phase === 'Running'),
   );
 
-/** Creates a pod with a volume that is attached to the node. */
 async function createPodWithVolume(rig: Rig, name: string, nodeName: string): Promise<void> {
   await rig.admin.resource(persistentVolumes).create({
     metadata: { name: 'pv' },
@@ -120,7 +119,7 @@ async function live(rig: Rig, minutes: number): Promise<void> {
   }
 }
 
-/** Returns the state of a machine: `gone` if it was deleted, otherwise its phase and description. */
+/** `gone` if the machine was deleted, otherwise its phase and description. */
 async function fate(rig: Rig, name: string): Promise<string> {
   const machine = await rig.machine(name);
   if (!machine) return 'gone';

@@ -3,32 +3,28 @@ import { type Change, type Key, makeKey } from '@mcm/kube';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
 
-/**
- * Returns true if the machine needs a VM. New capacity is urgent, so such machines are reconciled before machines that are
- * being drained.
- */
+/** New capacity is urgent, so machines that need a VM are reconciled before machines that are being drained. */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
-/** Annotations of a class that change the handling of its machines. */
 const SETTINGS = [Annotations.UndrainablePolicy, Annotations.RepairDrainTimeout, Annotations.Hooks];
 
-/** Returns true if the machines of a class must be reconciled. A change of only its finalizer does not affect them. */
+/** A change of only the finalizer of a class does not affect its machines. */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   change.old.metadata.generation !== change.object.metadata.generation ||
   SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 
-/** Returns true if an operator has released VMs. Classes of one cluster list the same VMs, so all classes are searched. */
+/** Classes of one cluster list the same VMs, so all classes are searched after a release. */
 export const releases = (change: Change<MachineClass>): boolean =>
   change.type === 'updated' && releasesMore(change.old, change.object);
 
-/** Returns true if the class is new or being deleted. A class that is being deleted first deletes its kept VMs. */
+/** A class that is being deleted first deletes its kept VMs. */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
 
-/** Returns the class whose number of users changed, which happens only when a machine is created or deleted. */
+/** The number of users of a class changes only when a machine is created or deleted. */
 export function classOfMachine(change: Change<Machine>): readonly Key[] {
   const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
   if (change.type !== 'updated') return [keyOfClass(change.object)];
@@ -36,7 +32,7 @@ export function classOfMachine(change: Change<Machine>): readonly Key[] {
   return before === now ? [] : [before, now];
 }
 
-/** Returns the Secrets to which the class refers now, and those to which it referred before. */
+/** The Secrets to which the class refers now, and those to which it referred before. */
 export function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
   const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
   return [...new Set([...before, ...secretKeysOf(change.object)])];

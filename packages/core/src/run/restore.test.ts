@@ -6,8 +6,6 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { type RestorableStage, running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 
-/** Tests VMs while the API server of the machines is restored to an older state. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const UNTIL_THE_END = new AbortController().signal;
@@ -28,7 +26,7 @@ const release = async (rig: Rig, ids: string): Promise<void> => {
   await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** Removes the object of a machine whose VM was deleted. The Node of the machine remains without a kubelet. */
+/** The VM is deleted too, so the Node of the machine remains without a kubelet. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await rig.conditions(name, [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]);
@@ -40,7 +38,7 @@ async function forceAway(rig: Rig, name: string): Promise<void> {
   rig.start();
 }
 
-/** Starts a search for orphans. The deletion of a machine causes this search. */
+/** The deletion of a machine starts a search for orphans. */
 async function search(rig: Rig): Promise<void> {
   await rig.createMachine('brief', {}, { finalizers: [] });
   await rig.deleteMachine('brief');
@@ -159,13 +157,12 @@ test('a restored machine whose deletion had ended is deleted completely', async 
   expect(rig.cloud.vms).toEqual([]);
 });
 
-/** Changes the Secret of the class. */
 const refer = (rig: Rig, name: string): Promise<MachineClass> => {
   const body = { secretRef: { name, namespace: NAMESPACE } };
   return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** Writes other objects. The higher version of the server then proves the later restore. */
+/** After writes of other objects, the higher version of the server proves the later restore. */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
   await rig.clock.settle();
@@ -244,7 +241,9 @@ test('what a process remembers of a VM from before a restore is not written to i
   expect(rig.cloud.made).toHaveLength(2);
 });
 
-/** The server is restored while the call that creates a VM is in progress. In the restored state, a machine is deleted. */
+/**
+ * The server is restored while the call that creates a VM is in progress. In the restored state, a machine is deleted.
+ */
 async function restoredInCreation(act: (rig: Rig) => Promise<unknown>): Promise<Rig> {
   let stage: RestorableStage | undefined;
   let backup: StoreSnapshot | undefined;

@@ -4,8 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Tests rows of the scenario tables that need the whole machine controller. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -137,7 +135,6 @@ describe('a deletion while updates of the node fail', () => {
 });
 
 describe('the drain of a node with an in-place update', () => {
-  /** Returns the reasons of the Node's condition, in the order in which they were written. */
   async function selected(conditions: (rig: Rig) => readonly object[], labels: Record<string, string> = {}) {
     const reasons: string[] = [];
     const wrap =

@@ -4,10 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/**
- * Tests rules without an ID that need the API server. docs/compatibility/rules-machines.md refers to the titles of these
- * tests.
- */
+/** docs/compatibility/rules-machines.md refers to the titles of these tests. */
 
 const MINUTE = 60_000;
 

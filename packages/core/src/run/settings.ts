@@ -13,14 +13,14 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** Creates a flag for the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** Creates a flag with the values true and false. If the flag is absent, an environment variable is used. */
+/** If the flag is absent, an environment variable is used. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
   shown: '',
 });
 
-/** The flag with which every provider may send credentials over plain http. */
+/** With this flag, every provider may send credentials over plain http. */
 export const plainHttpFlag = {
   'allow-plain-http': switchFlag(
     'allow cloud endpoints with plain http on other hosts; also MCM_ALLOW_PLAIN_HTTP=true',
@@ -34,15 +34,15 @@ export interface GivenSetting<T> {
 }
 
 /**
- * Settings of a cloud. Flags take precedence over environment variables. Of several variables, the first one that is set is
- * used. An empty value counts as absent. All methods throw `ConfigError` with the setting and a hint. Values that may
- * contain credentials are not printed.
+ * Settings of a cloud. Flags take precedence over environment variables. Of several variables, the first one that is
+ * set is used. An empty value counts as absent. All methods throw `ConfigError` with the setting and a hint. Values
+ * that may contain credentials are not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
   readonly #variables: Variables;
 
-  /** @param flags Values by the names of the flags without dashes. Absent if the flag was not set. */
+  /** @param flags Values by the names of the flags without dashes. */
   constructor(flags: Readonly<Record<string, unknown>>, variables: Variables) {
     this.#flags = flags;
     this.#variables = variables;
@@ -69,17 +69,17 @@ export class SettingSources {
   }
 
   /**
-   * Returns the endpoint of a service. The driver sends credentials and user data to it. Plain http is therefore allowed
-   * only for loopback addresses, or with `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
-   * @param paths Paths that the endpoint may have. An endpoint without a path is always allowed. If absent, any path is
-   * allowed.
+   * Returns the endpoint of a service. The driver sends credentials and user data to it, so plain http is allowed only
+   * for loopback addresses, or with `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
+   * @param paths Paths that the endpoint may have. An endpoint without a path is always allowed. If absent, any path
+   * is allowed.
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /** Returns the address of a metadata server. Plain http is also allowed for link-local addresses. */
+  /** Plain http is also allowed for link-local addresses. */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;
@@ -87,7 +87,6 @@ export class SettingSources {
     return { name: given.name, value: this.#checked({ ...given, value: url }, [], LINK_LOCAL) };
   }
 
-  /** True if plain http is allowed to any host. */
   get allowPlainHttp(): boolean {
     return this.switch('allow-plain-http', 'MCM_ALLOW_PLAIN_HTTP')?.value ?? false;
   }

@@ -5,8 +5,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { controllerIdOf } from '../driver/testing.ts';
 import { Rig } from './testing/rig.ts';
 
-/** Tests a machine controller while only the cluster of the Nodes is restored. */
-
 const MINUTE = 60_000;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: '2026-01-01T00:00:00Z' }];
 

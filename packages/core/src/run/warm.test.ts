@@ -15,8 +15,6 @@ import { type RunningManager, startManager } from './testing/manager.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** Tests warm machines with the manager and the machine controller. The API server and the cloud are in memory. */
-
 const BOOT_MS = 120_000;
 const RESTART_MS = 10_000;
 
@@ -24,7 +22,6 @@ interface Fleet {
   readonly rig: Rig;
   readonly manager: () => RunningManager;
   readonly restartManager: () => Promise<void>;
-  /** The largest number of warm machines at any time. */
   readonly most: () => number;
 }
 
@@ -49,7 +46,7 @@ async function fleet(
       .list()
       .filter((machine) => warmStateOf(machine) && !machine.metadata.deletionTimestamp);
     most = Math.max(most, warm.length);
-    // A machine in a pool is never a replica.
+    // A warm machine is never a replica.
     for (const machine of warm) expect(controllerOf(machine)?.kind).toBe('MachineDeployment');
   });
   rig.start();

@@ -4,7 +4,7 @@ import type { Controllers } from './controllers.ts';
 import type { Parts } from './parts.ts';
 import { classMatters, classOfMachine, isNewOrGoes, releases, secretsOfClass } from './relevance.ts';
 
-/** Connects the controllers to the caches: each change reconciles the keys that it affects. */
+/** Each change reconciles the keys that it affects. */
 export function watchCaches(controllers: Controllers, parts: Parts): void {
   watchMachines(controllers, parts);
   const { caches } = parts;
@@ -52,9 +52,7 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
   machine.watch(caches.target.volumes, () => [], all);
 }
 
-/**
- * Handles a restore of the API server to an older state. All data that this process knows about objects may then be wrong.
- */
+/** After a restore of the API server to an older state, all data that this process knows about objects may be wrong. */
 export function startOverAfterRestore({ machine }: Controllers, { caches, inherited, calls, memories }: Parts): void {
   caches.machines.onDoubt(() => {
     if (caches.machines.doubted) return;

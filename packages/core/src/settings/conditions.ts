@@ -4,12 +4,11 @@ import { defined } from '@mcm/kube';
 import { goTime, millis } from '../values/timestamps.ts';
 import type { MachineSettings } from './settings.ts';
 
-/** The conditions in a Machine's status or of a Node. */
 export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
- * Returns true if there are conditions, `Ready` is True or absent, and every type in the list is False or absent. Other
- * types are ignored. Source: machine_util.go, isHealthy.
+ * Returns true if there are conditions, `Ready` is True or absent, and every type in the list is False or absent.
+ * Other types are ignored. Source: machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
   conditions.length > 0 &&
@@ -18,7 +17,7 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
   );
 
 /**
- * Returns the conditions because of which {@link isHealthy} is false, as text. The text is empty for a healthy node.
+ * Returns the conditions because of which {@link isHealthy} is false, as text. Empty for a healthy node.
  * @returns such as `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
  */
 export function describeUnhealthy(
@@ -28,7 +27,7 @@ export function describeUnhealthy(
   if (conditions.length === 0) return 'its Node has no conditions';
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
-  // If the kubelet does not report, every condition is Unknown. The text then contains only one condition.
+  // If the kubelet does not report, every condition is Unknown, so the text contains only one condition.
   const unreachable = ready.some(({ status }) => status === 'Unknown');
   return [...ready, ...others.filter(({ status }) => !unreachable || status !== 'Unknown')]
     .filter((condition) => !isHealthy([condition], unhealthyTypes))
@@ -47,19 +46,19 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
   );
 
 /**
- * Prefix of the taints on a node whose readiness rules are not fulfilled. The node readiness controller of Kubernetes SIGs
- * adds them.
+ * Prefix of the taints on a node whose readiness rules are not fulfilled. The node readiness controller of Kubernetes
+ * SIGs adds them.
  */
 const READINESS_PREFIX = 'readiness.k8s.io/';
 
-/** Returns the keys of the readiness taints of a node, with any effect. */
+/** Taints with any effect count. */
 export const readinessTaints = (node: Node): string[] =>
   (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
 
 /**
- * Returns true if the copied conditions must be written again: a status changed, the reason of an in-place update changed,
- * or the types changed. Heartbeats and messages are ignored, because each of them would cause a write, one per minute for
- * each node.
+ * Returns true if the copied conditions must be written again: a status changed, the reason of an in-place update
+ * changed, or the types changed. Heartbeats and messages are ignored, because each of them would cause one write per
+ * minute and node.
  */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
@@ -70,7 +69,6 @@ export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: rea
   });
 }
 
-/** Converts the conditions of a Node for the Machine's status. */
 export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
   conditions.map((condition) =>
     defined({
@@ -93,10 +91,9 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns the time from which the node counts as unresponsive. An unresponsive node has been NotReady, or has had a
- * read-only file system, for the configured time. Undefined if the node has neither problem. The function reads the
- * conditions of the Node. The function reads the conditions in the status of the Machine only if the Node has none, because
- * a deletion no longer updates them. A recovered node must not lose its pods.
+ * Returns the time from which the node counts as unresponsive: it has been NotReady, or has had a read-only file
+ * system, for the configured time. The conditions of the Node have precedence over those in the status of the Machine,
+ * because a deletion no longer updates the status. A recovered node must not lose its pods.
  */
 export function unresponsiveAt(
   machine: Machine,

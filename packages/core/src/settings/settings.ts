@@ -5,7 +5,7 @@ import { isRepair, repairDrainTimeoutMs } from './repair-drain.ts';
 
 const MINUTE = 60_000;
 
-/** Maximum duration: a hundred years. A longer value means "never", and a date has a maximum. */
+/** A longer value means "never", and a date has a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** Defaults for every machine, from the flags of the machine controller. Durations are in milliseconds. */
@@ -32,7 +32,8 @@ export interface MachineDefaults {
   /** Number or percentage of the machines of a deployment that may be replaced at the same time. */
   readonly maxUnhealthyReplacements: number | string;
   /**
-   * Feature `UndrainablePolicy`. True if the annotation has an effect. If false, every drain is forced after its timeout.
+   * Feature `UndrainablePolicy`: true if the annotation has an effect. If false, every drain is forced after its
+   * timeout.
    */
   readonly undrainablePolicy: boolean;
 }
@@ -61,9 +62,7 @@ export interface MachineSettings extends MachineDefaults {
   readonly healthTimeoutDisabled: boolean;
 }
 
-/**
- * Parses a duration of the spec. An invalid value counts as absent. A CRD without the rules of mcm accepts invalid values.
- */
+/** An invalid value counts as absent, because a CRD without the rules of mcm accepts invalid values. */
 function durationOr(text: string | undefined, fallback: number): number {
   const ms = text === undefined ? undefined : parseDurationMs(text);
   return ms === undefined || ms < 0 ? fallback : Math.min(ms, LONGEST_MS);
@@ -102,8 +101,8 @@ export function settingsOf(
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * Returns the time for which pods are evicted before they are deleted, in milliseconds. The period is the number of
- * attempts times 20 s, but at most the drain timeout.
+ * Returns the time for which pods are evicted before they are deleted, in milliseconds. The result is the number of
+ * attempts times 20 s, at most the drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

@@ -58,7 +58,6 @@ test('Quarantine: after the timeout no pod is evicted any more, and there is no 
   expect(planDrain({ ...o, pods: [] }, later(1, o.forceAt)).drained).toBe(true);
 });
 
-/** Returns the memory of a process whose evictions `budget()` refused. */
 const refused = (...names: readonly string[]) => ({
   ...NO_DRAIN_MEMORY,
   attempts: new Map(

@@ -2,14 +2,13 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 
 /**
  * The policy for a machine that still has pods after its drain timeout:
- *
  * - `Force`: mcm deletes the pods with grace period 0, then the VM. The original always does this.
  * - `Quarantine`: mcm stops evicting. The Node stays cordoned, and the VM is deleted when its pods have ended by
  *   themselves. The set replaces the machine, because a machine that is being deleted does not count.
  * - `Hold`: mcm continues to evict without a time limit.
  *
  * With `Quarantine` and `Hold`, mcm deletes the VM only when the pods have ended, or after a user added the label
- * `force-deletion`. The status reports the policy.
+ * `force-deletion`.
  */
 export type UndrainablePolicy = 'Force' | 'Quarantine' | 'Hold';
 
@@ -17,7 +16,7 @@ const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold'];
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 
-/** The requested policy. If the annotation contains an unknown policy, also its error. */
+/** The requested policy, and the error of an unknown policy in the annotation. */
 export interface PolicyChoice {
   readonly policy: UndrainablePolicy;
   readonly problem?: string;
@@ -27,8 +26,8 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * Returns the policy from the annotation of the machine, else of its class, else `Force`. An invalid value counts as
- * `Hold`. The user wanted another policy than the default, and a forced drain cannot be undone.
+ * The annotation of the machine takes precedence over the annotation of its class. An invalid value counts as `Hold`:
+ * the user wanted another policy than the default, and a forced drain cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
@@ -40,7 +39,7 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   return { policy: 'Hold', problem };
 }
 
-/** Returns the error in the annotation of an object: the field and the fix. Undefined if the value is valid or absent. */
+/** Returns the field and the fix. Undefined if the value is valid or absent. */
 export function undrainableProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[Annotations.UndrainablePolicy];
   if (text === undefined || isPolicy(text)) return undefined;

@@ -29,7 +29,7 @@ const isDuration = (text: string): boolean => {
   return ms !== undefined && ms >= 0;
 };
 
-/** Returns warnings about invalid booleans. `force-drain` has an effect only with the value `True`, as in the original. */
+/** `force-drain` has an effect only with the value `True`, as in the original. */
 function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
   const deletion = labels[Labels.ForceDeletion];
   const drain = labels[Labels.ForceDrain];
@@ -45,7 +45,6 @@ function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly strin
   ];
 }
 
-/** Returns a warning about the label that postpones rollouts, if its value on the Node has no effect. */
 function unclearPostponement({ metadata: { name, labels } }: Node): readonly string[] {
   const value = labels?.[Labels.RolloutPostpone];
   if (value === undefined || isPostponement(value)) return [];
@@ -53,7 +52,6 @@ function unclearPostponement({ metadata: { name, labels } }: Node): readonly str
   return [`Node ${name}: metadata.labels[${Labels.RolloutPostpone}]: "${value}" is ignored; ${fix}`];
 }
 
-/** Returns a warning about the annotation `preserve`, if its value has no effect. */
 function unclearPreservation(annotations: Readonly<Record<string, string>> | undefined): readonly string[] {
   const value = annotations?.[Annotations.Preserve] ?? '';
   const values: readonly string[] = Object.values(PreserveValues);
@@ -61,7 +59,7 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
   return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
 }
 
-/** Returns warnings about marks on the Node that have an effect with any value, and whose value looks like "no". */
+/** These marks on the Node have an effect with any value, and their value looks like "no". */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);
@@ -71,7 +69,6 @@ const misleadingMarks = (node: Node): readonly string[] =>
 const LIKE = 'write a duration of at least 0s, such as "1h30m"';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
 
-/** Returns warnings about annotations of a machine that are invalid, so that mcm ignores them. */
 export function annotationWarnings(annotations: Readonly<Record<string, string>>): readonly string[] {
   const said: string[] = [];
   const creation = annotations[Annotations.EffectiveCreationTimeout];
@@ -94,8 +91,8 @@ export function annotationWarnings(annotations: Readonly<Record<string, string>>
 }
 
 /**
- * Returns warnings about invalid settings of a machine, which have no effect. Each is a sentence with the field and a hint.
- * The CRDs of mcm refuse most of these settings. The CRDs of the original, and annotations, accept them.
+ * Returns warnings about invalid settings of a machine, which have no effect. Each is a sentence with the field and a
+ * hint. The CRDs of mcm refuse most of these settings, but the CRDs of the original and annotations accept them.
  * @param choice The policy after its drain timeout
  * @param namesakes Machines whose label contains the same Node. The machine itself may be among them.
  * @param node The machine's own Node

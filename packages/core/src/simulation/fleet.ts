@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 
-/** An index of machines by a key. Several machines may have the same key. Each change of a machine updates the index. */
+/** An index of machines by a key that several machines may have. */
 class Index {
   readonly #keyOf: (machine: Machine) => string | undefined;
   readonly #groups = new Map<string, { readonly byUid: Map<string, Machine>; list?: readonly Machine[] | undefined }>();
@@ -11,9 +11,7 @@ class Index {
     this.#keyOf = keyOf;
   }
 
-  /**
-   * Returns the machines in the order of their arrival. The list object stays the same until one of its machines changes.
-   */
+  /** In the order of their arrival. The list object stays the same until one of its machines changes. */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
     if (!group) return [];
@@ -21,7 +19,7 @@ class Index {
     return group.list;
   }
 
-  /** Updates a machine. If its key is unchanged, it keeps its position. */
+  /** If its key is unchanged, the machine keeps its position. */
   change(before: Machine | undefined, after: Machine | undefined): void {
     const from = before && this.#keyOf(before);
     const to = after && this.#keyOf(after);
@@ -29,7 +27,6 @@ class Index {
     if (after && to !== undefined) this.#group(to).set(after.metadata.uid, after);
   }
 
-  /** Returns the group of a key for a change. */
   #group(key: string): Map<string, Machine> {
     const group = this.#groups.get(key) ?? { byUid: new Map<string, Machine>() };
     group.list = undefined;
@@ -38,7 +35,6 @@ class Index {
   }
 }
 
-/** The machines of a simulation. */
 export class SimulatedFleet {
   readonly #byUid = new Map<string, Machine>();
   readonly #bySet = new Index((machine) => controllerOf(machine)?.uid);
@@ -57,7 +53,7 @@ export class SimulatedFleet {
     return this.#byUid.get(uid);
   }
 
-  /** Returns all machines. The cost grows with the size of the fleet. */
+  /** The cost grows with the size of the fleet. */
   all(): readonly Machine[] {
     return [...this.#byUid.values()];
   }
@@ -66,7 +62,6 @@ export class SimulatedFleet {
     return this.#bySet.of(setUid);
   }
 
-  /** Returns the first machine with this node. */
   on(node: string): Machine | undefined {
     return this.#byNode.of(node)[0];
   }

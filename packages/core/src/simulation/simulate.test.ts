@@ -35,7 +35,6 @@ function deployment(replicas: number, spec: object = {}, more: object = {}): Mac
   } as MachineDeployment;
 }
 
-/** A deployment with machines of class small, and the requested change. */
 function standing(count: number, wanted: MachineDeployment, phases: readonly string[] = []): SimulationInput {
   const before = deployment(count, { strategy: wanted.spec.strategy });
   const limits = { surge: 1, unavailable: 0, annotatedSurge: 1 };

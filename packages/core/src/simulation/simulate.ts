@@ -32,9 +32,8 @@ import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
 /** A deployment with the requested change, and the current state of its objects. */
 export interface SimulationInput {
-  /** The deployment. The deployment is stored, valid and not being deleted. */
+  /** A stored, valid deployment that is not being deleted. */
   readonly deployment: MachineDeployment;
-  /** The sets that the deployment controls. */
   readonly sets: readonly MachineSet[];
   /** All machines of the namespace. */
   readonly fleet: readonly Machine[];
@@ -53,12 +52,8 @@ export interface SimulatedStep {
   /** Milliseconds since the start of the simulation. */
   readonly afterMs: number;
   readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
-  /**
-   * Name of the set or machine. If the set of a machine does not exist yet, the name of the machine is unknown, and a
-   * placeholder is used.
-   */
+  /** Name of the set or machine. The name of a machine is a placeholder if its set does not exist yet. */
   readonly name: string;
-  /** The set of the machine. */
   readonly set?: string | undefined;
   readonly because: string;
 }
@@ -80,11 +75,10 @@ export interface Simulation {
   readonly complete: boolean;
   /** The last action of the deployment, or the reason why it waits. */
   readonly because: string;
-  /** The final state. */
   readonly end: SimulatedEnd;
   /**
-   * The problems in the final state, in the words of the conditions. The list also contains machines whose label has the
-   * node of another machine.
+   * The problems in the final state, in the words of the conditions. The list also contains machines whose label has
+   * the node of another machine.
    */
   readonly problems: readonly string[];
   /**
@@ -95,14 +89,13 @@ export interface Simulation {
   readonly most: number;
 }
 
-/** Maximum number of steps. No rollout needs more steps, because each step moves a machine or waits for one event. */
+/** No rollout needs more steps, because each step moves a machine or waits for one event. */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
- * Simulates the controllers for one deployment. The simulation calls the decision functions of the controllers with objects
- * in memory. The simulation neither reads nor writes the cluster. The simulation assumes that new machines join, that
+ * Simulates the controllers for one deployment. The simulation calls the decision functions of the controllers with
+ * objects in memory, and neither reads nor writes the cluster. The simulation assumes that new machines join, that
  * in-place updates succeed, and that there are no other changes.
- *
  * @throws PlanRefused if a planner has a defect
  */
 export function simulateRollout(input: SimulationInput): Simulation {
@@ -116,8 +109,8 @@ class Run {
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
   /**
-   * The states that the failed machines of each set had reached, by the UID of the set. The machines that are created next
-   * replace these failed machines.
+   * The states that the failed machines of each set had reached, by the UID of the set. The next new machines replace
+   * these failed machines.
    */
   readonly #lost = new Map<string, Loss[]>();
   readonly #made = new Map<string, number>();
@@ -166,7 +159,7 @@ class Run {
   #quietAt = 0;
   #seen = '';
 
-  /** Decides about sizes and machines until no action is left. The controllers do the same between two events. */
+  /** Decides about sizes and machines until no action is left, like the controllers between two events. */
   #settle(): RolloutPlan {
     for (let looks = looksFor(this.#world.machines.size); ; looks--) {
       const before = this.#steps.length;
@@ -207,7 +200,7 @@ class Run {
     return planRollout(snapshot);
   }
 
-  /** Applies the writes of the deployment controller. Returns true if something changed. */
+  /** Returns true if something changed. */
   #carryOut(plan: RolloutPlan): boolean {
     const world = this.#world;
     const { because } = plan;
@@ -259,7 +252,6 @@ class Run {
     return marked;
   }
 
-  /** Writes the same status as the controller. */
   #report({ sets, condition }: RolloutPlan): void {
     const world = this.#world;
     const { deployment, now } = world;
@@ -269,7 +261,7 @@ class Run {
     world.deployment = { ...deployment, status };
   }
 
-  /** Applies the writes of the set controller. Returns true if something changed. */
+  /** Returns true if something changed. */
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
@@ -299,7 +291,6 @@ class Run {
     return changed;
   }
 
-  /** The zones of the simulated machines. Undefined without zones. */
   #zones(): ZoneInput | undefined {
     const { deployment, machines, nodeOf } = this.#world;
     const setting = zoneSettingOf(deployment);
@@ -330,7 +321,7 @@ class Run {
 
   #make(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
-    // The name of a machine depends on the UID of its set. This UID is unknown before the set is created.
+    // The name of a machine depends on the UID of its set, which is unknown before the set is created.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
     const made = this.#made.get(uid) ?? 0;
     const names = isNew

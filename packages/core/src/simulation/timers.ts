@@ -1,15 +1,13 @@
-/** Actions by their time in milliseconds. */
 export class Timers {
-  /** Times in ascending order without duplicates. */
+  /** In ascending order without duplicates. */
   readonly #moments: number[] = [];
   readonly #acts = new Map<number, (() => void)[]>();
 
-  /** The next time, or Infinity if there is no next time. */
   get next(): number {
     return this.#moments[0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Schedules an action. An action at an infinite time never runs. */
+  /** An action at an infinite time never runs. */
   at(moment: number, act: () => void): void {
     if (!Number.isFinite(moment)) return;
     const acts = this.#acts.get(moment);
@@ -22,7 +20,7 @@ export class Timers {
     this.#moments.splice(after + 1, 0, moment);
   }
 
-  /** Runs the actions that are due. If these actions add others, the added actions run later. */
+  /** If these actions add others, the added actions run later. */
   run(moment: number): void {
     const due: (() => void)[] = [];
     while (this.next <= moment) {

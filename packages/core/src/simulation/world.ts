@@ -20,13 +20,11 @@ import { Timers } from './timers.ts';
 
 /** Assumed durations in milliseconds. A duration is Infinity if the action never ends. */
 export interface SimulatedDurations {
-  /** Time from a machine's creation to Running. */
   readonly join: (machine: Machine) => number;
-  /** Time from the deletion request until the machine is gone. The time includes the drain and the deletion of the VM. */
+  /** Time from the deletion request until the machine is gone, including the drain and the deletion of the VM. */
   readonly gone: (machine: Machine) => number;
-  /** Time until the undrainable policy keeps a machine that will not be deleted. Undefined if no policy applies. */
+  /** Time until the undrainable policy keeps a machine that will not be deleted. */
   readonly undrained?: (machine: Machine) => number | undefined;
-  /** Time from the selection of a node to the end of its in-place update. */
   readonly update: (machine: Machine) => number;
 }
 
@@ -72,7 +70,7 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** Returns a node by its name; undefined without access to the nodes. */
+  /** Undefined without access to the nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));
@@ -153,7 +151,7 @@ export class SimulatedWorld {
     });
   }
 
-  /** Schedules the end of an in-place update. The simulation assumes that the agent succeeds. */
+  /** The simulation assumes that the agent succeeds. */
   #update(machine: Machine): void {
     const { uid } = machine.metadata;
     this.#setPhase(uid, 'InPlaceUpdating', InPlaceUpdateReasons.SelectedForUpdate);
@@ -185,7 +183,7 @@ export class SimulatedWorld {
     this.#machines.put({ ...machine, metadata: { ...patched, resourceVersion: '1' } });
   }
 
-  /** Changes a node, and starts or ends the actions of its machine that depend on this change. */
+  /** Starts or ends the actions of the machine that depend on this change of its node. */
   changeNode(seen: Node, change: NodeChange): void {
     const node = this.#nodes?.get(seen.metadata.name);
     if (!node) return;
@@ -228,7 +226,7 @@ export class SimulatedWorld {
     this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
-  /** Schedules an action after `ms` milliseconds. If `ms` is infinite, the action never runs. */
+  /** If `ms` is infinite, the action never runs. */
   after(ms: number, act: () => void): void {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }

@@ -4,22 +4,19 @@ import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { Stage, StageObserver } from '../metrics/machine.ts';
 import { failureIn } from './machine-change.ts';
 
-/** Attribute with the UID of the machine. The attribute shows the trace of a driver call. */
+/** This attribute with the UID of the machine leads to the trace of a driver call. */
 const MACHINE_UID = 'machine.uid';
 
 /** Creates spans for the life of machines. Each machine has one trace, from its creation to its deletion. */
 export interface LifeTracer {
-  /** The tracer for driver calls. */
   readonly driver: DriverTracer;
-  /** Called at the end of each stage of a machine's life. */
   readonly stage: StageObserver;
-  /** Called for each change of a machine. */
   readonly changed: (change: Change<Machine>) => void;
 }
 
 /**
- * Returns the ID of a machine's trace. The IDs of the trace and its root span are derived from the machine's UID, so the
- * next process or leader continues the same trace. The root span is sent when the machine is deleted.
+ * The IDs of the trace and its root span are derived from the machine's UID, so the next process or leader continues
+ * the same trace. The root span is sent when the machine is deleted.
  */
 const traceOf = (uid: string): string => traceIdOf('machine', uid);
 const rootOf = (uid: string): string => spanIdOf('machine', uid);

@@ -14,16 +14,11 @@ export interface TracesContext {
 /** Traces that are enabled. */
 export interface Traces {
   readonly exporter: SpanExporter;
-  /** Returns the tracer for the lives of machines. */
   lives(): LifeTracer;
-  /** Starts to send spans of rollouts. */
   rollouts(sources: RolloutSources): void;
 }
 
-/**
- * Starts traces if they are enabled. The code for traces is loaded only in this case. The connection is opened with the
- * first span.
- */
+/** The code for traces is loaded only if they are enabled. The connection is opened with the first span. */
 export async function openTraces(
   settings: TracingSettings | TracingOff,
   context: TracesContext,

@@ -45,7 +45,6 @@ const set = {
   },
 } as unknown as MachineSet;
 
-/** Creates caches with the objects of a test. */
 function start(now: MachineDeployment) {
   const spans: Span[] = [];
   const exporter: SpanExporter = {

@@ -28,7 +28,6 @@ export interface RolloutSources {
   readonly machines: Pick<Informer<Machine>, 'onChange'>;
 }
 
-/** A rollout that is in progress or has just completed. */
 interface Rollout {
   readonly deployment: MachineDeployment;
   readonly revision: string;
@@ -55,7 +54,6 @@ function attributesOf({ deployment: { metadata, spec }, revision }: Rollout): Re
   };
 }
 
-/** The time, the span's name and its additional attributes. */
 interface Reported {
   readonly name: string;
   readonly startMs: number;
@@ -71,7 +69,8 @@ class RolloutTracer {
   readonly #clock: Clock;
   readonly #sources: RolloutSources;
   /**
-   * Start times of rollouts, by the UID of the deployment. A process that starts during a rollout does not know its start.
+   * Start times of rollouts, by the UID of the deployment. A process that starts during a rollout does not know its
+   * start.
    */
   readonly #began = new Map<string, number>();
   readonly #pausedSince = new Map<string, number>();
@@ -171,7 +170,7 @@ class RolloutTracer {
     });
   }
 
-  /** Returns the rollout of a machine. Returns undefined if no rollout is in progress. */
+  /** Undefined if no rollout is in progress. */
   #rolloutOf(machine: Machine): Rollout | undefined {
     const { deployments, sets } = this.#sources;
     const namespace = machine.metadata.namespace ?? '';
@@ -191,10 +190,8 @@ class RolloutTracer {
 }
 
 /**
- * Sends spans of rollouts, derived from the caches. The function writes no object. A rollout is one trace. The IDs of the
- * trace are derived from the UID of the deployment and the revision, so the next leader continues the trace. The root span
- * has these children:
- *
+ * Sends spans of rollouts, derived from the caches. A rollout is one trace. The IDs of the trace are derived from the
+ * UID of the deployment and the revision, so the next leader continues the trace. The root span has these children:
  * - each machine that was created and is Running
  * - each machine that was deleted or failed
  * - pauses

@@ -3,7 +3,6 @@ import { createLifeTracer } from './life.ts';
 import type { Traces, TracesContext } from './open.ts';
 import { traceRollouts } from './rollout.ts';
 
-/** Sends traces according to the settings. */
 export function startTraces(settings: TracingSettings, { name, version, clock, log, meters }: TracesContext): Traces {
   const { server, path, headers, serviceName, attributes } = settings;
   const transport = undiciTransport({ server, connections: 1 });

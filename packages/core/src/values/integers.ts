@@ -10,14 +10,11 @@ export function parseInteger(text: string | undefined): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Caches parsed times, because decisions read the same times of the same machines repeatedly. */
+/** Decisions read the same times of the same machines repeatedly. */
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 
-/**
- * Parses an RFC 3339 text to milliseconds since 1970. Returns undefined for any other text. The function caches the results
- * of `parseTime`.
- */
+/** Like `parseTime`, but with cached results in milliseconds since 1970. */
 export function parseInstant(text: string | null | undefined): number | undefined {
   if (!text) return undefined;
   const known = times.get(text);
@@ -33,7 +30,7 @@ export function parseInstant(text: string | null | undefined): number | undefine
 export const isGoDuration = (text: string): boolean => GO_DURATION.test(text);
 
 /**
- * Compares texts by code unit. Sorts use this function as their last criterion, so that the result does not depend on the
- * order of the input.
+ * Compares texts by code unit. Sorts use this function as their last criterion, so that the result does not depend on
+ * the order of the input.
  */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,6 +1,6 @@
 import { isRecord } from '@mcm/kube';
 
-/** Returns true for an absent, empty or zero value. Go's typed objects cannot distinguish these values. */
+/** Go's typed objects cannot distinguish absent, empty and zero values. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -8,8 +8,8 @@ function isNothing(value: unknown): boolean {
 }
 
 /**
- * Compares JSON values. Absent, null, empty and zero values are equal, and the order of keys is ignored. Go controllers
- * write `{}` where mcm writes nothing, and a take-over must not cause a rollout.
+ * Compares JSON values. Absent, null, empty and zero values are equal, and the order of keys is ignored. Go
+ * controllers write `{}` where mcm writes nothing, and a take-over must not cause a rollout.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -25,8 +25,8 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns the value as JSON with sorted keys and without empty values. Semantically equal values have equal texts, except
- * for empty items of lists, which keep their position.
+ * Returns the value as JSON with sorted keys and without empty values. Semantically equal values have equal texts,
+ * except for empty items of lists, which keep their position.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -2,16 +2,15 @@ import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { powerOf } from '../warm/warm-machine.ts';
 
-/** Returns a stored time in milliseconds since 1970. An absent or invalid time is 0, which is in the distant past. */
+/** In milliseconds since 1970. An absent or invalid time is 0, which is in the distant past. */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
 
-/** Returns the stored time `start` plus `ms`. */
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);
 
 /**
- * Returns until when a machine may join: its creation plus the creation timeout. A machine without an owner may get its VM
- * only after its class was corrected. In this case, the same timeout starts at that time. For a warm machine, the timeout
- * starts with the start of its VM.
+ * Returns until when a machine may join: its creation plus the creation timeout. For a machine without an owner, the
+ * timeout starts again after a correction of its class. For a warm machine, the timeout starts with the start of its
+ * VM.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
   const power = powerOf(machine);
@@ -23,8 +22,8 @@ export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creation
 }
 
 /**
- * Returns the time until which an unhealthy machine may recover before it is marked as Failed. During an in-place update,
- * the time is longer, because the update includes reboots.
+ * Returns the time until which an unhealthy machine may recover before it is marked as Failed. During an in-place
+ * update, the time is longer, because the update includes reboots.
  */
 export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs }: { healthTimeoutMs: number }): Date {
   const deadline = after(status?.currentStatus?.lastUpdateTime, healthTimeoutMs);

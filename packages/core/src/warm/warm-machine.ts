@@ -18,8 +18,8 @@ export interface WarmSetting {
 const isState = (text: string): text is WarmState => (WARM_STATES as readonly string[]).includes(text);
 
 /**
- * Returns the setting of a deployment, or the problem of its annotations as a sentence. Undefined if the deployment has no
- * setting. Such a deployment keeps no warm machines.
+ * Returns the setting of a deployment, or the problem of its annotations as a sentence. Undefined without a setting:
+ * the deployment keeps no warm machines.
  */
 export function warmSettingOf({
   metadata,
@@ -37,7 +37,7 @@ export function warmSettingOf({
   return { count, state };
 }
 
-/** Returns the state that a warm machine has while it waits. Undefined if the machine is not warm. */
+/** Undefined if the machine is not warm. */
 export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState | undefined {
   const text = metadata.annotations?.[Annotations.WarmState];
   if (text === undefined) return undefined;
@@ -47,7 +47,7 @@ export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState 
 /** The power state of a VM that mcm has stopped. */
 export type Power = { readonly is: 'Stopped' } | { readonly is: 'Stopping' | 'Starting'; readonly since: Date };
 
-/** Returns the recorded power state of a machine. Undefined if mcm has not stopped its VM, or the VM runs again. */
+/** Undefined if mcm has not stopped its VM, or the VM runs again. */
 export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefined {
   const text = metadata.annotations?.[Annotations.WarmPower];
   if (text === undefined) return undefined;
@@ -58,20 +58,15 @@ export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefi
   return { is: 'Stopped' };
 }
 
-/** Returns the annotation for a power state that begins now. */
 export const powerText = (is: 'Stopping' | 'Starting', now: Date): string => `${is} ${now.toISOString()}`;
 
-/** Texts of `status.lastOperation.description` of warm machines. */
 export const WarmTexts = {
   stopped: 'Machine is warm: its VM is stopped until a scale-up',
   taken: 'Warm machine taken over by a MachineSet',
   starting: 'Machine was warm: its VM is being started',
 } as const;
 
-/**
- * Returns true if a set is taking the machine. The status of such a machine no longer counts as available, and the set does
- * not control the machine yet.
- */
+/** The status of such a machine no longer counts as available, and the set does not control the machine yet. */
 export const isTaken = (machine: Machine): boolean =>
   warmStateOf(machine) !== undefined &&
   phaseOf(machine) === 'Pending' &&

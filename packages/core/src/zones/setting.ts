@@ -5,9 +5,8 @@ import { parseInstant } from '../values/integers.ts';
 
 /** One zone of a deployment. */
 export interface Zone {
-  /** Name of the zone in the cloud. */
   readonly name: string;
-  /** The fields of the provider spec that differ in this zone. One of them is the zone. */
+  /** The fields of the provider spec that differ in this zone, among them the zone. */
   readonly offering: Alternative;
 }
 
@@ -16,11 +15,11 @@ export interface ZoneSetting {
   readonly zones: readonly Zone[];
   /** Names of zones whose machines are replaced in other zones. */
   readonly evacuated: ReadonlySet<string>;
-  /** Zones whose machines all became unreachable, with the time of this in milliseconds since 1970. */
+  /** Zones whose machines all became unreachable, with the time in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
 }
 
-/** The zones of an object, or the problems of its annotations. Neither exists if it has no zones. */
+/** The zones of an object, or the problems of its annotations. Both are absent without zones. */
 export interface ParsedZones {
   readonly setting?: ZoneSetting | undefined;
   readonly problems: readonly Violation[];
@@ -35,7 +34,6 @@ const fieldOf = (key: string): string => `metadata.annotations[${key}]`;
 const FIELD = fieldOf(Annotations.Zones);
 const EVACUATED = fieldOf(Annotations.ZonesEvacuated);
 
-/** Returns the entries of a list that is separated by commas. */
 const entriesOf = (text: string | undefined): readonly string[] =>
   (text ?? '')
     .split(',')
@@ -80,7 +78,6 @@ function zonesOf(text: string): { readonly zones: readonly Zone[]; readonly prob
   return { zones, problems: [] };
 }
 
-/** Splits a text such as `[0].zone: is missing` into the field and the message. */
 function violation(text: string): Violation {
   const at = text.indexOf(': ');
   return { field: `${FIELD}${text.slice(0, at)}`, message: text.slice(at + 2) };
@@ -105,9 +102,9 @@ function conflicts(annotations: Readonly<Record<string, string>>): readonly Viol
   return [{ field: FIELD, message: `cannot be combined with ${Annotations.WarmMachines}; remove one of them` }];
 }
 
-/** Returns the zones of a deployment; undefined if it has none, or if its annotations have a problem. */
+/** Undefined without zones, or if the annotations have a problem. */
 export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | undefined =>
   deployment && parseZones(deployment).setting;
 
-/** Returns the text for {@link Annotations.ZoneOffering}. The text is also the record of the offering. */
+/** For {@link Annotations.ZoneOffering}. The text is also the record of the offering. */
 export const zoneText = ({ offering }: Zone): string => recordOf(offering);

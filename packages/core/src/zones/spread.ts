@@ -11,29 +11,26 @@ const LEAST_DOWN = 2;
 /** What decides about the zones of a deployment. */
 export interface ZoneInput {
   readonly setting: ZoneSetting;
-  /** All machines of the deployment, in all its sets. */
   readonly machines: readonly Machine[];
-  /** Returns true if a delete request was sent for the machine. */
   readonly isLeaving?: ((machine: Machine) => boolean) | undefined;
-  /** Returns a node of the target cluster, if the cache contains it. */
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
 }
 
 /** The machines of one zone. */
 export interface ZoneState {
   readonly zone: Zone;
-  /** Machines that are not being deleted. */
   readonly staying: readonly Machine[];
-  /** Number of machines that are being deleted. */
   readonly leaving: number;
   readonly evacuated: boolean;
-  /** True if the zone is lost: all its machines are down, or the deployment records it and no machine is Ready again. */
+  /**
+   * True if the zone is lost: all its machines are down, or the deployment records it and no machine is Ready again.
+   */
   readonly standby: boolean;
 }
 
 /**
- * Returns the zone of a machine: the zone for which it was created, else the zone of its alternative, else the zone of its
- * Node. Undefined if no zone of the deployment is known for it.
+ * Returns the zone of a machine: the zone for which it was created, else the zone of its alternative, else the zone of
+ * its Node. Undefined if no zone of the deployment is known for it.
  */
 export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
   const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;
@@ -44,7 +41,7 @@ export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 's
 
 const isDown = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
 
-/** Counts the machines of each zone. Machines outside of all zones are not counted. */
+/** Machines outside of all zones are not counted. */
 export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   const { setting, machines, isLeaving = () => false } = input;
   const byZone = new Map<Zone, { readonly staying: Machine[]; leaving: number }>(
@@ -66,19 +63,18 @@ export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   }));
 }
 
-/** Returns true if machines of the zone have joined and all of them are down. */
+/** A zone is lost if machines of the zone have joined and all of them are down. */
 export const isLost = (staying: readonly Machine[]): boolean =>
   staying.filter(isDown).length >= LEAST_DOWN && !staying.some(isUp);
 
-/** Phases before a machine has joined. */
 const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
 /** A machine that has joined and is not down shows that its zone works. */
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**
- * Returns the zones that get new machines. If no zone is left, the zones on standby get them too, because the deployment needs
- * its machines.
+ * Returns the zones that get new machines. If no zone is left, the zones on standby get them too, because the
+ * deployment needs its machines.
  */
 export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
   const usable = states.filter(({ evacuated }) => !evacuated);
@@ -87,9 +83,9 @@ export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
 }
 
 /**
- * Returns the zones of new machines. Each machine gets the zone with the fewest machines. Among equal zones, the zone comes
- * first that is losing the most machines. So a replacement stays in the zone of its former machine. The last criterion is
- * the order of the list.
+ * Each new machine gets the zone with the fewest machines. Among equal zones, the zone that is losing the most
+ * machines comes first, so a replacement stays in the zone of its former machine. The last criterion is the order of
+ * the list.
  */
 export function placesFor(states: readonly ZoneState[], count: number): readonly Zone[] {
   const open = openZones(states).map(({ zone, staying, leaving }) => ({ zone, machines: staying.length, leaving }));
@@ -105,23 +101,23 @@ export function placesFor(states: readonly ZoneState[], count: number): readonly
   return places;
 }
 
-/** How much the zone of a machine could do without it. A set deletes machines with a higher value first. */
+/** The deletion rank of a machine by its zone. A set deletes machines with a higher rank first. */
 export interface ZoneRank {
-  /** True if the zone is evacuated. */
   readonly moves: boolean;
   /** Number of machines that the zone has while this one is still there. */
   readonly level: number;
 }
 
-/** How many machines a set has after the deletions, and how many its deployment wants. */
+/** The size of a set after the deletions, and the replicas of its deployment. */
 export interface SetNeed {
   readonly replicas: number;
   readonly wanted: number;
 }
 
 /**
- * Ranks the machines of a set for deletion. If the set deletes machines in the order of their levels, the zones stay balanced.
- * @param ordered The machines of the set, in the order in which it would delete them without zones.
+ * Ranks the machines of a set for deletion. If the set deletes machines in the order of their levels, the zones stay
+ * balanced.
+ * @param ordered The machines of the set, in the order of deletion without zones.
  * @param size The size of the set, and the replicas of its deployment. A set may be larger during a move.
  * @returns Ranks by UID. Machines outside of all zones have none.
  */
@@ -150,8 +146,8 @@ export function zoneRanks(
 }
 
 /**
- * Returns true if the set may delete machines of evacuated zones before machines that are down. Otherwise a scale-down would
- * delete available machines although others are down.
+ * Returns true if the set may delete machines of evacuated zones before machines that are down. Otherwise a scale-down
+ * would delete available machines although others are down.
  */
 function maySpare(
   machines: readonly Machine[],

@@ -1,13 +1,12 @@
 import type { Attempt, DrainBudget, DrainObservation, DrainPod, PodRef } from './observation.ts';
 
-/** Reasons of the events about a drain. */
 export type ReportReason = 'DeletionBlocked' | 'PodDoesNotEnd' | 'VolumeStaysAttached';
 
 /** An object that blocks a drain. */
 export interface Blocker {
   /**
-   * `pod`, `budget` or `volume`, with its name and problem. The text stays the same between passes, so the drain writes it
-   * to the status once.
+   * `pod`, `budget` or `volume`, with its name and problem. The text stays the same between plans, so the drain writes
+   * it to the status once.
    */
   readonly text: string;
   /** True if the blocker is an error, false if the blocker only takes time. */
@@ -19,18 +18,17 @@ export interface Blocker {
   /** What the user can do, as a sentence. */
   readonly hint: string;
   /**
-   * The event, which is sent once for each `cause` of a drain. The cause identifies the problem. All pods that one budget
-   * blocks have the same cause, and so have all error texts of the API server.
+   * The event, which is sent once for each `cause` of a drain. All pods that one budget blocks have the same cause,
+   * with any error text of the API server.
    */
   readonly tell?: { readonly reason: ReportReason; readonly cause: string };
 }
 
-/** `namespace/name`. */
 export const nameOf = ({ namespace, name }: PodRef): string => `${namespace}/${name}`;
 
 const blocked = (cause: string): Blocker['tell'] & object => ({ reason: 'DeletionBlocked', cause });
 
-/** Blocker after the drain timeout, if the machine's policy forbids a forced drain. */
+/** For a drain timeout that expired while the policy forbids a forced drain. */
 export function heldBlocker(
   { policy, policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
   going: readonly DrainPod[],
@@ -50,10 +48,7 @@ export function heldBlocker(
   };
 }
 
-/**
- * Blocker for objects that the drain cannot read. The drain does not evict such pods, because it could not see when their
- * volumes are detached.
- */
+/** The drain does not evict pods with unreadable volumes, because it could not see when the volumes are detached. */
 export const unseenBlocker = (
   unseen: string,
   pods: readonly DrainPod[],
@@ -66,10 +61,7 @@ export const unseenBlocker = (
   tell: blocked('the pods of the node cannot be read'),
 });
 
-/**
- * Blocker for a pod with two budgets. The API server answers 500 to an eviction of such a pod, with any limits of the
- * budgets.
- */
+/** The API server answers 500 to an eviction of a pod with two budgets, with any limits of the budgets. */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
   return {
@@ -84,7 +76,6 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
 /** With `maxUnavailable: 0` or `minAvailable: 100%`, a budget allows no disruption for any number of replicas. */
 const replicasHelp = (rule = ''): boolean => !/^(maxUnavailable: |minAvailable: 100%)/.test(rule);
 
-/** Blocker for a budget that can never allow a disruption. */
 export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget): Blocker => ({
   text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${key} is misconfigured and requires zero voluntary evictions`,
   failed: true,
@@ -93,7 +84,6 @@ export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget):
   tell: blocked(`budget ${key}`),
 });
 
-/** Blocker for a budget that allows no disruption now. */
 export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudget): Blocker =>
   nothingHealthy
     ? {
@@ -109,7 +99,6 @@ export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudge
         hint: `make more pods of budget ${key} healthy`,
       };
 
-/** Blocker for a pod whose eviction the API server refused. */
 export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
   if (attempt.result === 'failed') {
     return {
@@ -135,7 +124,6 @@ export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
 
 const TRIED_AGAIN = 'mcm retries; the message names the cause';
 
-/** Blocker for a pod whose deletion the API server refused. */
 export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker => ({
   text: `error when deleting pod "${nameOf(pod)}": ${message}`,
   failed: true,
@@ -143,7 +131,7 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
   tell: blocked(`deleting pod ${nameOf(pod)}`),
 });
 
-/** Blocker for a pod that should have ended by `dueAt`. */
+/** For a pod that should have ended by `dueAt`. */
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
   text: `pod ${nameOf(pod)} does not end`,
   failed: false,

@@ -4,10 +4,10 @@ import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
  * Returns true if a budget can never allow a disruption. There are two cases:
- *
- * - The budget needs every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent percentage.
+ * - The budget needs every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent
+ *   percentage.
  * - All its pods are healthy and it still allows no disruption, for example because it counts no pods, see {@link
- *   countsNone}. A budget with disrupted pods may allow a disruption later.
+ *   countsNone}.
  *
  * The original checks only the second case, and only after a refusal. Source: drain.go, isMisconfiguredPdb.
  */
@@ -23,8 +23,8 @@ export function isMisconfigured(budget: PodDisruptionBudget): boolean {
 }
 
 /**
- * Returns true if the budget has pods but counts none. `maxUnavailable` and percentages apply to the replicas of the pods'
- * controllers, and pods without a controller do not count. A budget over only such pods never allows a disruption. Source:
+ * Returns true if the budget has pods but counts none. `maxUnavailable` and percentages apply to the replicas of the
+ * pods' controllers, so a budget for pods without a controller never allows a disruption. Source:
  * kube-controller-manager, disruption.go.
  */
 function countsNone(budget: PodDisruptionBudget): boolean {
@@ -39,7 +39,6 @@ interface Counts {
   readonly allowed: number;
 }
 
-/** Returns the counts in the status of a budget. An absent count is 0. */
 const countsOf = ({ status }: PodDisruptionBudget): Counts => ({
   expected: status?.expectedPods ?? 0,
   healthy: status?.currentHealthy ?? 0,
@@ -47,7 +46,7 @@ const countsOf = ({ status }: PodDisruptionBudget): Counts => ({
   allowed: status?.disruptionsAllowed ?? 0,
 });
 
-/** Returns the rule of a budget as the user wrote it, with its effect. */
+/** As the user wrote it, with its effect. */
 function ruleOf(budget: PodDisruptionBudget): string | undefined {
   const { spec, status } = budget;
   const { minAvailable, maxUnavailable } = spec;
@@ -64,7 +63,6 @@ function ruleOf(budget: PodDisruptionBudget): string | undefined {
   return `${written}, ${desired} of ${expected} pods needed, ${healthy} healthy`;
 }
 
-/** Returns the fields of a budget that a drain reads. */
 export function drainBudget(budget: PodDisruptionBudget): DrainBudget {
   const { healthy, desired, allowed } = countsOf(budget);
   return {
@@ -79,34 +77,28 @@ export function drainBudget(budget: PodDisruptionBudget): DrainBudget {
   };
 }
 
-/** Returns true if a budget selects a pod of its namespace. An empty selector of policy/v1 selects every pod. */
+/** An empty selector of policy/v1 selects every pod. */
 export const budgetSelects = (
   budget: PodDisruptionBudget,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/**
- * Returns false for pods that have ended or not started yet. Budgets do not protect these pods, so the API server always
- * evicts them.
- */
+/** Budgets do not protect pods that have ended or not started yet, so the API server always evicts them. */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 
-/** Returns a budget that forbids the eviction now, according to the cache. The API server makes the final decision. */
+/** According to the cache. The API server makes the final decision. */
 export const blockingBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => !budget.stale && budget.allowed <= 0 && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/**
- * Returns a budget that will never allow the eviction of the pod. If the pod is not ready, a budget that allows the
- * eviction of unready pods does not count.
- */
+/** If the pod is not ready, a budget that allows the eviction of unready pods does not count. */
 export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** Returns the resource versions of the pod's budgets as text. The text differs after a change of a budget. */
+/** The text differs after a change of a budget. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

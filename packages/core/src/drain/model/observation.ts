@@ -1,6 +1,6 @@
 import type { UndrainablePolicy } from '../../settings/undrainable.ts';
 
-/** A pod by name and UID. A new pod of the same name has another UID. */
+/** A new pod of the same name has another UID. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
@@ -13,13 +13,12 @@ export interface DrainPod extends PodRef {
   readonly phase: string;
   readonly ready: boolean;
   /**
-   * Expected end of a pod that is being deleted. `metadata.deletionTimestamp` is the time of the request plus the grace
-   * period.
+   * Expected end of a pod that is being deleted. `metadata.deletionTimestamp` is the time of the request plus the
+   * grace period.
    */
   readonly dueAt?: Date | undefined;
   readonly graceMs: number;
   readonly priority: number;
-  /** Kind of the controlling owner. */
   readonly ownerKind?: string | undefined;
   /** True for the mirror pod of a static pod. */
   readonly mirror: boolean;
@@ -57,7 +56,6 @@ export interface Attempt {
   readonly at: Date;
   /**
    * The result:
-   *
    * - `asked`: accepted; the pod will end.
    * - `blocked`: a budget refused it (429).
    * - `namespaceEnds`: refused (403) because the pod's namespace is being deleted, which also deletes the pod.
@@ -74,13 +72,10 @@ export interface Attempt {
   readonly requested?: true;
 }
 
-/** The state of the Eviction for an EvictionRequest. */
 export interface Responder {
   /** The active responder, such as `imperative-eviction.k8s.io/evictor`. Absent if no responder is active. */
   readonly name?: string | undefined;
-  /** The last report of the responder. */
   readonly message?: string | undefined;
-  /** True if no responder evicts the pod anymore. */
   readonly failed: boolean;
 }
 
@@ -90,34 +85,24 @@ export interface VolumeMove {
   readonly volumes: readonly string[];
   /** True if the pod's owner will start a new pod elsewhere, which attaches the volumes again. */
   readonly returns: boolean;
-  /** The time at which the pod was first seen as deleted. */
+  /** The time of the first reconcile without the pod. */
   readonly goneAt?: Date;
-  /** The time at which its volumes were first seen as detached from the node. */
+  /** The time of the first reconcile with detached volumes. */
   readonly detachedAt?: Date;
 }
 
-/**
- * State of a drain in the memory of this process. A new process starts without this state. The drain then only waits
- * longer.
- */
+/** State of a drain in the memory of this process. A new process without this state only waits longer. */
 export interface DrainMemory {
-  /** Attempts by the UID of the pod. */
   readonly attempts: ReadonlyMap<string, Attempt>;
-  /** Moves by the UID of the pod. */
   readonly moves: ReadonlyMap<string, VolumeMove>;
-  /** The time since which no pod had to be evicted. */
+  /** The time since which the node has no pod to evict. */
   readonly emptySince?: Date | undefined;
-  /** UIDs of the VolumeAttachments that were deleted after a forced drain. */
   readonly detachRequested?: ReadonlySet<string>;
-  /** The last time at which this process wrote the blockers of the drain. */
   readonly reportedAt?: Date;
-  /** Causes of blockers for which an event was sent. */
   readonly reported?: ReadonlySet<string>;
-  /** The Evictions of requested pods, by the UID of the pod. */
   readonly responders?: ReadonlyMap<string, Responder>;
-  /** The last time at which the Evictions were read. */
   readonly respondersAt?: Date;
-  /** True if the node could not be cordoned. A forced drain continues without the cordon. */
+  /** True if the cordon of the node failed. A forced drain continues without the cordon. */
   readonly cordonFailed?: boolean;
 }
 
@@ -126,20 +111,18 @@ export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Ma
 
 /** A volume attached to a node. */
 export interface Attachment {
-  /** Name of the VolumeAttachment; absent if only the status of the node shows the volume. */
+  /** Absent if only the status of the node shows the volume. */
   readonly name?: string;
-  /** UID of the VolumeAttachment, if there is one. */
   readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
   /**
-   * Set if only `status.volumesInUse` of the Node shows the volume. The kubelet has mounted the volume, or the kubelet has
-   * stopped.
+   * Set if only `status.volumesInUse` of the Node shows the volume. The kubelet has mounted the volume, or the kubelet
+   * has stopped.
    */
   readonly inUse?: true;
 }
 
-/** The number of volumes that other nodes can still attach. */
 export interface AttachRoom {
   /** Number of volumes that a CSI driver may still attach to other nodes. A driver without an entry has no limit. */
   readonly room: ReadonlyMap<string, number>;
@@ -158,26 +141,24 @@ export interface UnseenByDrain {
 /** The observed state from which a drain is planned. */
 export interface DrainObservation {
   readonly nodeName: string;
-  /** Pods bound to the node. */
   readonly pods: readonly DrainPod[];
   /** Volumes attached to this node. */
   readonly attachments: readonly Attachment[];
   /** Volumes of moving pods that are attached to another node now. */
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** Set if the cloud will end the VM. The drain is then forced before the cloud ends the VM. */
+  /** Set if the cloud will end the VM. The drain is forced before this end. */
   readonly interrupted?: true | undefined;
   /** Set if the VM ends soon. All pods are then evicted at the same time, by priority. */
   readonly urgent?: true | undefined;
-  /** The number of volumes that other nodes can attach. Absent if the number is unknown. */
+  /** Absent if the number of volumes that other nodes can attach is unknown. */
   readonly attach?: AttachRoom | undefined;
   /**
-   * The way in which pods get EvictionRequests. The value is `unknown` until discovery was read. Absent if the drain evicts
-   * the pods itself.
+   * The way in which pods get EvictionRequests. The value is `unknown` until discovery was read. Absent if the drain
+   * evicts the pods itself.
    */
   readonly requests?: 'served' | 'unknown' | undefined;
-  /** Whether the cluster has VolumeAttachments. */
   readonly tracksVolumes: boolean;
-  /** Missing read permissions of this process, as clauses. Absent if the process has all permissions. */
+  /** Missing read permissions of this process, as clauses. */
   readonly unseen?: UnseenByDrain;
   /** Set if the watch of pods was interrupted, so pods may be missing in the cache. */
   readonly podsUnproven?: true | undefined;
@@ -186,9 +167,10 @@ export interface DrainObservation {
   readonly evictUntil: Date;
   /** From this time, the drain is forced. */
   readonly forceAt: Date;
-  /** Set if `forceAt` is early because the node does not respond. If absent, `forceAt` is the end of the drain timeout. */
+  /**
+   * Set if `forceAt` is early because the node does not respond. If absent, `forceAt` is the end of the drain timeout.
+   */
   readonly unresponsive?: true | undefined;
-  /** True if a label forces the drain at any time. */
   readonly forced: boolean;
   /** The label that forces the drain, as `key=value`. If absent, `force-deletion=true`. */
   readonly forcedBy?: string;

@@ -6,7 +6,7 @@ export interface Verdict {
   readonly because: string;
 }
 
-/** Decides about a pod. If it returns undefined, the next filter decides. */
+/** If the result is undefined, the next filter decides. */
 export type PodFilter = (pod: DrainPod) => Verdict | undefined;
 
 const mirrorPod: PodFilter = (pod) =>
@@ -39,10 +39,7 @@ export const POD_FILTERS: readonly PodFilter[] = [
   localStoragePod,
 ];
 
-/**
- * Returns the decision of the first filter that decides. If no filter decides, the pod is evicted. Source:
- * pkg/util/provider/drain/drain.go, pod filters.
- */
+/** If no filter decides, the pod is evicted. Source: pkg/util/provider/drain/drain.go, pod filters. */
 export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FILTERS): Verdict {
   for (const filter of filters) {
     const verdict = filter(pod);

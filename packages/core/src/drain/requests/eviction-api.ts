@@ -19,7 +19,6 @@ const KNOWN_FOR_MS = 3_600_000;
 /** Drains that read Evictions within this time share one list. */
 const SHARED_FOR_MS = 5_000;
 
-/** The time of a reconcile, and the signal that aborts its requests. */
 interface Asking {
   readonly now: Date;
   readonly signal: AbortSignal;
@@ -29,12 +28,12 @@ interface Discovered {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** The name of the EvictionRequest for a pod. A repeated creation finds the existing EvictionRequest. */
+/** A repeated creation finds the existing EvictionRequest. */
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
 /**
  * Returns the memory of a drain with EvictionRequests, for a process that did not create these requests. The memory
- * contains the pods for which an Eviction exists.
+ * contains the pods with an Eviction.
  */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
   const responders = await readResponders(client, signal);
@@ -75,8 +74,8 @@ export class EvictionApi {
   }
 
   /**
-   * Returns `served`, or `unknown` if {@link find} must be called first. Returns undefined if the drain must evict the pods
-   * itself.
+   * Returns `served`, or `unknown` if {@link find} must be called first. Returns undefined if the drain must evict the
+   * pods itself.
    */
   state(now: Date): 'served' | 'unknown' | undefined {
     if (!this.#client) return undefined;
@@ -86,8 +85,8 @@ export class EvictionApi {
   }
 
   /**
-   * Reads from discovery whether the API server serves both kinds. If the API server refuses this read, the drain evicts
-   * the pods itself.
+   * Reads from discovery whether the API server serves both kinds. If the API server refuses this read, the drain
+   * evicts the pods itself.
    */
   async find({ now, signal }: Asking): Promise<void> {
     const resources = await this.#discover(signal);
@@ -107,8 +106,7 @@ export class EvictionApi {
   }
 
   /**
-   * Creates the EvictionRequest for a pod. The pod owns the request, so the garbage collector deletes the request after the
-   * pod.
+   * The pod owns the EvictionRequest, so the garbage collector deletes the request after the pod.
    * @returns false if the API server refuses the request
    */
   async ask(pod: PodRef, machineUid: string, signal: AbortSignal): Promise<boolean> {
@@ -148,7 +146,7 @@ export class EvictionApi {
     return found;
   }
 
-  /** Deletes all EvictionRequests of a machine. The deletion withdraws the requests. */
+  /** The deletion of all EvictionRequests of a machine withdraws the requests. */
   async withdraw(machineUid: string, signal: AbortSignal): Promise<void> {
     const client = this.#client;
     if (!client) return;

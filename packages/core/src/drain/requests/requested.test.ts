@@ -24,7 +24,6 @@ interface Known {
   readonly readAt?: number;
 }
 
-/** The memory of a drain that requested the pod `a` at NOON. */
 function memory({ uid = 'uid-a', responder, readAt }: Known = {}): DrainObservation['memory'] {
   const responders = new Map(responder ? [[uid, { failed: false, ...responder }]] : []);
   const read = readAt === undefined ? {} : { responders, respondersAt: later(readAt) };

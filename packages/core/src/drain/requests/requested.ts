@@ -1,10 +1,11 @@
 import { type Blocker, nameOf } from '../model/blockers.ts';
 import type { Attempt, DrainObservation, DrainPod, Responder } from '../model/observation.ts';
 
-/** Delay before the first read of the Eviction for a requested pod. Most pods are terminating by then and need no read. */
+/**
+ * Delay before the first read of the Eviction for a requested pod. Most pods are terminating by then and need no read.
+ */
 const FIRST_READ_MS = 10_000;
 
-/** Time between two reads of Evictions. */
 const READ_EVERY_MS = 20_000;
 
 /** If no Eviction exists for a request after this time, no controller handles it, and the pod is evicted. */
@@ -13,17 +14,17 @@ const UNHANDLED_AFTER_MS = 30_000;
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
 /**
- * Returns true if the drain creates an EvictionRequest for the pod. Each pod gets only one request. If the cloud will end
- * the VM soon, there is no time for a request. After the timeout, the policy Quarantine stops all requests.
+ * Returns true if the drain creates an EvictionRequest for the pod. Each pod gets only one request. If the cloud will
+ * end the VM soon, there is no time for a request. After the timeout, the policy Quarantine stops all requests.
  */
 export const isAskedFor = (o: DrainObservation, pod: DrainPod, now: Date): boolean =>
   o.requests === 'served' && !o.urgent && !stopsRequests(o, now) && o.memory.attempts.get(pod.uid) === undefined;
 
-/** Returns true if the requests of the drain must be withdrawn, because no pod may be evicted anymore. */
+/** The requests of a drain are withdrawn when no pod may be evicted anymore. */
 export const stopsRequests = ({ policy, forceAt }: DrainObservation, now: Date): boolean =>
   policy === 'Quarantine' && now >= forceAt;
 
-/** The wait for a requested pod. `read` is set if the Evictions must be read now. */
+/** `read` is set if the plan needs a new read of the Evictions. */
 interface RequestedWait {
   readonly until: Date;
   readonly read: boolean;
@@ -32,7 +33,7 @@ interface RequestedWait {
 
 /**
  * Plans a pod with an EvictionRequest that is not terminating yet. Returns undefined if the drain must evict the pod
- * itself. The drain does so if the Eviction of the pod has failed, or if no Eviction was created in time.
+ * itself, because its Eviction has failed or was not created in time.
  */
 export function planRequested(
   { memory }: DrainObservation,

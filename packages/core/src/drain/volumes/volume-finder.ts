@@ -4,9 +4,9 @@ import type { VolumeSource } from '../../driver/contract/driver.ts';
 import type { Attachment } from '../model/observation.ts';
 
 /**
- * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole ID, as
- * in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for the ID as a
- * regular expression, so the original confuses vol-12 with vol-1.
+ * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole
+ * ID, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for
+ * the ID as a regular expression and confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -21,7 +21,7 @@ const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(charac
 
 /**
  * Finds the nodes to which volumes are attached. VolumeAttachments show CSI volumes. Other volumes appear only in the
- * status of the Node, under the ID that the cloud uses. The driver derives this ID from the PersistentVolume.
+ * status of the Node, under the cloud's ID, which the driver derives from the PersistentVolume.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -41,22 +41,22 @@ export class VolumeFinder {
     return this.#caches.attachments.store.byIndex('volume', volume);
   }
 
-  /** Returns the PersistentVolumes of a pod without duplicates. An unbound or unknown claim has no PersistentVolume. */
+  /** Without duplicates. An unbound or unknown claim has no PersistentVolume. */
   of(pod: Pod): readonly string[] {
     const names = (pod.spec.volumes ?? []).flatMap((volume) => {
       const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
       if (!claim) return [];
       const bound = this.#caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
-      // Some volumes, such as NFS volumes, are never attached. The drain does not wait for the detach of such a volume.
+      // Some volumes, such as NFS volumes, are never attached, so the drain does not wait for their detach.
       return bound && (this.#attachmentsOf(bound).length > 0 || this.#id(bound) !== undefined) ? [bound] : [];
     });
     return [...new Set(names)];
   }
 
   /**
-   * Returns the volumes that are attached to the node. The result contains all volumes with a VolumeAttachment, and the
-   * volumes of `used` that the status of the Node shows as attached or in use. A list of VolumeAttachments may be
-   * incomplete (incident 21). A volume counts as detached only if none of the three sources contains it.
+   * Returns the volumes with a VolumeAttachment, and the volumes of `used` that the status of the Node shows as
+   * attached or in use. A list of VolumeAttachments may be incomplete (incident 21). A volume counts as detached only
+   * if none of the three sources contains it.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const reported = this.#caches.attachments.store
@@ -78,10 +78,7 @@ export class VolumeFinder {
     return [...reported, ...named];
   }
 
-  /**
-   * Returns true if a name in the Node's status belongs to the volume. The name contains the cloud's ID, or the kubelet's
-   * name of a CSI volume.
-   */
+  /** The name contains the cloud's ID, or the kubelet's name of a CSI volume. */
   #isNamed(volume: string, name: string): boolean {
     const id = this.#id(volume);
     if (id !== undefined && namesVolume(name, id)) return true;
@@ -90,8 +87,7 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns true if a volume is attached to another node. A volume without VolumeAttachments counts as attached, because no
-   * object would ever show its attachment.
+   * A volume without VolumeAttachments counts as attached elsewhere, because no object would ever show its attachment.
    */
   isAttachedElsewhere(volume: string, nodeName: string): boolean {
     const found = this.#caches.volumes.store.get(volume);
@@ -102,8 +98,7 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the CSI driver of a volume. Returns undefined if the volume is already attached to another node or is about to
-   * be.
+   * Returns the CSI driver of a volume. Undefined if the volume is already attached to another node or is about to be.
    */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;

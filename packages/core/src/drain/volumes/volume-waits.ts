@@ -3,12 +3,9 @@ import { type Blocker, nameOf } from '../model/blockers.ts';
 import type { Attachment, DrainObservation, VolumeMove } from '../model/observation.ts';
 import { movesUnderWay } from './volumes.ts';
 
-/** The volumes that a drain waits for. */
 export interface VolumeWaits {
   readonly blockers: readonly Blocker[];
-  /** True while the drain must wait for volumes. */
   readonly waits: boolean;
-  /** Time of the next pass. */
   readonly until?: Date | undefined;
 }
 
@@ -20,19 +17,18 @@ const IN_USE_HINT = 'check the log of the kubelet, which must unmount it; the de
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** Minimum length of a wait that the drain writes to the status. */
+/** The drain writes only longer waits to the status. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
-/** The wait for a volume: its start, its time limit and its text. */
 interface Wait {
   readonly since: Date;
   readonly by: Date;
   readonly blocker: Blocker;
 }
 
-/** Reports long waits. For each short wait, the function plans a pass at the time when the wait becomes long. */
+/** Reports long waits. For each short wait, the next plan follows at the time when the wait becomes long. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -58,10 +54,7 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
   hint: REATTACH_HINT,
 });
 
-/**
- * Returns the volumes that delay further evictions: volumes of evicted pods that are still attached here, or not yet
- * attached elsewhere.
- */
+/** Volumes of evicted pods that are still attached here, or not yet attached elsewhere, delay further evictions. */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { isAttached, since, by } }): Wait[] => {
     if (!since || !by) return [];
@@ -83,7 +76,7 @@ interface LeftBehind {
   readonly by: Date;
 }
 
-/** Returns the volumes that the drain waits for. Volumes of pods that stay, such as DaemonSet pods, are excluded. */
+/** Volumes of pods that stay, such as DaemonSet pods, are excluded. */
 function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   const used = new Set(o.pods.flatMap((pod) => pod.volumes));
   const moves = [...o.memory.moves.values()];
@@ -98,8 +91,8 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 }
 
 /**
- * Returns the volumes that must be detached before the VM is deleted, when all pods are gone. Otherwise the cloud would
- * detach these volumes by force. The drain waits for each volume at most for the detach timeout.
+ * Returns the volumes that must be detached before the VM is deleted, when all pods are gone. Otherwise the cloud
+ * would detach these volumes by force. The drain waits for each volume at most for the detach timeout.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)
@@ -109,8 +102,8 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
 }
 
 /**
- * Returns the volumes that were not detached in time. The drain continues without these volumes, and reports each of them
- * once.
+ * Returns the volumes that were not detached in time. The drain continues without these volumes, and reports each of
+ * them once.
  */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
   return leftBehind(o, now)

@@ -4,8 +4,8 @@ import { later, look, MINUTE, pod } from '../testing.ts';
 import { windowSize } from './volume-window.ts';
 
 /**
- * Returns moves that start one second apart. Each number is the time after which the volumes were detached, in
- * milliseconds. Undefined means that the volumes are not detached yet.
+ * Each number is the time after which the volumes were detached, in milliseconds. Undefined means that the volumes are
+ * not detached yet.
  */
 const after = (...took: (number | undefined)[]) => {
   const moves = took.map((ms, i): [string, VolumeMove] => {

@@ -5,12 +5,10 @@ const FAST_MS = 30_000;
 
 /**
  * Returns the number of pods with volumes that may move at the same time.
- *
  * - A drain begins with one pod. Each fast detach adds one pod.
- * - A detach that takes half of the detach timeout halves the number, because such a slow detach indicates that the cloud
- *   throttles.
+ * - A detach that takes half of the detach timeout halves the number, because the cloud probably throttles.
  * - The result is at least one, as in the original, and at most `volumeWindow`.
- * - The result depends only on the moves of this drain. A new process begins with one pod.
+ * - The result depends only on the moves of this drain, so a new process begins with one pod.
  */
 export function windowSize(o: DrainObservation, now: Date): number {
   const gone = [...o.memory.moves.values()].flatMap(({ goneAt, detachedAt }) =>

@@ -9,8 +9,6 @@ import {
 import { later, look, MINUTE, pod, withVolume } from '../testing.ts';
 import { beginMove, byPriority, mayMove, nextPlaceAt, trackVolumes } from './volumes.ts';
 
-/** Tests which pods with volumes may be evicted now, and how the drain records the moves of their volumes. */
-
 const moveOf = (name: string, change: Partial<VolumeMove> = {}): readonly [string, VolumeMove] => [
   `uid-${name}`,
   { pod: pod(name), volumes: [`pv-${name}`], returns: true, ...change },
@@ -56,7 +54,6 @@ test('pods are sorted by descending priority, then by namespace and name', () =>
   ).toEqual(order);
 });
 
-/** Names of the pods that may be evicted. */
 const moving = (pods: readonly DrainPod[], change: Parameters<typeof look>[1] = {}, ms = 1_000): readonly string[] => {
   const o = look(pods, change);
   return pods.filter((each) => mayMove(o, each, later(ms))).map(({ name }) => name);
@@ -107,7 +104,7 @@ test.each<[what: string, pods: readonly DrainPod[], change: Parameters<typeof lo
   expect(moving(pods, change)).toEqual(names);
 });
 
-/** Returns a window of three pods, because two volumes were detached fast. */
+/** Two volumes were detached fast, so the window has three pods. */
 const wide = (room: Record<string, number>, ...moves: readonly (readonly [string, VolumeMove])[]) => ({
   volumeWindow: 3,
   memory: remember(

@@ -9,19 +9,23 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/** The next step of a move. Until the time `by`, the move counts for the limit. `by` is absent if the time is unknown. */
+/**
+ * The next step of a move. Until the time `by`, the move counts for the limit. `by` is absent if the time is unknown.
+ */
 export interface MoveStage {
-  /** Set while the volumes are attached to the node of the pod. Afterwards the volumes must be attached to another node. */
+  /**
+   * Set while the volumes are attached to the node of the pod. Afterwards the volumes must be attached to another
+   * node.
+   */
   readonly isAttached?: true;
-  /** The time at which the pod has ended. Absent before its end. */
   readonly since?: Date;
   readonly by?: Date | undefined;
 }
 
 /**
- * Returns the next step of an evicted pod with volumes. Returns undefined if the move is complete or the pod does not
- * return. A pod that does not end counts for the limit only as long as its volumes would count. So such a pod does not
- * delay the other pods until the end of the drain.
+ * Returns the next step of an evicted pod with volumes. Undefined if the move is complete or the pod does not return.
+ * A pod that does not end counts for the limit only as long as its volumes would count. So other pods do not wait
+ * until the end of the drain.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -46,9 +50,8 @@ export function movesUnderWay(
 }
 
 /**
- * Records the progress of evicted pods with volumes: the deletion of the pod, and the detach of its volumes. A pod that
- * another client or an earlier process evicted counts too. Call this before each pass. Returns the same object if nothing
- * changed.
+ * Records the deletion of evicted pods with volumes, and the detach of their volumes. A pod that another client or an
+ * earlier process evicted counts too. Call this function before each plan. Returns the same object if nothing changed.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -73,7 +76,7 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   return { ...rest, moves, emptySince };
 }
 
-/** Returns the move that starts when a pod with volumes is evicted. Returns undefined for other pods. */
+/** Returns undefined for a pod without volumes. */
 export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
   pod.volumes.length > 0
     ? {
@@ -83,14 +86,14 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
       }
     : undefined;
 
-/** Sorts by descending priority, then by name, so that every pass has the same order. */
+/** Sorts by descending priority, then by name, so that every plan has the same order. */
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
 
 /**
- * Returns true if a pod may be evicted now. A pod that has no volumes, or shares its volumes, may always be evicted. Other
- * pods wait until the volumes of an earlier pod are attached elsewhere. Clouds attach volumes slowly, and a replicated
- * application should have its pod back before the next pod is evicted. If the cloud ends the VM soon, no pod waits.
+ * Returns true if a pod may be evicted now. A pod without volumes of its own may always be evicted. Other pods wait
+ * until the volumes of an earlier pod are attached elsewhere. A replicated application should have its pod back before
+ * the next pod is evicted. If the cloud ends the VM soon, no pod waits.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (o.urgent || !o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
@@ -98,9 +101,9 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
 }
 
 /**
- * Returns the pods with volumes that may be evicted now, by priority. The limits are the window, and the volumes that the
- * CSI drivers can attach elsewhere. If no pod is moving, one pod may always be evicted. So the drain is never slower than a
- * drain that moves pods one by one.
+ * Returns the pods with volumes that may be evicted now, by priority. The limits are the window, and the volumes that
+ * the CSI drivers can attach elsewhere. If no pod is moving, one pod may always be evicted, so the drain is never
+ * slower than a serial drain.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   const moves = movesUnderWay(o, now).map(({ move }) => move);
@@ -118,7 +121,7 @@ function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   return going;
 }
 
-/** Reserves capacity for the volumes on other nodes. Returns false if a CSI driver has too little capacity. */
+/** Returns false if a CSI driver has too little capacity on other nodes. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {

@@ -11,14 +11,14 @@ export interface Window {
   readonly durationMs: number;
 }
 
-/** A period in which rollouts must not continue. Start and end are in milliseconds since 1970. */
+/** A period in which rollouts must not continue, in milliseconds since 1970. */
 export interface Freeze {
   readonly from: number;
   readonly until: number;
   readonly reason: string;
 }
 
-/** The windows and freezes of one object. Without a window, rollouts may continue at any time except during freezes. */
+/** Without a window, rollouts may continue at any time except during freezes. */
 export interface WindowRules {
   readonly windows: readonly Window[];
   readonly freezes: readonly Freeze[];
@@ -26,7 +26,6 @@ export interface WindowRules {
   readonly openUntil: number | undefined;
 }
 
-/** The rules of an object without annotations. */
 const NO_RULES: WindowRules = { windows: [], freezes: [], openUntil: undefined };
 
 const KEYS = {
@@ -35,7 +34,6 @@ const KEYS = {
   openUntil: Annotations.RolloutOpenUntil,
 } as const;
 
-/** Returns true if two sets of annotations contain the same windows and freezes. */
 export const sameRules = (
   a: Readonly<Record<string, string>> | undefined,
   b: Readonly<Record<string, string>> | undefined,
@@ -98,7 +96,7 @@ function parseFreeze(text: string): Parsed<Freeze> {
   return { value: { from, until, reason: words.join(' ') } };
 }
 
-/** Returns the rules in the annotations of an object, and the errors. The rules contain only valid entries. */
+/** The rules contain only valid entries. */
 export function parseRules(annotations: Readonly<Record<string, string>> = {}): {
   readonly rules: WindowRules;
   readonly violations: readonly Violation[];

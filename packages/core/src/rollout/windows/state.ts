@@ -8,17 +8,14 @@ export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
   /** The next time at which all rules allow the rollout. Undefined if the rules never allow it at the same time. */
   readonly opensAt: Date | undefined;
-  /** The reason as a clause. */
+  /** As a clause. */
   readonly because: string;
 }
 
-/**
- * Maximum number of steps of the search for the next opening. A search with more steps would find a time too far in the
- * future to matter.
- */
+/** Maximum number of steps of the search for the next opening. */
 const MOST_STEPS = 1_000;
 
-/** Returns true if the window is open at this time: its last start was less than its duration ago. */
+/** A window is open if its last start was less than its duration ago. */
 const isOpen = ({ schedule, durationMs }: Window, at: number): boolean => {
   const opened = schedule.nextRun(new Date(at - durationMs));
   return opened !== null && opened.getTime() <= at;
@@ -29,10 +26,7 @@ const freezeAt = ({ freezes }: WindowRules, at: number): Freeze | undefined =>
 
 const isOverridden = ({ openUntil }: WindowRules, at: number): boolean => openUntil !== undefined && at < openUntil;
 
-/**
- * Returns the first time, from `at` on, at which the windows of one object are open. Returns undefined if no such time
- * exists.
- */
+/** Undefined if the windows are never open after `at`. */
 function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   if (windows.length === 0 || windows.some((window) => isOpen(window, at))) return at;
   const next = windows
@@ -41,9 +35,7 @@ function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   return next.length === 0 ? undefined : Math.min(...next);
 }
 
-/**
- * Returns the first time, from `at` on, at which all rules allow a rollout. Returns undefined if no such time was found.
- */
+/** Returns the first time, from `at` on, at which all rules allow a rollout. */
 function opening(all: readonly WindowRules[], at: number): number | undefined {
   let time = at;
   for (let step = 0; step < MOST_STEPS; step++) {
@@ -63,8 +55,7 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 const printed = (time: number): string => formatTime(new Date(time));
 
 /**
- * Returns the reason why the rules of a deployment and its class forbid a rollout to continue at `now`. All objects with
- * rules must allow it.
+ * Returns why a deployment and its class forbid a rollout to continue at `now`. All objects with rules must allow it.
  * @returns undefined if the rollout may continue
  */
 export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
@@ -90,9 +81,9 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
 }
 
 /**
- * Checks whether windows and freezes forbid the rollout of a deployment to continue at `now`. Invalid annotations of the
- * class forbid it, because a user wanted to limit rollouts. Invalid annotations of the deployment are reported as errors of
- * its spec.
+ * Checks whether windows and freezes forbid the rollout of a deployment to continue at `now`. Invalid annotations of
+ * the class forbid it, because a user wanted to limit rollouts. Invalid annotations of the deployment are reported as
+ * errors of its spec.
  * @param ofClass Annotations of the class of its template
  * @returns undefined if the rollout may continue
  */
@@ -103,7 +94,7 @@ export function closedFor(
 ): ClosedWindow | undefined {
   const own = parseRules(metadata.annotations).rules;
   const { rules, violations } = parseRules(ofClass);
-  // An override in the class is ignored. Only a deployment can override the rules.
+  // Only a deployment can override the rules.
   const closed = closedWindow([own, { ...rules, openUntil: undefined }], now);
   const [first] = violations;
   if (first === undefined || isOverridden(own, now.getTime())) return closed;
@@ -117,8 +108,8 @@ const invalidWindow = (owner: string, { field, message }: Violation): ClosedWind
 });
 
 /**
- * Checks whether the windows and freezes in the annotations of an object forbid its rollout to continue at `now`. Invalid
- * annotations forbid it, because a user wanted to limit the rollout.
+ * Checks whether the windows and freezes in the annotations of an object forbid its rollout to continue at `now`.
+ * Invalid annotations forbid it, because a user wanted to limit the rollout.
  * @param owner Kind and name of the object
  * @returns undefined if the rollout may continue
  */
@@ -133,16 +124,13 @@ export function closedBy(
   return closedWindow([rules], now);
 }
 
-/** Returns true if the annotations of an object override its windows, its freezes and postponing nodes at `now`. */
+/** Returns true if annotations override the windows, the freezes and postponing nodes of the object at `now`. */
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/** Maximum wait. A longer timer is not possible, and the system clock may be set during the wait. */
+/** A longer timer is not possible, and the system clock may be set during the wait. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/**
- * Returns the time of the next reconcile for a rollout that waits until `time`. If `time` is undefined, the wait has no
- * end.
- */
+/** If `time` is undefined, the wait has no end. */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));

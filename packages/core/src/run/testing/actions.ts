@@ -17,9 +17,6 @@ import { Performer } from '../../machine/calls/perform.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
 import { machine } from '../../machine/testing.ts';
 
-/** Helpers for tests of single actions of a machine with a control plane. */
-
-/** Returns an error response. */
 export const refusal = (code: number, reason: string): Response =>
   Response.json(
     { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: reason },
@@ -36,7 +33,6 @@ function memoryCache<T extends { readonly metadata: { readonly name: string } }>
   return { recorded, shown, cache };
 }
 
-/** A control plane, with a client of an administrator and a client of the machine controller. */
 interface Stage {
   readonly admin: KubeClient;
   readonly client: KubeClient;
@@ -46,10 +42,7 @@ interface Stage {
   readonly asked: string[];
 }
 
-/**
- * Starts a control plane with two clients.
- * @param refuse Returns a response to send instead of the real one.
- */
+/** @param refuse Returns a response to send instead of the real one. */
 async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
@@ -65,7 +58,6 @@ async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   return { admin: clientOf(direct), client: clientOf(refusing), clock, log: createMemoryLogger(), asked };
 }
 
-/** Starts a control plane, with the actions on Nodes and a scope for them. */
 export async function startNodeActions(refuse?: Refuse) {
   const stage = await startStage(refuse);
   const { recorded, shown, cache } = memoryCache<Node>();
@@ -78,10 +70,9 @@ export async function startNodeActions(refuse?: Refuse) {
   return { ...stage, actions, caches, memory, recorded, shown, scope };
 }
 
-/** A recorded call of a function: its name and arguments. */
 type Called = [name: string, ...args: unknown[]];
 
-/** Starts a control plane, with all actions of a machine. All dependencies except the API server only record their calls. */
+/** All dependencies except the API server only record their calls. */
 export async function startPerformer(refuse?: Refuse) {
   const stage = await startNodeActions(refuse);
   const { recorded: writes, cache } = memoryCache<Machine>();

@@ -1,12 +1,10 @@
 import { type Transport, VirtualClock } from '@mcm/kube';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** Helpers for tests in which the machine controller stops at a chosen point, and a new process continues. */
-
-/** Counts the points at which a process can stop. These points are before and after each of its writes and driver calls. */
+/** Counts the points at which a process can stop: before and after each of its writes and driver calls. */
 class CrashPoint {
   passed = 0;
-  /** The number of the point at which the process stops. Undefined if the process does not stop. */
+  /** The number of the point at which the process stops, if any. */
   deadline: number | undefined;
   crashed = false;
   onCrash: () => void = () => undefined;
@@ -21,7 +19,7 @@ class CrashPoint {
   }
 }
 
-/** A transport with two stop points for every write: before the request is sent, and before its answer is read. */
+/** Every write has two stop points: before the request is sent, and before its answer is read. */
 const crashing =
   (crash: () => CrashPoint) =>
   (transport: Transport): Transport => {
@@ -38,7 +36,6 @@ const crashing =
 export interface CrashResult {
   /** The maximum number of stop points that one process passed. */
   readonly points: number;
-  /** Number of processes that stopped. */
   readonly crashes: number;
 }
 
@@ -53,7 +50,7 @@ export interface CrashOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wrap
   readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
 }
 
-/** Runs a test. The first process stops at the first point in `crashes`, the next process at the second point, and so on. */
+/** The first process stops at the first point in `crashes`, the next process at the second point, and so on. */
 export async function runWithCrashes(
   crashes: readonly (number | undefined)[],
   options: CrashOptions,

@@ -1,14 +1,10 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/**
- * The API server of the control cluster, or of the target cluster. Tests have only one server. The path of a request shows
- * the cluster for which the request is.
- */
+/** Tests have only one server. The path of a request shows the cluster of the request. */
 export type Server = 'control' | 'target';
 
 /**
  * The ways in which an API server is unreachable:
- *
  * - `refused`: connections are refused, and open ones are closed.
  * - `silent`: no data arrives in either direction.
  * - `hanging`: requests get no answer, and open watches continue.

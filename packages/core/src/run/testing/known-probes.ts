@@ -1,6 +1,6 @@
 import type { Transport, TransportResponse } from '@mcm/kube';
 
-/** The path of the object that a probe requests. The object never exists. */
+/** The object never exists. */
 const PROBE = /\/dummy-name$/;
 
 /**
@@ -18,7 +18,7 @@ export function withKnownProbes(transport: Transport): Transport {
   };
 }
 
-/** Returns a copy of the answer that can be read several times. */
+/** The copy can be read several times. */
 async function kept(answer: TransportResponse): Promise<TransportResponse> {
   const { status, headers } = answer;
   const text = await answer.text();

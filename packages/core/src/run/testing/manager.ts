@@ -5,7 +5,6 @@ import { managerContext } from '../../deployment/testing/manager-context.ts';
 import { createSetController } from '../../set/reconciler.ts';
 import { NAMESPACE } from './rig.ts';
 
-/** A machine-controller-manager in a test, in addition to the machine controller of a rig. */
 export interface RunningManager {
   readonly context: ControllerContext;
   /** Stops the manager immediately, without completing any work. */

@@ -10,7 +10,7 @@ export interface RestorableStage {
   readonly plane: RestorablePlane;
 }
 
-/** Starts a machine controller with one class. At the end, the test fails if a delete request had no precondition. */
+/** At the end, the test fails if a delete request had no precondition. */
 export async function staged(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
   const clock = new VirtualClock();
   const plane = await startRestorablePlane({ clock, crds, controllers: false, eventTtlMs: 0 });
@@ -25,7 +25,6 @@ export async function staged(options: Partial<RigOptions> = {}): Promise<Restora
   return { rig, plane };
 }
 
-/** Creates machines and waits until all are Running. */
 export async function running(rig: Rig, ...names: readonly string[]): Promise<void> {
   for (const name of names) await rig.createMachine(name);
   await rig.until(async () => {

@@ -37,18 +37,18 @@ export interface RigOptions {
   /** Wraps the controller's requests, for example to inject faults. */
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
-  /** Uses the fake cloud of another rig. The test decides on which rig its VMs join. */
+  /** The fake cloud of another rig. The test decides on which rig its VMs join. */
   readonly sharedCloud?: FakeCloud;
   /** False corresponds to `--target-kubeconfig=none`. */
   readonly target?: boolean;
-  /** If true, each controller acquires the Lease, as with `--leader-elect`. The default is false. */
+  /** If true, each controller acquires the Lease, as with `--leader-elect`. */
   readonly elects?: boolean;
 }
 
 /** Renews the Lease less often than in production. Each renewal is a request, and tests take hours of virtual time. */
 const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
-/** The user agent of the controller under test. Tests count the requests of the controller by this name. */
+/** Tests count the requests of the controller by this name. */
 export const USER_AGENT = 'machine-controller-test';
 
 const READY = [
@@ -60,7 +60,10 @@ export class Rig {
   readonly admin: KubeClient;
   readonly cloud: FakeCloud;
   readonly log: MemoryLogger = createMemoryLogger();
-  /** Verifies that each write of the controllers has the resource version of the object on which the decision was based. */
+  /**
+   * Verifies that each write of the controllers has the resource version of the object on which the decision was
+   * based.
+   */
   readonly writes = watchBoundWrites(['machines', 'machinesets']);
   readonly #options: RigOptions;
   #stop = new AbortController();
@@ -105,7 +108,6 @@ export class Rig {
     await this.admin.resource(nodes).patch(nodeName, { type: 'merge', body }, { subresource: 'status' });
   }
 
-  /** Starts a controller, like a new process. */
   start({ elects = this.#options.elects ?? false }: Pick<RigOptions, 'elects'> = {}): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();

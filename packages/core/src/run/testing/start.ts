@@ -4,23 +4,19 @@ import { VirtualClock } from '@mcm/kube';
 import { expect, onTestFinished } from 'vitest';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** Options of a rig and of its control plane. */
 export interface StartOptions extends Partial<RigOptions> {
-  /** CRDs of the control plane. The default is the CRDs of mcm. */
+  /** The default is the CRDs of mcm. */
   readonly crds?: typeof crds;
-  /**
-   * Time for which the control plane keeps events, in milliseconds. 0 keeps them forever. The default is the default of the
-   * control plane.
-   */
+  /** Time for which the control plane keeps events, in milliseconds. 0 keeps them forever. */
   readonly eventTtlMs?: number;
-  /** Alpha APIs that the control plane serves. The default is none. */
+  /** Alpha APIs that the control plane serves. */
   readonly runtimeConfig?: readonly string[];
   /** Controllers of the control plane. The default is none. */
   readonly controllers?: readonly string[];
 }
 
 /**
- * Creates a rig with its own control plane. Both end with the test. The rig has no objects and no running controller yet.
+ * Creates a rig with its own control plane, without objects and without a running controller. Both end with the test.
  */
 export async function createRig({
   crds: served = crds,
