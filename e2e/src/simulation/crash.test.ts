@@ -1,11 +1,11 @@
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import type { Death } from './processes/life.ts';
+import type { KillPoint } from './processes/simulated-process.ts';
 import { type ProcessName, World } from './world/world.ts';
 
 /** Runs the whole life of a machine: creation, replacement by a rolling update, deletion. */
-async function life(deaths: Partial<Record<ProcessName, Death>>, seed: number): Promise<World> {
-  const world = await World.start({ deaths, seed });
+async function life(killPoints: Partial<Record<ProcessName, KillPoint>>, seed: number): Promise<World> {
+  const world = await World.start({ killPoints, seed });
   await world.createDeployment(2);
   await world.untilSettled(2, 'blue');
   await world.change({ template: { spec: { class: { name: 'green' } } } });

@@ -296,7 +296,7 @@ test.each<[string, object]>([
   ['all of them', { conflict: 0.1, throttled: 0.1, internal: 0.1, lost: 0.1 }],
 ])('a fleet is created, rolled out and deleted although random writes meet %s', async (_, chances) => {
   await inWorld({}, async (world) => {
-    world.network.endanger(chances);
+    world.network.setFaultChances(chances);
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
     await world.change(GREEN);

@@ -209,10 +209,16 @@ test.each(sampled([1, 2, 3, 4, 5, 6], 3))(
       await world.createDeployment(4);
       await world.untilSettled(4, 'blue');
       const before = vmIds(world);
-      world.network.endanger({ lost: 0.1, conflict: 0.1, internal: 0.05, 'killed before': 0.05, 'killed after': 0.05 });
+      world.network.setFaultChances({
+        lost: 0.1,
+        conflict: 0.1,
+        internal: 0.05,
+        'killed before': 0.05,
+        'killed after': 0.05,
+      });
       await world.change({ template: { spec: { class: { name: 'green' } } } });
       await world.clock.advance(5 * MINUTE);
-      world.network.endanger({});
+      world.network.setFaultChances({});
       await untilUpdated(world, 4, 'green');
       expect(vmIds(world)).toEqual(before);
       await expectQuiet(world);

@@ -34,7 +34,7 @@ test('throttled requests do not extend a drain beyond its timeout [#2]', async (
     await holdNode(world, 'slow');
     await holdAll(world, 1);
     await world.clock.advance(2_000);
-    world.network.endanger({ throttled: 0.7 });
+    world.network.setFaultChances({ throttled: 0.7 });
     await world.deleteMachine('slow');
     const took = await world.until(async () => (await world.machines()).length === 0);
     expect(took).toBeGreaterThanOrEqual(10 * MINUTE);
@@ -53,11 +53,11 @@ test('a large scale-up creates no surplus machine, despite lost answers and outd
     await world.change({ replicas: 25 });
     await world.clock.advance(20_000);
     world.network.mend();
-    world.network.endanger({ lost: 0.2, conflict: 0.1, 'killed after': 0.05 });
+    world.network.setFaultChances({ lost: 0.2, conflict: 0.1, 'killed after': 0.05 });
     await world.clock.advance(10_000);
     world.network.silence('manager');
     await world.clock.advance(4 * MINUTE);
-    world.network.endanger({});
+    world.network.setFaultChances({});
     await world.untilSettled(25, 'blue');
     expect(world.vmsMade).toBe(25);
   });

@@ -44,15 +44,15 @@ const asked = ({ replicas, paused, machineClass }: Wish) => ({
 });
 
 /** A deleted machine, and the time of its deletion. */
-interface Going {
+interface Deletion {
   readonly at: string;
   readonly name: string;
 }
 
 /** The given machines, in groups with the same time of deletion. */
-function waves(goings: readonly Going[], names: ReadonlySet<string>): string[][] {
+function waves(deletions: readonly Deletion[], names: ReadonlySet<string>): string[][] {
   const all = new Map<string, string[]>();
-  for (const { at, name } of goings) if (names.has(name)) all.set(at, [...(all.get(at) ?? []), name]);
+  for (const { at, name } of deletions) if (names.has(name)) all.set(at, [...(all.get(at) ?? []), name]);
   return [...all.values()];
 }
 
@@ -100,7 +100,7 @@ async function compare(world: World, wish: Wish): Promise<void> {
   const there = new Set((await world.machines()).map(({ metadata }) => metadata.name));
   const sets = new Set((await world.sets()).map(({ metadata }) => metadata.name));
   const plan = await planned(world, wish);
-  const from = world.goings.length;
+  const from = world.deletions.length;
   await world.change(asked(wish));
   await untilDone(world, wish, plan.complete);
   expect(await world.isSettled(wish.replicas, wish.machineClass), plan.ends).toBe(plan.complete);
@@ -110,7 +110,7 @@ async function compare(world: World, wish: Wish): Promise<void> {
   );
   expect(plan.blockers.some((text) => text.includes('"purple"'))).toBe(wish.machineClass === 'purple');
   const foretold = plan.steps.flatMap(({ action, after: at, name }) => (action === 'delete' ? [{ at, name }] : []));
-  const [planWaves, seenWaves] = [waves(foretold, there), waves(world.goings.slice(from), there)];
+  const [planWaves, seenWaves] = [waves(foretold, there), waves(world.deletions.slice(from), there)];
   expect(seenWaves.flat().sort()).toEqual(planWaves.flat().sort());
   expect(agree(planWaves, seenWaves), JSON.stringify({ planWaves, seenWaves })).toBe(true);
   // If the size and the template change at the same time, the two controllers may write in either order. A machine may then

@@ -21,7 +21,7 @@ test.each([
       const made = world.vmsMade;
       await world.clock.advance(10 * MINUTE);
       // Despite the differences, no new machine exceeds its creation timeout, and none is an orphan.
-      expect([made, world.vmsMade, world.goings]).toEqual([3, 3, []]);
+      expect([made, world.vmsMade, world.deletions]).toEqual([3, 3, []]);
       await world.change(GREEN);
       await world.untilSettled(3, 'green', 20 * MINUTE);
       const [first] = world.vms();
@@ -30,9 +30,9 @@ test.each([
       if (vm) world.cloud.kubelets.order(vm.id, { silent: true });
       await world.clock.advance(2 * MINUTE);
       if (vm) world.cloud.kubelets.order(vm.id, { silent: false });
-      const goings = world.goings.length;
+      const deletions = world.deletions.length;
       await world.untilSettled(3, 'green', 10 * MINUTE);
-      expect(world.goings).toHaveLength(goings);
+      expect(world.deletions).toHaveLength(deletions);
       await world.change({ replicas: 1 });
       await world.untilSettled(1, 'green', 10 * MINUTE);
       expect(world.violations, world.reporter.tell()).toEqual([]);

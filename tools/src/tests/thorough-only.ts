@@ -11,7 +11,7 @@ export const THOROUGH_ONLY: readonly string[] = [
   'e2e/src/simulation/journal.test.ts',
   'e2e/src/simulation/machines/machine-history.test.ts',
   'e2e/src/simulation/machines/mutants.test.ts',
-  'e2e/src/simulation/machines/storms.test.ts',
+  'e2e/src/simulation/machines/first-faults.test.ts',
   'e2e/src/simulation/mutants.test.ts',
   'packages/machine-config/src/histories/verifier.test.ts',
   // Other tests of a plain run start the same programs, with fewer cases.

@@ -1,5 +1,5 @@
 import type { Journal } from '@mcm/core';
-import type { ProfileName } from '../network/weather.ts';
+import type { ProfileName } from '../network/profiles.ts';
 import type { Plan } from '../script/script.ts';
 
 /** Options of a history. The same options always give the same history. */

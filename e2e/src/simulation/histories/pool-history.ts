@@ -279,8 +279,14 @@ class PoolHistory {
     if (act === 'silence') network.silence('manager');
     if (act !== 'harm') return;
     const chance = 0.1 + 0.1 * this.#dice.number(3);
-    network.endanger({ conflict: chance, throttled: chance, internal: chance, lost: chance, 'killed after': 0.02 });
-    clock.setTimeout(() => network.endanger({}), 2 * MINUTE);
+    network.setFaultChances({
+      conflict: chance,
+      throttled: chance,
+      internal: chance,
+      lost: chance,
+      'killed after': 0.02,
+    });
+    clock.setTimeout(() => network.setFaultChances({}), 2 * MINUTE);
   }
 
   async #limit(limit: number): Promise<unknown> {

@@ -1,8 +1,8 @@
 import { Annotations, Labels, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { ignoreNotFound, nodes } from '@mcm/kube';
 import type { Instance, KubeletBehaviour } from '@mcm/provider-local';
-import { type Draw, danger, faultyCloud, lostVm } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
+import { type Draw, drawFaultChances, faultyCloud, lostVm } from '../network/random-faults.ts';
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
@@ -560,9 +560,9 @@ export class RandomHistory {
   }
 
   #endanger(): void {
-    const { chances, ms } = danger(this.#draw);
-    this.#world.network.endanger(chances);
-    this.#later(ms, () => this.#world.network.endanger({}));
+    const { chances, ms } = drawFaultChances(this.#draw);
+    this.#world.network.setFaultChances(chances);
+    this.#later(ms, () => this.#world.network.setFaultChances({}));
   }
 
   #kill(): void {

@@ -1,8 +1,8 @@
 import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { isConflict, nodes, sleep, type Transport } from '@mcm/kube';
-import { danger } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
+import { drawFaultChances } from '../network/random-faults.ts';
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
@@ -176,9 +176,9 @@ class ScalerHistory {
 
   #endanger(): void {
     const note = (text: string) => this.#world.reporter.note('act', text);
-    const { chances, ms } = danger({ dice: this.#dice, note });
-    this.#world.network.endanger(chances, {});
-    this.#world.clock.setTimeout(() => this.#world.network.endanger({}), ms);
+    const { chances, ms } = drawFaultChances({ dice: this.#dice, note });
+    this.#world.network.setFaultChances(chances, {});
+    this.#world.clock.setTimeout(() => this.#world.network.setFaultChances({}), ms);
   }
 
   /** Removes all faults. The fleet must reach the size that the autoscaler requested, and then nothing is written. */

@@ -9,7 +9,7 @@ import {
   type ResourceDefinition,
 } from '@mcm/kube';
 import { NAMESPACE } from '../world/world.ts';
-import { volumeOfClaim } from './eyes.ts';
+import { volumeOfClaim } from './api-cache.ts';
 
 export interface App {
   readonly name: string;

@@ -180,7 +180,7 @@ const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
 };
 
 /** Writes the credentials of the cloud to an object or a log. */
-const tattling = (where: 'status' | 'event' | 'evidence' | 'log'): Defect => {
+const leaksCredentials = (where: 'status' | 'event' | 'evidence' | 'log'): Defect => {
   let secret = '';
   const reported = (body: string): string => {
     if (secret === '') return body;
@@ -256,10 +256,10 @@ export const DEFECTS = {
   mute: () => ({ kube: saying((body) => body.replaceAll('Waiting: ', 'Busy: ')) }),
   oneCallAtATime: () => ({ cloud: oneCallAtATime() }),
   sleepsInDrains: () => ({ kube: sleepsInDrains }),
-  tattlesInStatus: () => tattling('status'),
-  tattlesInEvents: () => tattling('event'),
-  tattlesInEvidence: () => tattling('evidence'),
-  tattlesInLogs: () => tattling('log'),
+  tattlesInStatus: () => leaksCredentials('status'),
+  tattlesInEvents: () => leaksCredentials('event'),
+  tattlesInEvidence: () => leaksCredentials('evidence'),
+  tattlesInLogs: () => leaksCredentials('log'),
   flipFlop: () => ({ kube: flipFlop }),
   restless: () => ({
     kube: saying((body, clock) => body.replaceAll('Waiting: pod', `Waiting: at ${clock.now().getTime()} pod`)),

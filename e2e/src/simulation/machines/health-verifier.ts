@@ -1,11 +1,11 @@
 import { Annotations, type Machine } from '@mcm/api';
 import type { Clock, Node } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
-import type { Eyes } from './eyes.ts';
+import type { ApiCache } from './api-cache.ts';
 
 export interface HealthVerifierOptions {
   readonly clock: Clock;
-  readonly eyes: Eyes;
+  readonly cache: ApiCache;
   readonly healthTimeoutMs: number;
   readonly violate: (text: string) => void;
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
@@ -37,9 +37,9 @@ export class HealthVerifier {
 
   constructor(options: HealthVerifierOptions) {
     this.#o = options;
-    const { eyes } = options;
-    eyes.nodes.onChange(({ type, object }) => this.#node(object, type === 'deleted'));
-    eyes.machines.onChange((change) => {
+    const { cache } = options;
+    cache.nodes.onChange(({ type, object }) => this.#node(object, type === 'deleted'));
+    cache.machines.onChange((change) => {
       if (change.type === 'updated') this.#changed(change.old, change.object);
     });
   }
@@ -73,8 +73,8 @@ export class HealthVerifier {
 
   /** The Node of the machine's VM must not be Ready. The controller may not know yet that it is Ready again. */
   #verifyNode(machine: Machine, phase: string): void {
-    const { eyes, violate, unnoticedLagMs } = this.#o;
-    const node = eyes.nodes.store.get(nodeOf(machine));
+    const { cache, violate, unnoticedLagMs } = this.#o;
+    const node = cache.nodes.store.get(nodeOf(machine));
     const readyMs = this.#now() - (this.#readySince.get(nodeOf(machine)) ?? this.#now());
     if (!node || node.spec.providerID !== machine.spec.providerID) return;
     if (readyMs > BOUNDS.outdated.ms + unnoticedLagMs('nodes', 'machines'))
@@ -84,7 +84,7 @@ export class HealthVerifier {
   /** The other machines that are Failed or being deleted, and whose replacement is not complete. */
   #replacedBeside({ metadata: { uid } }: Machine): readonly string[] {
     const since = this.#now() - this.#o.lagMs('machines');
-    return this.#o.eyes.machines.store
+    return this.#o.cache.machines.store
       .list()
       .filter(({ metadata }) => metadata.uid !== uid && metadata.annotations?.[Annotations.Undrained] === undefined)
       .filter((other) => ['Failed', 'Terminating'].includes(phaseOf(other)))

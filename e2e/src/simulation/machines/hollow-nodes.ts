@@ -11,8 +11,8 @@ import {
 } from '@mcm/kube';
 import type { BootOptions, Instance, InstanceHost, MachineType } from '@mcm/provider-local';
 import { formatProviderId } from '@mcm/provider-local';
+import type { ApiCache } from './api-cache.ts';
 import { CSI_DRIVER } from './apps.ts';
-import type { Eyes } from './eyes.ts';
 
 /** The time after which the node lifecycle controller marks a node without reports as not ready. */
 export const LOST_AFTER_MS = 50_000;
@@ -38,7 +38,7 @@ interface HollowNode {
 export class HollowNodes implements InstanceHost {
   readonly #clock: Clock;
   readonly #client: KubeClient;
-  readonly #eyes: Eyes;
+  readonly #cache: ApiCache;
   readonly #nodes = new Map<string, HollowNode>();
   readonly #fail: (text: string) => void;
   joinDelayMs = 0;
@@ -50,14 +50,14 @@ export class HollowNodes implements InstanceHost {
   /** The last report of each node about its volumes. */
   readonly #reports = new Map<string, Promise<void>>();
 
-  constructor(options: { clock: Clock; client: KubeClient; eyes: Eyes; fail: (text: string) => void }) {
+  constructor(options: { clock: Clock; client: KubeClient; cache: ApiCache; fail: (text: string) => void }) {
     this.#clock = options.clock;
     this.#client = options.client;
-    this.#eyes = options.eyes;
+    this.#cache = options.cache;
     this.#fail = options.fail;
-    this.#eyes.pods.onChange((change) => this.#podChanged(change));
-    this.#eyes.attachments.onChange((change) => this.#attachmentChanged(change));
-    this.#eyes.nodes.onChange((change) => this.#nodeChanged(change));
+    this.#cache.pods.onChange((change) => this.#podChanged(change));
+    this.#cache.attachments.onChange((change) => this.#attachmentChanged(change));
+    this.#cache.nodes.onChange((change) => this.#nodeChanged(change));
   }
 
   boot(instance: Instance, _type: MachineType, { orders }: BootOptions): void {
@@ -149,9 +149,9 @@ export class HollowNodes implements InstanceHost {
       allocatable: { pods: '110', cpu: '8', memory: '16Gi' },
       conditions: [{ type: 'Ready', status: ready, reason: 'Kubelet', lastTransitionTime }],
     };
-    const before = this.#eyes.nodes.store.get(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
+    const before = this.#cache.nodes.store.get(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
     if (before?.status === ready) return;
-    const others = (this.#eyes.nodes.store.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
+    const others = (this.#cache.nodes.store.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
     const body = { status: { ...status, conditions: [...others, ...status.conditions] } };
     await this.#client.resource(nodes).patch(name, { type: 'merge', body }, { subresource: 'status' });
     // Adds the taint of the node lifecycle controller.
@@ -167,7 +167,7 @@ export class HollowNodes implements InstanceHost {
   }
 
   #podsOn(name: string): readonly Pod[] {
-    return this.#eyes.pods.store.byIndex('node', name);
+    return this.#cache.pods.store.byIndex('node', name);
   }
 
   #podChanged(change: Change<Pod>): void {
@@ -176,7 +176,7 @@ export class HollowNodes implements InstanceHost {
   }
 
   #attachmentChanged(change: Change<VolumeAttachment>): void {
-    for (const pod of this.#eyes.pods.store.list()) if (pod.spec.volumes?.length) this.#look(pod);
+    for (const pod of this.#cache.pods.store.list()) if (pod.spec.volumes?.length) this.#look(pod);
     void change;
   }
 
@@ -211,7 +211,7 @@ export class HollowNodes implements InstanceHost {
 
   #unmount(pod: Pod): void {
     const node = this.#nodes.get(pod.spec.nodeName ?? '');
-    const volumes = this.#eyes.volumesOf(pod);
+    const volumes = this.#cache.volumesOf(pod);
     if (!node || volumes.length === 0) return;
     this.#clock.setTimeout(() => {
       if (this.#isAlive(node)) this.#try(() => this.#mount(node.instance.name, volumes, false));
@@ -224,12 +224,12 @@ export class HollowNodes implements InstanceHost {
     node.busy.add(uid);
     this.#clock.setTimeout(() => {
       node.busy.delete(uid);
-      const now = this.#eyes.pods.store.get(`${namespace}/${name}`);
+      const now = this.#cache.pods.store.get(`${namespace}/${name}`);
       if (!this.#isAlive(node) || node.silent || now?.metadata.uid !== uid || now.metadata.deletionTimestamp) return;
       if (!this.#hasVolumes(node, pod)) return;
       const body = { metadata: { uid }, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
       this.#try(async () => {
-        await this.#mount(node.instance.name, this.#eyes.volumesOf(pod), true);
+        await this.#mount(node.instance.name, this.#cache.volumesOf(pod), true);
         await this.#client.resource(pods, namespace).patch(name, { type: 'merge', body }, { subresource: 'status' });
       });
     }, READY_AFTER_MS);
@@ -237,8 +237,8 @@ export class HollowNodes implements InstanceHost {
 
   /** A volume cannot be mounted here while it is also attached to another node. */
   #hasVolumes(node: HollowNode, pod: Pod): boolean {
-    return this.#eyes.volumesOf(pod).every((volume) => {
-      const all = this.#eyes.attachments.store.byIndex('volume', volume);
+    return this.#cache.volumesOf(pod).every((volume) => {
+      const all = this.#cache.attachments.store.byIndex('volume', volume);
       return all.some(({ spec }) => spec.nodeName === node.instance.name) && all.length === 1;
     });
   }

@@ -1,15 +1,15 @@
 import type { Machine } from '@mcm/api';
 import type { FaultRule, OrderedFault } from '@mcm/provider-local';
 import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
-import { type Draw, danger, type FailingOperation, faultyCloud, lostVm } from '../network/misfortunes.ts';
+import { type Draw, drawFaultChances, type FailingOperation, faultyCloud, lostVm } from '../network/random-faults.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
-import { Aftermath } from './aftermath.ts';
 import { type FaultTally, tallyFaults } from './fault-tally.ts';
+import { FinalChecks } from './final-checks.ts';
+import type { FirstFault, FirstFaultAct } from './first-fault.ts';
 import { LOST_AFTER_MS } from './hollow-nodes.ts';
+import { isForced } from './machine-verifier.ts';
 import { type Defect, HEALTH_TIMEOUT_MS, MachineWorld } from './machine-world.ts';
-import { isForced } from './oracle.ts';
-import type { Storm, StormAct } from './storm.ts';
 
 const MAX_ACTS = 12;
 const MAX_MACHINES = 4;
@@ -24,14 +24,14 @@ const UNREADABLE = [
 ] as const;
 
 /** The jump of a clock at the start of a history. */
-const STORM_JUMP_MS = 90_000;
+const FIRST_FAULT_JUMP_MS = 90_000;
 
 /** The minimum time for which a role forbids a read. */
 const FORBIDDEN_MS = 60_000;
 
 /** The probability of a fault during its storm, and the duration of the storm. */
-const STORM_CHANCE = 0.4;
-const STORM_MS = 20_000;
+const FIRST_FAULT_CHANCE = 0.4;
+const FIRST_FAULT_MS = 20_000;
 
 const INTERNAL_ERROR = { error: { code: 'InternalError' } } as const;
 
@@ -78,14 +78,14 @@ class MachineHistory {
     return this.#script.plan;
   }
 
-  async run(storm?: Storm): Promise<void> {
+  async run(firstFault?: FirstFault): Promise<void> {
     await this.#create();
     await this.#create();
     await this.#app();
-    if (storm) await this.#storm(storm);
+    if (firstFault) await this.#firstFault(firstFault);
     await this.#script.play(1 + this.#dice.number(MAX_ACTS));
     this.#note('all faults end');
-    await new Aftermath(this.#world).verify(this.#silenced, this.#cutMs);
+    await new FinalChecks(this.#world).verify(this.#silenced, this.#cutMs);
   }
 
   async #act(name: ActName): Promise<void> {
@@ -167,26 +167,26 @@ class MachineHistory {
     this.ordered.push(faultyCloud(this.#draw));
   }
 
-  async #storm(storm: Storm): Promise<void> {
+  async #firstFault(firstFault: FirstFault): Promise<void> {
     const { clock, cloud, network } = this.#world;
     await clock.advance(5_000);
-    this.#note(`a storm: ${JSON.stringify(storm)}`);
-    if ('cloud' in storm) {
-      this.ordered.push(cloud.faults.order(storm.cloud));
-      return this.#provoke(storm.cloud.operation);
+    this.#note(`first fault: ${JSON.stringify(firstFault)}`);
+    if ('cloud' in firstFault) {
+      this.ordered.push(cloud.faults.order(firstFault.cloud));
+      return this.#provoke(firstFault.cloud.operation);
     }
-    if ('act' in storm) return this.#stormAct(storm.act);
-    if (storm.toCloud) network.endanger({}, { [storm.wire]: STORM_CHANCE });
-    else network.endanger({ [storm.wire]: STORM_CHANCE });
+    if ('act' in firstFault) return this.#firstFaultAct(firstFault.act);
+    if (firstFault.toCloud) network.setFaultChances({}, { [firstFault.wire]: FIRST_FAULT_CHANCE });
+    else network.setFaultChances({ [firstFault.wire]: FIRST_FAULT_CHANCE });
     await this.#delete();
     await this.#create();
-    await clock.advance(STORM_MS);
-    network.endanger({});
+    await clock.advance(FIRST_FAULT_MS);
+    network.setFaultChances({});
   }
 
-  async #stormAct(act: StormAct): Promise<void> {
+  async #firstFaultAct(act: FirstFaultAct): Promise<void> {
     const { clock } = this.#world;
-    const acts: Readonly<Record<StormAct, () => Promise<void> | void>> = {
+    const acts: Readonly<Record<FirstFaultAct, () => Promise<void> | void>> = {
       'silent kubelet': () => this.#silentKubelet(),
       'lost VM': () => this.#lostVm(),
       'late kubelet': () => this.#bootsWith({ joinDelay: 90_000 }),
@@ -196,8 +196,8 @@ class MachineHistory {
       'no API server': () => this.#cut(),
       killed: () => this.#kill(),
       'two controllers': () => this.#twoControllers(),
-      'clock forward': () => this.#jump(STORM_JUMP_MS),
-      'clock back': () => this.#jump(-STORM_JUMP_MS),
+      'clock forward': () => this.#jump(FIRST_FAULT_JUMP_MS),
+      'clock back': () => this.#jump(-FIRST_FAULT_JUMP_MS),
       'lost machine': () => this.#lostMachine(),
     };
     // There must first be a node whose kubelet can stop, and a VM that can be terminated.
@@ -205,7 +205,7 @@ class MachineHistory {
     await acts[act]();
     await this.#create();
     await this.#delete();
-    await clock.advance(STORM_MS);
+    await clock.advance(FIRST_FAULT_MS);
   }
 
   /** Triggers a call of the controller that fails. Otherwise, the fault might not occur before the faults are removed. */
@@ -265,7 +265,7 @@ class MachineHistory {
 
   /** A machine that is not being deleted. The machine has pods if possible. */
   #busiest(): Machine | undefined {
-    const { pods } = this.#world.eyes;
+    const { pods } = this.#world.cache;
     const all = this.#world.machines().filter((machine) => !isGoing(machine));
     return all.find(({ metadata }) => pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0) ?? all[0];
   }
@@ -279,14 +279,14 @@ class MachineHistory {
 
   /** At most once in a history, because the VMs of several lost machines stay in quarantine until an operator decides. */
   async #loseMachine(): Promise<void> {
-    if (this.#world.oracle.hasLost) return;
+    if (this.#world.verifier.hasLost) return;
     const machine = this.#dice.one(this.#world.machines());
     if (machine && !isGoing(machine)) await this.#world.loseMachine(machine);
   }
 
   /** A user deletes the Node of a machine. */
   async #deleteNode(): Promise<void> {
-    const node = this.#dice.one(this.#world.eyes.nodes.store.list());
+    const node = this.#dice.one(this.#world.cache.nodes.store.list());
     if (node && !node.metadata.deletionTimestamp) await this.#world.deleteNode(node.metadata.name);
   }
 
@@ -300,7 +300,7 @@ class MachineHistory {
     const ms = FORBIDDEN_MS + this.#dice.pause(10 * MINUTE);
     this.#note(`for ${ms} ms the role does not allow to read ${kind}`);
     // The controller needs as much time to recover as after an outage of this length.
-    this.#cutMs = Math.max(this.#cutMs, STORM_JUMP_MS);
+    this.#cutMs = Math.max(this.#cutMs, FIRST_FAULT_JUMP_MS);
     network.forbid('machine-controller', paths);
     clock.setTimeout(() => network.mend(), ms);
     this.#kill();
@@ -345,7 +345,7 @@ class MachineHistory {
   #failReadsOfNodes(ms: number): void {
     const { network, clock } = this.#world;
     this.#note(`for ${ms} ms the server answers reads of nodes with 500`);
-    this.#cutMs = Math.max(this.#cutMs, STORM_JUMP_MS);
+    this.#cutMs = Math.max(this.#cutMs, FIRST_FAULT_JUMP_MS);
     network.failReads('machine-controller', /\/nodes$/);
     clock.setTimeout(() => network.mend(), ms);
   }
@@ -396,9 +396,9 @@ class MachineHistory {
   }
 
   #endanger(): void {
-    const { chances, ms } = danger(this.#draw);
-    this.#world.network.endanger(chances);
-    this.#world.clock.setTimeout(() => this.#world.network.endanger({}), ms);
+    const { chances, ms } = drawFaultChances(this.#draw);
+    this.#world.network.setFaultChances(chances);
+    this.#world.clock.setTimeout(() => this.#world.network.setFaultChances({}), ms);
   }
 
   #kill(): void {
@@ -428,7 +428,7 @@ export interface MachineHistoryOptions extends HistoryOptions {
   /** A defect of the controller. */
   readonly defect?: Defect;
   /** The fault at the start of the history. */
-  readonly storm?: Storm;
+  readonly firstFault?: FirstFault;
 }
 
 /** Runs a history of machines. */
@@ -436,7 +436,7 @@ export async function playMachines(options: MachineHistoryOptions): Promise<Outc
   const world = await MachineWorld.start(options);
   const played = new MachineHistory(world, options);
   try {
-    await world.reporter.until(played.run(options.storm), options);
+    await world.reporter.until(played.run(options.firstFault), options);
   } catch (error) {
     world.reporter.violate(error instanceof Error ? error.message : String(error));
   }

@@ -26,16 +26,16 @@ import {
 } from '@mcm/kube';
 import { type Cloud, createCloud, createLocalDriver } from '@mcm/provider-local';
 import { Network } from '../network/network.ts';
-import type { ProfileName } from '../network/weather.ts';
-import { Life } from '../processes/life.ts';
+import type { ProfileName } from '../network/profiles.ts';
+import { SimulatedProcess } from '../processes/simulated-process.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
 import { Reporter } from '../record/reporter.ts';
 import { MAX_CALLS, StepLimit } from '../record/step-limit.ts';
 import { NAMESPACE } from '../world/world.ts';
+import { ApiCache } from './api-cache.ts';
 import { type App, createApp, setBudget } from './apps.ts';
-import { Eyes } from './eyes.ts';
 import { HollowNodes } from './hollow-nodes.ts';
-import { hasOtherFinalizer, Oracle, OTHER_FINALIZER } from './oracle.ts';
+import { hasOtherFinalizer, MachineVerifier, OTHER_FINALIZER } from './machine-verifier.ts';
 
 const USER_AGENT = 'machine-controller';
 /** Only the kinds of machines are installed, because the tests create a thousand worlds. */
@@ -81,7 +81,7 @@ export interface MachineWorldOptions {
 type Plane = Pick<ControlPlane, 'transport' | 'close'>;
 
 interface Process {
-  readonly life: Life;
+  readonly proc: SimulatedProcess;
   readonly stop: AbortController;
   readonly clock: SkewedClock;
 }
@@ -95,10 +95,10 @@ export class MachineWorld {
   readonly reporter: Reporter;
   /** Ends a history that does not become idle. */
   readonly steps: StepLimit;
-  readonly eyes: Eyes;
+  readonly cache: ApiCache;
   readonly hollow: HollowNodes;
   readonly cloud: Cloud;
-  readonly oracle: Oracle;
+  readonly verifier: MachineVerifier;
   readonly apps = new Map<string, App>();
   /** Successful writes of the controllers. */
   readonly writes: string[] = [];
@@ -136,11 +136,11 @@ export class MachineWorld {
       isOver: () => this.steps.isOver,
     });
     this.admin = createClient({ transport: plane.transport, userAgent: 'stage', clock });
-    this.eyes = new Eyes(this.admin, clock, this.log);
+    this.cache = new ApiCache(this.admin, clock, this.log);
     const fail = (text: string): void => this.reporter.violate(text);
     const kubelets = this.network.wire('kubelets', plane.transport);
     const client = createClient({ transport: kubelets, userAgent: 'kubelet', clock });
-    this.hollow = new HollowNodes({ clock, client, eyes: this.eyes, fail });
+    this.hollow = new HollowNodes({ clock, client, cache: this.cache, fail });
     this.hollow.joinDelayMs = 500 * (seed % 7);
     this.hollow.unmountMs = 4_000 * (seed % 5);
     const log = this.log.with({ process: 'cloud' });
@@ -153,9 +153,9 @@ export class MachineWorld {
       token: CLOUD_TOKEN,
       latencies,
     });
-    this.oracle = new Oracle({
+    this.verifier = new MachineVerifier({
       clock,
-      eyes: this.eyes,
+      cache: this.cache,
       reporter: this.reporter,
       apps: this.apps,
       drainTimeoutMs: DRAIN_TIMEOUT_MS,
@@ -165,11 +165,11 @@ export class MachineWorld {
       unnoticedLagMs: (...kinds) => this.network.unnoticedLagMs('machine-controller', ...kinds),
       usersOf: (volume) => this.hollow.usersOf(volume),
     });
-    this.eyes.tokens.onChange(({ object }) => {
+    this.cache.tokens.onChange(({ object }) => {
       const secret = object.data?.['token-secret'];
       if (secret) this.#tokens.add(Buffer.from(secret, 'base64').toString());
     });
-    void this.eyes.run(this.#end.signal).catch(() => undefined);
+    void this.cache.run(this.#end.signal).catch(() => undefined);
   }
 
   get violations(): readonly string[] {
@@ -223,23 +223,23 @@ export class MachineWorld {
   startProcess(): void {
     const stop = new AbortController();
     const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, { life: stop.signal }));
-    const life = new Life(undefined, () => {
+    const proc = new SimulatedProcess(undefined, () => {
       stop.abort(new Error('killed'));
       this.#processes.delete(process);
       if (this.#processes.size === 0) this.clock.setTimeout(() => this.startProcess(), this.#restartAfterMs);
     });
-    const process: Process = { life, stop, clock };
+    const process: Process = { proc, stop, clock };
     this.#processes.add(process);
     const random = this.#random;
     const { kube = (sound) => sound, cloud = (sound) => sound, log: logged = (sound: Logger) => sound } = this.#defect;
     const log = logged(this.log.with({ process: USER_AGENT }));
     const wire = this.network.wire('machine-controller', this.#verified(this.#plane.transport), { life: stop.signal });
-    const transport = life.wrap(kube(wire, this.clock));
+    const transport = proc.wrap(kube(wire, this.clock));
     const client = createClient({ transport, userAgent: USER_AGENT, clock, random });
     const controller = buildMachineController({
       driver: createLocalDriver({
         clock,
-        connect: () => life.wrap(cloud(this.network.cloudWire('machine-controller', this.#cloudTransport()))),
+        connect: () => proc.wrap(cloud(this.network.cloudWire('machine-controller', this.#cloudTransport()))),
       }),
       control: client,
       target: client,
@@ -248,7 +248,7 @@ export class MachineWorld {
       random,
       secretRandom: random,
       log,
-      recorder: this.#heard(createRecorder({ client, component: USER_AGENT, clock, log })),
+      recorder: this.#receivedUntil(createRecorder({ client, component: USER_AGENT, clock, log })),
       runtime: { clock, random, log, freeze: true },
       volumeWindow: 5,
       journal: this.#journal,
@@ -258,7 +258,7 @@ export class MachineWorld {
     });
   }
 
-  #heard(recorder: EventRecorder): EventRecorder {
+  #receivedUntil(recorder: EventRecorder): EventRecorder {
     return {
       ...recorder,
       event: (about, type, reason, message) => {
@@ -273,7 +273,7 @@ export class MachineWorld {
   kill(): void {
     if (this.#processes.size === 0) return;
     this.reporter.note('act', 'the machine controller is killed');
-    for (const { life } of [...this.#processes]) life.kill();
+    for (const { proc } of [...this.#processes]) proc.kill();
   }
 
   /** Ends the older of two controllers. */
@@ -281,27 +281,27 @@ export class MachineWorld {
     const [oldest] = this.#processes;
     if (this.#processes.size < 2 || !oldest) return;
     this.reporter.note('act', 'the older of two machine controllers ends');
-    oldest.life.kill();
+    oldest.proc.kill();
   }
 
   /** Changes the clock of the controller. */
   skew(ms: number): void {
     for (const { clock } of this.#processes) clock.skewMs = ms;
-    this.oracle.clockGoesAhead(ms);
+    this.verifier.clockGoesAhead(ms);
   }
 
   /** Verifies evictions and deletions of pods when the request reaches the server. */
   #verified(transport: Transport): Transport {
     return async (request) => {
       const [, name, eviction] = /\/pods\/([^/?]+)(\/eviction)?$/.exec(request.path) ?? [];
-      const pod = name ? this.eyes.pods.store.get(`${NAMESPACE}/${name}`) : undefined;
+      const pod = name ? this.cache.pods.store.get(`${NAMESPACE}/${name}`) : undefined;
       const leaves = pod && (eviction ? request.method === 'POST' : request.method === 'DELETE');
       const before: Pod | undefined = leaves ? pod : undefined;
-      if (before && eviction) this.oracle.asksToEvict(before);
+      if (before && eviction) this.verifier.asksToEvict(before);
       const answer = await transport(request);
       // The server may refuse the request. For example, the cache was outdated, and the name now belongs to another pod. The
       // request is verified against the previous state.
-      if (before && answer.status < 300) this.oracle.beforePodLeaves(before, eviction ? 'evict' : 'delete');
+      if (before && answer.status < 300) this.verifier.beforePodLeaves(before, eviction ? 'evict' : 'delete');
       return answer;
     };
   }
@@ -310,10 +310,10 @@ export class MachineWorld {
     const transport = handlerTransport(async (sent) => this.cloud.fetch(sent));
     return async (request) => {
       const path = request.path.split('?')[0] ?? '';
-      if (request.method === 'DELETE') this.oracle.beforeVmDeletion(path.split('/').at(-1) ?? '');
+      if (request.method === 'DELETE') this.verifier.beforeVmDeletion(path.split('/').at(-1) ?? '');
       const answer = await transport(request);
       this.reporter.note('request', `cloud ${request.method} ${path} ${answer.status}`);
-      this.oracle.countVms();
+      this.verifier.countVms();
       return answer;
     };
   }
@@ -348,8 +348,8 @@ export class MachineWorld {
   async loseMachine(lost: Machine): Promise<void> {
     const { name, uid } = lost.metadata;
     this.reporter.note('act', `Machine ${name} is lost`);
-    this.oracle.loses(lost);
-    this.oracle.otherFinalizerGoes(uid);
+    this.verifier.loses(lost);
+    this.verifier.otherFinalizerGoes(uid);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
     // The deletion is first, because a controller adds its finalizer only to machines that are not being deleted.
     await machine.delete(name);
@@ -370,7 +370,7 @@ export class MachineWorld {
 
   async removeOtherFinalizers(): Promise<void> {
     for (const { metadata } of this.machines().filter(hasOtherFinalizer)) {
-      this.oracle.otherFinalizerGoes(metadata.uid);
+      this.verifier.otherFinalizerGoes(metadata.uid);
       await this.#changeFinalizers(metadata.name, (all) => all.filter((one) => one !== OTHER_FINALIZER));
     }
   }
@@ -394,7 +394,7 @@ export class MachineWorld {
   async breakSecret(isBroken: boolean): Promise<void> {
     this.reporter.note('act', `the Secret of the classes is ${isBroken ? 'unusable' : 'usable'}`);
     this.secretIsBroken = isBroken;
-    if (isBroken) this.oracle.secretBreaks();
+    if (isBroken) this.verifier.secretBreaks();
     const endpoint = isBroken ? null : Buffer.from(ENDPOINT).toString('base64');
     const body = { data: { endpoint } };
     await this.admin.resource(secrets, NAMESPACE).patch('cloud', { type: 'merge', body });
@@ -420,7 +420,7 @@ export class MachineWorld {
   }
 
   machines(): readonly Machine[] {
-    return this.eyes.machines.store.list();
+    return this.cache.machines.store.list();
   }
 
   /** The existing VMs, by the UID of their machine. */

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
-import type { Eyes } from './eyes.ts';
+import type { ApiCache } from './api-cache.ts';
 
 /** Matches the status of a deletion: the name of the object that it waits for, an error, or the start of the VM deletion. */
 const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
@@ -9,18 +9,18 @@ const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 /** Rule (f): the status of a machine that is being deleted contains the object that it waits for. */
 export class StatusVerifier {
   readonly #clock: Clock;
-  readonly #eyes: Eyes;
+  readonly #cache: ApiCache;
   /** The last state of each machine by UID, and the time of its change. */
   readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly reported: boolean }>();
 
-  constructor(clock: Clock, eyes: Eyes) {
+  constructor(clock: Clock, cache: ApiCache) {
     this.#clock = clock;
-    this.#eyes = eyes;
+    this.#cache = cache;
   }
 
   /** The machines whose status has not contained a reason for too long. Each is reported once. Call it often. */
   look(): readonly string[] {
-    const going = this.#eyes.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+    const going = this.#cache.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
     return going.flatMap((machine) => this.#verify(machine));
   }
 
@@ -45,7 +45,7 @@ export class StatusVerifier {
   /** A key that changes with the machine, its Node, and the pods and attachments of the Node. */
   #stateOf({ metadata, status }: Machine): string {
     const node = metadata.labels?.node ?? metadata.name;
-    const there = [this.#eyes.pods.store.byIndex('node', node), this.#eyes.attachments.store.byIndex('node', node)];
+    const there = [this.#cache.pods.store.byIndex('node', node), this.#cache.attachments.store.byIndex('node', node)];
     const versions = there.flat().map((object) => `${object.metadata.uid} ${object.metadata.deletionTimestamp ?? ''}`);
     return [status?.lastOperation?.description ?? '', status?.currentStatus?.phase ?? '', ...versions.sort()].join(
       '\n',

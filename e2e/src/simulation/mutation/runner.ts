@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import { PROFILES, type ProfileName } from '../network/weather.ts';
+import { PROFILES, type ProfileName } from '../network/profiles.ts';
 import type { Case } from '../suites/suites.ts';
 import { Swarm } from '../swarm/swarm.ts';
 import type { Mutant } from './list.ts';

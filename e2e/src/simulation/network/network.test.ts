@@ -1,7 +1,7 @@
 import { seededRandom, sleep, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Network } from './network.ts';
-import type { ProfileName } from './weather.ts';
+import type { ProfileName } from './profiles.ts';
 
 const encoder = new TextEncoder();
 
@@ -168,7 +168,7 @@ test('a request at which one of two processes dies ends that process', async () 
   const wires = ['a', 'b'].map((name) =>
     network.wire('manager', server(clock), { life: new AbortController().signal, kill: () => void died.push(name) }),
   );
-  network.endanger({ 'killed before': 1 });
+  network.setFaultChances({ 'killed before': 1 });
   void wires[1]?.({ method: 'PATCH', path: '/a', headers: {} });
   await clock.settle();
   expect([died, killed]).toEqual([['b'], []]);

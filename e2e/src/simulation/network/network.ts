@@ -8,11 +8,11 @@ import {
   type TransportResponse,
 } from '@mcm/kube';
 import { answerOf } from './answer.ts';
-import { Hearing } from './hearing.ts';
-import { lateBody } from './late-body.ts';
-import type { Chances, Mishap } from './mishaps.ts';
+import { delayedBody } from './delayed-body.ts';
+import { KeyedRandom, PROFILES, type Profile, type ProfileName, WATCH_MS } from './profiles.ts';
+import { ReceivedEvents } from './received-events.ts';
+import type { Chances, RequestFault } from './request-faults.ts';
 import { withShortcuts } from './shortcuts.ts';
-import { Fate, PROFILES, type Profile, type ProfileName, WATCH_MS } from './weather.ts';
 
 /** The sender of a request: one of the two controllers, or all simulated kubelets. */
 export type Caller = 'manager' | 'machine-controller' | 'kubelets';
@@ -64,7 +64,7 @@ export interface Peer {
 /** A process with its connections. */
 interface End {
   readonly caller: Caller;
-  readonly hearing: Hearing;
+  readonly received: ReceivedEvents;
 }
 
 /**
@@ -73,8 +73,8 @@ interface End {
  */
 export class Network {
   readonly #options: NetworkOptions;
-  readonly #fate: Fate;
-  #weather: Profile;
+  readonly #keyed: KeyedRandom;
+  #profile: Profile;
   /** The network profile before the faults were removed. Messages from that time may still be pending. */
   readonly #worst: Profile;
   /** The time of the last answer with 429. */
@@ -84,7 +84,7 @@ export class Network {
   readonly #open = new Map<AbortController, Caller>();
   readonly #silent = new Map<Caller, AbortController>();
   /** The paths whose answers a caller does not receive. */
-  readonly #unheard = new Map<Caller, RegExp>();
+  readonly #lostAnswers = new Map<Caller, RegExp>();
   /** The paths that a caller has no permission to read. */
   readonly #forbidden = new Map<Caller, RegExp>();
   /** The paths whose reads by a caller fail. */
@@ -98,9 +98,9 @@ export class Network {
 
   constructor(options: NetworkOptions) {
     this.#options = options;
-    this.#fate = new Fate(options.seed);
-    this.#weather = PROFILES[options.profile ?? 'none'];
-    this.#worst = this.#weather;
+    this.#keyed = new KeyedRandom(options.seed);
+    this.#profile = PROFILES[options.profile ?? 'none'];
+    this.#worst = this.#profile;
   }
 
   /** The number of watches of all callers until now. */
@@ -120,8 +120,8 @@ export class Network {
 
   /** Removes all faults and latencies. */
   calm(): void {
-    this.#weather = PROFILES.none;
-    this.endanger({});
+    this.#profile = PROFILES.none;
+    this.setFaultChances({});
     this.mend();
   }
 
@@ -136,7 +136,7 @@ export class Network {
 
   /** The same as `lagMs`, without the time in which a process had no watch and therefore knew that its state is outdated. */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
-    return this.#passMs() + Math.max(0, ...this.#hearings(caller).map((hearing) => hearing.unnoticedMs(resources)));
+    return this.#passMs() + Math.max(0, ...this.#received(caller).map((received) => received.unnoticedMs(resources)));
   }
 
   #passMs(): number {
@@ -144,13 +144,13 @@ export class Network {
     return PASS_MS + REQUESTS_A_PASS * 2 * this.#worst.wireMs + waited;
   }
 
-  #hearings(caller: Caller): readonly Hearing[] {
-    return [...this.#ends].flatMap((end) => (end.caller === caller ? [end.hearing] : []));
+  #received(caller: Caller): readonly ReceivedEvents[] {
+    return [...this.#ends].flatMap((end) => (end.caller === caller ? [end.received] : []));
   }
 
   /** The time for which the processes of a caller may lack events of these resources (plural names), in milliseconds. */
   behindMs(caller: Caller, ...resources: readonly string[]): number {
-    return Math.max(0, ...this.#hearings(caller).map((hearing) => hearing.behindMs(resources)));
+    return Math.max(0, ...this.#received(caller).map((received) => received.behindMs(resources)));
   }
 
   /** Disconnects these callers: open connections end, and new ones are refused. */
@@ -163,7 +163,7 @@ export class Network {
 
   mend(): void {
     this.#cut.clear();
-    this.#unheard.clear();
+    this.#lostAnswers.clear();
     this.#forbidden.clear();
     this.#failing.clear();
   }
@@ -173,7 +173,7 @@ export class Network {
    * loses an event delivers nothing any more.
    */
   loseAnswers(caller: Caller, paths: RegExp): void {
-    this.#unheard.set(caller, paths);
+    this.#lostAnswers.set(caller, paths);
   }
 
   /**
@@ -207,7 +207,7 @@ export class Network {
   }
 
   /** Sets the probabilities of faults for the writes of both controllers, and separately for their writes to the cloud. */
-  endanger(chances: Chances, toCloud: Chances = chances): void {
+  setFaultChances(chances: Chances, toCloud: Chances = chances): void {
     this.#chances = chances;
     this.#cloudChances = toCloud;
   }
@@ -215,7 +215,7 @@ export class Network {
   /** The connection of a caller to the API server. */
   wire(caller: Caller, server: Transport, peer?: Peer): Transport {
     const { clock } = this.#options;
-    const end: End = { caller, hearing: new Hearing(clock) };
+    const end: End = { caller, received: new ReceivedEvents(clock) };
     const renewals = caller === 'kubelets' && this.#worst.kubeletMs <= MAX_SPARED_KUBELET_MS;
     const transport = withShortcuts(clock, server, { renewals });
     this.#ends.add(end);
@@ -230,14 +230,14 @@ export class Network {
       if (request.method === 'GET' && this.#failing.get(caller)?.test(placeOf(request.path)))
         return refusal(500, 'InternalError');
       if (isWatch(request.path)) return this.#watch(end, transport, request, peer);
-      const mishap = this.#draw(caller, request);
-      if (mishap === 'throttled') this.#throttledAt = this.#options.clock.monotonic();
-      if (mishap !== undefined) this.#options.note(`${caller}: ${request.method} ${request.path} ${mishap}`);
-      const refused = refusalFor(mishap) ?? this.#expiredPage(caller, request);
-      const answer = refused ?? (await this.#send(caller, transport, this.#paged(request), mishap, peer));
+      const fault = this.#draw(caller, request);
+      if (fault === 'throttled') this.#throttledAt = this.#options.clock.monotonic();
+      if (fault !== undefined) this.#options.note(`${caller}: ${request.method} ${request.path} ${fault}`);
+      const refused = refusalFor(fault) ?? this.#expiredPage(caller, request);
+      const answer = refused ?? (await this.#send(caller, transport, this.#paged(request), fault, peer));
       await this.#travel(caller, request, 'from');
       if (this.#cut.has(caller) || this.#isUnheard(caller, request)) throw new Error(RESET);
-      return this.#strikes(caller, peer) ? never() : answer;
+      return this.#isKilledNow(caller, peer) ? never() : answer;
     };
   }
 
@@ -248,12 +248,12 @@ export class Network {
   cloudWire(caller: Caller, transport: Transport, peer?: Peer): Transport {
     return async (request) => {
       await this.#travel(caller, request, 'to the cloud');
-      const mishap = this.#draw(caller, request, this.#cloudChances);
-      const dies = mishap === 'killed before' || mishap === 'killed after';
-      if (dies) this.#options.note(`${caller}: cloud ${request.method} ${request.path} ${mishap}`);
-      const answer = dies ? await this.#send(caller, transport, request, mishap, peer) : await transport(request);
+      const fault = this.#draw(caller, request, this.#cloudChances);
+      const dies = fault === 'killed before' || fault === 'killed after';
+      if (dies) this.#options.note(`${caller}: cloud ${request.method} ${request.path} ${fault}`);
+      const answer = dies ? await this.#send(caller, transport, request, fault, peer) : await transport(request);
       await this.#travel(caller, request, 'from the cloud');
-      return this.#strikes(caller, peer) ? never() : answer;
+      return this.#isKilledNow(caller, peer) ? never() : answer;
     };
   }
 
@@ -261,15 +261,15 @@ export class Network {
   clock(caller: Caller, clock: Clock, peer: Peer): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>
       clock.setTimeout(() => {
-        if (!peer.life.aborted && !this.#strikes(caller, peer)) callback();
+        if (!peer.life.aborted && !this.#isKilledNow(caller, peer)) callback();
       }, ms);
     return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 
   /** Whether the process of a caller is killed now. */
-  #strikes(caller: Caller, peer: Peer | undefined): boolean {
-    const { crash } = this.#weather;
-    if (crash === 0 || caller === 'kubelets' || this.#fate.draw(`${caller} lives`) >= crash) return false;
+  #isKilledNow(caller: Caller, peer: Peer | undefined): boolean {
+    const { crash } = this.#profile;
+    if (crash === 0 || caller === 'kubelets' || this.#keyed.draw(`${caller} lives`) >= crash) return false;
     this.#kill(caller, peer);
     return true;
   }
@@ -280,18 +280,18 @@ export class Network {
   }
 
   async #travel(caller: Caller, { method, path, signal }: TransportRequest, how: string): Promise<void> {
-    const mostMs = caller === 'kubelets' ? this.#weather.kubeletMs : this.#weather.wireMs;
+    const mostMs = caller === 'kubelets' ? this.#profile.kubeletMs : this.#profile.wireMs;
     if (mostMs === 0) return;
-    const ms = this.#fate.delay(`${caller} ${how} ${method} ${placeOf(path)}`, mostMs);
+    const ms = this.#keyed.delay(`${caller} ${how} ${method} ${placeOf(path)}`, mostMs);
     if (ms > 0) await sleep(this.#options.clock, ms, signal);
   }
 
   #isUnheard(caller: Caller, { path }: TransportRequest): boolean {
-    return this.#unheard.get(caller)?.test(path) ?? false;
+    return this.#lostAnswers.get(caller)?.test(path) ?? false;
   }
 
   #paged(request: TransportRequest): TransportRequest {
-    const { pageSize } = this.#weather;
+    const { pageSize } = this.#profile;
     if (pageSize === undefined || request.method !== 'GET') return request;
     const path = request.path.replace(
       /([?&]limit=)(\d+)/,
@@ -301,9 +301,9 @@ export class Network {
   }
 
   #expiredPage(caller: Caller, { path }: TransportRequest): TransportResponse | undefined {
-    const { expiredPage } = this.#weather;
+    const { expiredPage } = this.#profile;
     if (expiredPage === 0 || !/[?&]continue=/.test(path)) return undefined;
-    if (this.#fate.draw(`${caller} page ${placeOf(path)}`) >= expiredPage) return undefined;
+    if (this.#keyed.draw(`${caller} page ${placeOf(path)}`) >= expiredPage) return undefined;
     this.#options.note(`${caller}: a page of ${placeOf(path)} has expired`);
     return refusal(410, 'Expired');
   }
@@ -312,45 +312,45 @@ export class Network {
     caller: Caller,
     transport: Transport,
     request: TransportRequest,
-    mishap: Mishap | undefined,
+    fault: RequestFault | undefined,
     peer: Peer | undefined,
   ): Promise<TransportResponse> {
-    if (mishap === 'killed before') {
+    if (fault === 'killed before') {
       this.#kill(caller, peer);
       return never();
     }
     const answer = await transport(request);
-    if (mishap === 'killed after') this.#kill(caller, peer);
-    if (mishap === 'lost') throw new Error(RESET);
+    if (fault === 'killed after') this.#kill(caller, peer);
+    if (fault === 'lost') throw new Error(RESET);
     return answer;
   }
 
   /** Draws a random fault for one request. */
-  #draw(caller: Caller, { method, path }: TransportRequest, writes = this.#chances): Mishap | undefined {
+  #draw(caller: Caller, { method, path }: TransportRequest, writes = this.#chances): RequestFault | undefined {
     if (caller === 'kubelets') return undefined;
     const isWrite = WRITES.has(method);
-    const chances = isWrite ? writes : this.#weather.reads;
+    const chances = isWrite ? writes : this.#profile.reads;
     if (Object.keys(chances).length === 0) return undefined;
-    let left = isWrite ? this.#options.random.next() : this.#fate.draw(`${caller} read ${placeOf(path)}`);
-    for (const [mishap, chance] of Object.entries(chances) as [Mishap, number][]) {
-      if (mishap === 'conflict' && !CAN_CONFLICT.has(method)) continue;
-      if (left < chance) return mishap;
+    let left = isWrite ? this.#options.random.next() : this.#keyed.draw(`${caller} read ${placeOf(path)}`);
+    for (const [fault, chance] of Object.entries(chances) as [RequestFault, number][]) {
+      if (fault === 'conflict' && !CAN_CONFLICT.has(method)) continue;
+      if (left < chance) return fault;
       left -= chance;
     }
     return undefined;
   }
 
   /** Some time after the start of a watch, stops its delivery or lets it expire. */
-  #befalls(end: End, place: string, connection: AbortController, silent: AbortController): void {
+  #scheduleWatchFault(end: End, place: string, connection: AbortController, silent: AbortController): void {
     const { clock, note } = this.#options;
-    const { silentWatch, expiredWatch } = this.#weather;
+    const { silentWatch, expiredWatch } = this.#profile;
     if (end.caller === 'kubelets' || silentWatch + expiredWatch === 0) return;
     const purpose = `${end.caller} watch ${place}`;
-    const lot = this.#fate.draw(purpose);
+    const lot = this.#keyed.draw(purpose);
     if (lot >= silentWatch + expiredWatch) return;
     clock.setTimeout(
       () => {
-        if (connection.signal.aborted || this.#weather.silentWatch === 0) return;
+        if (connection.signal.aborted || this.#profile.silentWatch === 0) return;
         if (lot < silentWatch) {
           note(`${end.caller}: the watch of ${place} stops delivering`);
           silent.abort();
@@ -359,7 +359,7 @@ export class Network {
         this.#expired.set(end.caller, (this.#expired.get(end.caller) ?? 0) + 1);
         connection.abort(new Error(RESET));
       },
-      this.#fate.delay(purpose, WATCH_MS),
+      this.#keyed.delay(purpose, WATCH_MS),
     );
   }
 
@@ -369,7 +369,7 @@ export class Network {
     request: TransportRequest,
     peer: Peer | undefined,
   ): Promise<TransportResponse> {
-    const { caller, hearing } = end;
+    const { caller, received } = end;
     const { clock, note } = this.#options;
     this.#watchesOpened += 1;
     const expired = this.#expired.get(caller) ?? 0;
@@ -386,7 +386,7 @@ export class Network {
     const close = (): void => {
       request.signal?.removeEventListener('abort', follow);
       this.#open.delete(connection);
-      hearing.closed(place);
+      received.closed(place);
       connection.abort(new Error('closed'));
     };
     try {
@@ -394,22 +394,22 @@ export class Network {
       const all = this.#silent.get(caller) ?? new AbortController();
       this.#silent.set(caller, all);
       const own = new AbortController();
-      this.#befalls(end, place, connection, own);
+      this.#scheduleWatchFault(end, place, connection, own);
       // The first events of a watch may be older than the watch itself.
-      const [openedAt, behindSince, noticedMs] = [clock.monotonic(), hearing.since(place), hearing.opened(place)];
-      hearing.heard(place, undefined);
+      const [openedAt, behindSince, noticedMs] = [clock.monotonic(), received.since(place), received.opened(place)];
+      received.receivedUntil(place, undefined);
       const body =
         answer.body &&
-        lateBody(answer.body, {
+        delayedBody(answer.body, {
           clock,
           connection: connection.signal,
           silent: AbortSignal.any([all.signal, own.signal]),
-          delayMs: () => this.#fate.delay(`${caller} event ${place}`, this.#eventMs(caller)),
+          delayMs: () => this.#keyed.delay(`${caller} event ${place}`, this.#eventMs(caller)),
           isLost: () => this.#isUnheard(caller, request),
-          onSent: () => hearing.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined, noticedMs),
+          onSent: () => received.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined, noticedMs),
           onDelivered: (nextSentAt) => {
-            hearing.heard(place, nextSentAt);
-            this.#strikes(caller, peer);
+            received.receivedUntil(place, nextSentAt);
+            this.#isKilledNow(caller, peer);
           },
           onClose: close,
         });
@@ -421,15 +421,15 @@ export class Network {
   }
 
   #eventMs(caller: Caller): number {
-    return caller === 'kubelets' ? this.#weather.kubeletMs : this.#weather.eventMs;
+    return caller === 'kubelets' ? this.#profile.kubeletMs : this.#profile.eventMs;
   }
 }
 
 /** The answer of the server for a fault. */
-function refusalFor(mishap: Mishap | undefined): TransportResponse | undefined {
-  if (mishap === 'conflict') return refusal(409, 'Conflict');
-  if (mishap === 'throttled') return refusal(429, 'TooManyRequests', { 'retry-after': String(RETRY_AFTER_SECONDS) });
-  if (mishap === 'internal') return refusal(500, 'InternalError');
+function refusalFor(fault: RequestFault | undefined): TransportResponse | undefined {
+  if (fault === 'conflict') return refusal(409, 'Conflict');
+  if (fault === 'throttled') return refusal(429, 'TooManyRequests', { 'retry-after': String(RETRY_AFTER_SECONDS) });
+  if (fault === 'internal') return refusal(500, 'InternalError');
   return undefined;
 }
 

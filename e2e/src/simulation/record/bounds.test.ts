@@ -10,7 +10,7 @@ const RULES = [
   ...['record', 'verifiers'].flatMap((folder) =>
     readdirSync(join(SIMULATION, folder)).map((name) => join(SIMULATION, folder, name)),
   ),
-  ...['oracle.ts', 'aftermath.ts', 'status-verifier.ts'].map((name) => join(SIMULATION, 'machines', name)),
+  ...['machine-verifier.ts', 'final-checks.ts', 'status-verifier.ts'].map((name) => join(SIMULATION, 'machines', name)),
 ].filter((path) => !path.endsWith('.test.ts') && !path.endsWith('bounds.ts'));
 
 test('the page lists every rule with its bound', () => {

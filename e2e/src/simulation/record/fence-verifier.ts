@@ -1,6 +1,6 @@
 import type { Transport } from '@mcm/kube';
 import { answerOf } from '../network/answer.ts';
-import type { Life } from '../processes/life.ts';
+import type { SimulatedProcess } from '../processes/simulated-process.ts';
 import type { Reporter } from './reporter.ts';
 
 interface LeaseBody {
@@ -11,7 +11,7 @@ interface LeaseBody {
 /** A process that takes part in an election. */
 interface Candidate {
   readonly identity: string;
-  readonly life: Life;
+  readonly proc: SimulatedProcess;
   /** The name of its Lease. */
   readonly lease: string;
 }
@@ -26,15 +26,15 @@ export class FenceVerifier {
   readonly #reporter: Reporter;
   /** The holders, by the name of the Lease. */
   readonly #holders = new Map<string, string>();
-  readonly #identities = new Map<Life, string>();
+  readonly #identities = new Map<SimulatedProcess, string>();
 
   constructor(reporter: Reporter) {
     this.#reporter = reporter;
   }
 
   /** Whether the process holds its Lease. */
-  holds(life: Life): boolean {
-    const identity = this.#identities.get(life);
+  holds(proc: SimulatedProcess): boolean {
+    const identity = this.#identities.get(proc);
     return identity !== undefined && [...this.#holders.values()].includes(identity);
   }
 
@@ -57,13 +57,13 @@ export class FenceVerifier {
    * Wraps a transport, to verify requests when they leave their process. The holder may change before the request arrives,
    * which no process can prevent.
    */
-  wrap({ identity, life, lease }: Candidate, transport: Transport): Transport {
-    this.#identities.set(life, identity);
+  wrap({ identity, proc, lease }: Candidate, transport: Transport): Transport {
+    this.#identities.set(proc, identity);
     return (request) => {
       const holder = this.#holders.get(lease) ?? '';
       const { method, path } = request;
       const writes = WRITES.has(method) && !LEASES.test(path) && !/\/([a-z]+reviews)(\?|$)/.test(path);
-      if (writes && !life.dead && !life.frozen && holder !== '' && holder !== identity)
+      if (writes && !proc.dead && !proc.frozen && holder !== '' && holder !== identity)
         this.#reporter.violate(`${identity} sends ${method} ${path.split('?')[0]} although ${holder} is the leader`);
       return transport(request);
     };

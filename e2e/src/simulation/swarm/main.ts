@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { PROFILES, type ProfileName } from '../network/weather.ts';
+import { PROFILES, type ProfileName } from '../network/profiles.ts';
 import { type Case, playCase, SUITES } from '../suites/suites.ts';
 import { type Failure, readReplay, writeReplay } from './replay.ts';
 import { Swarm, type Tally } from './swarm.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { PROFILES, type ProfileName } from '../network/weather.ts';
+import { PROFILES, type ProfileName } from '../network/profiles.ts';
 import { type Case, SUITES } from '../suites/suites.ts';
 
 const plan = z.strictObject({

@@ -14,7 +14,7 @@ import {
 } from '@mcm/kube';
 import { createConfigControllers } from '@mcm/machine-config-controller';
 import type { Network } from '../network/network.ts';
-import { type Death, Life } from '../processes/life.ts';
+import { type KillPoint, SimulatedProcess } from '../processes/simulated-process.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
 import { FenceVerifier } from '../record/fence-verifier.ts';
 import type { Reporter } from '../record/reporter.ts';
@@ -48,7 +48,7 @@ interface Parts {
 }
 
 interface Running {
-  readonly life: Life;
+  readonly proc: SimulatedProcess;
   readonly stop: AbortController;
   ended: Promise<void>;
 }
@@ -59,7 +59,7 @@ export class ConfigControllers {
   readonly #options: ConfigControllersOptions;
   readonly #fences: FenceVerifier;
   readonly #running: Running[] = [];
-  #death: Death | undefined;
+  #killPoint: KillPoint | undefined;
   #lives = 0;
   #closed = false;
 
@@ -71,8 +71,8 @@ export class ConfigControllers {
 
   /** The active process: the holder of the Lease, or the only process. */
   get #worker(): Running | undefined {
-    const living = this.#running.filter(({ life }) => !life.dead);
-    return living.find(({ life }) => this.#fences.holds(life)) ?? living[0];
+    const living = this.#running.filter(({ proc }) => !proc.dead);
+    return living.find(({ proc }) => this.#fences.holds(proc)) ?? living[0];
   }
 
   /** Kills the active process with SIGKILL. The process is started again. */
@@ -80,38 +80,38 @@ export class ConfigControllers {
     const worker = this.#worker;
     if (!worker) return;
     this.#parts.reporter.note('act', `${NAME} is killed`);
-    worker.life.kill();
+    worker.proc.kill();
   }
 
   /** Kills the process now, and its next run at a request. */
-  killTwice(death: Death): void {
-    this.#death = death;
+  killTwice(killPoint: KillPoint): void {
+    this.#killPoint = killPoint;
     this.kill();
   }
 
   /** Stops the active process like SIGSTOP, and continues it after `ms`. */
   freeze(ms: number): void {
     const worker = this.#worker;
-    if (!worker || worker.life.frozen) return;
+    if (!worker || worker.proc.frozen) return;
     this.#parts.reporter.note('act', `${NAME} is frozen for ${ms} ms`);
-    worker.life.freeze();
-    this.#parts.clock.setTimeout(() => worker.life.thaw(), ms);
+    worker.proc.freeze();
+    this.#parts.clock.setTimeout(() => worker.proc.thaw(), ms);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     for (const { stop } of this.#running) stop.abort(new Error('closed'));
     // A frozen process counts as ended at the end of the world.
-    const ends = this.#running.flatMap(({ life, ended }) => (life.dead || life.frozen ? [] : [ended]));
+    const ends = this.#running.flatMap(({ proc, ended }) => (proc.dead || proc.frozen ? [] : [ended]));
     await this.#parts.clock.ended(Promise.all(ends), { maxMs: CLOSE_MS });
   }
 
   #start(slot: number): void {
     const { clock, reporter, network, transport } = this.#parts;
-    const death = this.#death;
-    this.#death = undefined;
+    const killPoint = this.#killPoint;
+    this.#killPoint = undefined;
     const stop = new AbortController();
-    const life = new Life(death, () => {
+    const proc = new SimulatedProcess(killPoint, () => {
       stop.abort(new Error('killed'));
       clock.setTimeout(() => {
         if (!this.#closed) this.#start(slot);
@@ -123,16 +123,16 @@ export class ConfigControllers {
     skewed.skewMs = this.#options.skewMs?.[slot] ?? 0;
     const kill = (): void => {
       reporter.note('act', `${identity} is killed`);
-      life.kill();
+      proc.kill();
     };
     const peer = { life: stop.signal, kill };
-    const own = life.clock(network.clock('manager', skewed, peer));
-    const wire = life.wrap(network.wire('manager', this.#fences.sees(transport()), peer));
-    const verified = this.#fences.wrap({ identity, life, lease: NAME }, wire);
+    const own = proc.clock(network.clock('manager', skewed, peer));
+    const wire = proc.wrap(network.wire('manager', this.#fences.sees(transport()), peer));
+    const verified = this.#fences.wrap({ identity, proc, lease: NAME }, wire);
     const client = createClient({ transport: verified, userAgent: NAME, clock: own });
     const runtime = { clock: own, random: seededRandom(3 + slot), log: silentLogger };
     const run = (seen: KubeClient, signal: AbortSignal) => this.#work(seen, signal, runtime);
-    const running: Running = { life, stop, ended: Promise.resolve() };
+    const running: Running = { proc, stop, ended: Promise.resolve() };
     this.#running[slot] = running;
     running.ended = (
       this.#options.elections ? this.#elected(client, identity, running, runtime, run) : run(client, stop.signal)
@@ -145,7 +145,7 @@ export class ConfigControllers {
   async #elected(
     client: KubeClient,
     identity: string,
-    { life, stop }: Running,
+    { proc, stop }: Running,
     runtime: Runtime,
     work: (client: KubeClient, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
@@ -157,7 +157,7 @@ export class ConfigControllers {
       this.#parts.reporter.note('act', `${identity} leads`);
       return work(this.#options.unfenced ? client : fencedClient(client, fence), term);
     });
-    if (end === 'lost') life.kill();
+    if (end === 'lost') proc.kill();
   }
 
   #work(client: KubeClient, signal: AbortSignal, runtime: Runtime): Promise<void> {
@@ -180,7 +180,7 @@ export class ConfigControllers {
 }
 
 interface Runtime {
-  readonly clock: ReturnType<Life['clock']>;
+  readonly clock: ReturnType<SimulatedProcess['clock']>;
   readonly random: ReturnType<typeof seededRandom>;
   readonly log: typeof silentLogger;
 }

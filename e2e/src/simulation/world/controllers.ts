@@ -16,7 +16,7 @@ import {
 import { runManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
 import type { Network, Peer } from '../network/network.ts';
-import { type Death, Life } from '../processes/life.ts';
+import { type KillPoint, SimulatedProcess } from '../processes/simulated-process.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
 import { FenceVerifier } from '../record/fence-verifier.ts';
 import type { Reporter } from '../record/reporter.ts';
@@ -43,7 +43,7 @@ export interface ControllersParts {
 const SLOTS = [0, 1] as const;
 
 interface Running {
-  readonly life: Life;
+  readonly proc: SimulatedProcess;
   readonly stop: AbortController;
 }
 
@@ -55,7 +55,7 @@ interface Self {
   readonly name: ProcessName;
   /** The identity of this run in the leader election. */
   readonly identity: string;
-  readonly life: Life;
+  readonly proc: SimulatedProcess;
   readonly stop: AbortSignal;
   readonly clock: Clock;
   readonly peer: Peer;
@@ -67,27 +67,27 @@ export class Controllers {
   readonly #options: WorldOptions;
   /** The running processes, by name and slot. */
   readonly #running = new Map<string, Running>();
-  readonly #deathsLeft: Map<ProcessName, Death>;
+  readonly #killPointsLeft: Map<ProcessName, KillPoint>;
   readonly #fences: FenceVerifier;
   #lives = 0;
 
   constructor(parts: ControllersParts, options: WorldOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#deathsLeft = new Map(Object.entries(options.deaths ?? {}) as [ProcessName, Death][]);
+    this.#killPointsLeft = new Map(Object.entries(options.killPoints ?? {}) as [ProcessName, KillPoint][]);
     this.#fences = new FenceVerifier(parts.reporter);
   }
 
   /** The number of requests of a process since its last start. */
   requests(name: ProcessName): number {
-    return this.#running.get(`${name} 0`)?.life.requests ?? 0;
+    return this.#running.get(`${name} 0`)?.proc.requests ?? 0;
   }
 
   /** The active process with this name: the holder of the Lease, or the only process. */
   #worker(name: ProcessName): Running | undefined {
     const all = SLOTS.map((slot) => this.#running.get(`${name} ${slot}`)).filter((one) => one !== undefined);
-    const living = all.filter(({ life }) => !life.dead);
-    return living.find(({ life }) => this.#fences.holds(life)) ?? living[0];
+    const living = all.filter(({ proc }) => !proc.dead);
+    return living.find(({ proc }) => this.#fences.holds(proc)) ?? living[0];
   }
 
   /** Kills a process like SIGKILL. */
@@ -95,17 +95,17 @@ export class Controllers {
     const worker = this.#worker(name);
     if (!worker) return;
     this.#parts.reporter.note('act', `${name} is killed`);
-    worker.life.kill();
+    worker.proc.kill();
   }
 
   /** Stops a process like SIGSTOP, and continues it after `ms`. */
   freeze(name: ProcessName, ms: number): void {
     const worker = this.#worker(name);
-    if (!worker || worker.life.frozen) return;
+    if (!worker || worker.proc.frozen) return;
     const { clock, reporter } = this.#parts;
     reporter.note('act', `${name} is frozen for ${ms} ms`);
-    worker.life.freeze();
-    clock.setTimeout(() => worker.life.thaw(), ms);
+    worker.proc.freeze();
+    clock.setTimeout(() => worker.proc.thaw(), ms);
   }
 
   /** Stops all processes permanently. */
@@ -123,24 +123,24 @@ export class Controllers {
     const { clock, reporter, network } = this.#parts;
     const { elections } = this.#options;
     const stop = new AbortController();
-    const death = this.#deathsLeft.get(name);
-    this.#deathsLeft.delete(name);
-    const life = new Life(death, () => {
+    const killPoint = this.#killPointsLeft.get(name);
+    this.#killPointsLeft.delete(name);
+    const proc = new SimulatedProcess(killPoint, () => {
       stop.abort(new Error('killed'));
       clock.setTimeout(() => this.#start(name, slot), this.#options.restartAfterMs ?? 1_000);
     });
-    this.#running.set(`${name} ${slot}`, { life, stop });
+    this.#running.set(`${name} ${slot}`, { proc, stop });
     this.#lives += 1;
     const skewed = new SkewedClock(clock);
     skewed.skewMs = this.#options.skewMs?.[name] ?? 0;
     const identity = `${name}-${this.#lives}`;
     const kill = (): void => {
       reporter.note('act', `${identity} is killed`);
-      life.kill();
+      proc.kill();
     };
     const peer: Peer = { life: stop.signal, kill };
-    const own = life.clock(network.clock(name, skewed, peer));
-    const self: Self = { name, identity, life, stop: stop.signal, clock: own, peer };
+    const own = proc.clock(network.clock(name, skewed, peer));
+    const self: Self = { name, identity, proc, stop: stop.signal, clock: own, peer };
     const client = this.#client(self);
     const work = (seen: KubeClient, signal: AbortSignal, fence?: Fence): Promise<void> =>
       name === 'manager' ? this.#runManager(seen, signal, self) : this.#runMachineController(seen, signal, self, fence);
@@ -158,7 +158,7 @@ export class Controllers {
   ): Promise<void> {
     const { random, log } = this.#parts;
     const { unfenced = false } = this.#options;
-    const { name, identity, clock, stop: signal, life } = self;
+    const { name, identity, clock, stop: signal, proc } = self;
     const lease = { namespace: NAMESPACE, name: USER_AGENTS[name] };
     const open: Fence = { confirm: async () => undefined, held: async () => undefined };
     const options = {
@@ -175,14 +175,14 @@ export class Controllers {
       this.#parts.reporter.note('act', `${identity} leads`);
       return work(unfenced ? client : fencedClient(client, fence), term, unfenced ? open : fence);
     });
-    if (end === 'lost') life.kill();
+    if (end === 'lost') proc.kill();
   }
 
-  #client({ name, identity, life, peer, clock }: Self): KubeClient {
+  #client({ name, identity, proc, peer, clock }: Self): KubeClient {
     const { random, network, apiServer } = this.#parts;
     const { wrap = (_, transport) => transport } = this.#options;
     const wire = network.wire(name, this.#fences.sees(apiServer[name]), peer);
-    const transport = this.#fences.wrap({ identity, life, lease: USER_AGENTS[name] }, wrap(name, life.wrap(wire)));
+    const transport = this.#fences.wrap({ identity, proc, lease: USER_AGENTS[name] }, wrap(name, proc.wrap(wire)));
     return createClient({ transport, userAgent: USER_AGENTS[name], clock, random });
   }
 
@@ -198,7 +198,7 @@ export class Controllers {
   #runMachineController(
     client: KubeClient,
     signal: AbortSignal,
-    { name, identity, life, clock, peer }: Self,
+    { name, identity, proc, clock, peer }: Self,
     fence: Fence | undefined,
   ): Promise<void> {
     const { random, network } = this.#parts;
@@ -207,8 +207,8 @@ export class Controllers {
     const log = this.#parts.log.with({ process: name });
     const cloud = (): Transport =>
       this.#fences.wrap(
-        { identity, life, lease: USER_AGENTS[name] },
-        wrapCloud(life.wrap(network.cloudWire(name, this.#parts.cloud, peer))),
+        { identity, proc, lease: USER_AGENTS[name] },
+        wrapCloud(proc.wrap(network.cloudWire(name, this.#parts.cloud, peer))),
       );
     return buildMachineController({
       driver: createLocalDriver({ clock, connect: cloud }),

@@ -2,8 +2,8 @@ import type { crds } from '@mcm/api';
 import type { DriverTracer, Journal } from '@mcm/core';
 import type { KubeClient, Transport } from '@mcm/kube';
 import type { KubeletBehaviour } from '@mcm/provider-local';
-import type { ProfileName } from '../network/weather.ts';
-import type { Death } from '../processes/life.ts';
+import type { ProfileName } from '../network/profiles.ts';
+import type { KillPoint } from '../processes/simulated-process.ts';
 
 export const NAMESPACE = 'default';
 /**
@@ -25,7 +25,7 @@ export interface WorldOptions {
   /** The latencies and faults of requests, answers and events. Default `none`. */
   readonly profile?: ProfileName | undefined;
   /** The time at which each process is killed. The process is started again after `restartAfterMs`. */
-  readonly deaths?: Partial<Record<ProcessName, Death>>;
+  readonly killPoints?: Partial<Record<ProcessName, KillPoint>>;
   readonly restartAfterMs?: number;
   /** The behavior of all simulated kubelets. */
   readonly kubelets?: KubeletBehaviour;

@@ -27,7 +27,7 @@ import { Controllers } from './controllers.ts';
 import { Disk } from './disk.ts';
 import { Fleet } from './fleet.ts';
 import { accountsOf, asInstalled, makeRoles } from './installed-roles.ts';
-import { WorldEyes } from './world-eyes.ts';
+import { WorldCache } from './world-cache.ts';
 import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
 export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
@@ -68,24 +68,24 @@ export class World extends Fleet {
   /** Writes of the controllers that the server answered, as `verb resource name`. */
   readonly writes: string[] = [];
   /** The machines that controllers deleted, with the times as RFC 3339. */
-  readonly goings: { readonly at: string; readonly name: string }[] = [];
+  readonly deletions: { readonly at: string; readonly name: string }[] = [];
   /** The number of warm machines of the deployment. */
   wantsWarm = 0;
   readonly #options: WorldOptions;
   readonly #plane: Plane;
-  readonly #eyes: WorldEyes;
+  readonly #cache: WorldCache;
   readonly #cloud: CloudProcess;
   readonly #controllers: Controllers;
   readonly #disk: Disk | undefined;
   readonly #end = new AbortController();
 
   private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane, disk: Disk | undefined) {
-    const eyes = new WorldEyes();
+    const cache = new WorldCache();
     const lagMs = (): number => network.lagMs('manager', ...DECIDED_BY);
     const reporter = new Reporter(clock, {
-      replicasOf: (uid) => eyes.sizeOf(uid),
-      largestSince: (uid, since) => eyes.largestSince(uid, since),
-      reducedAt: (uid) => eyes.reducedAt(uid),
+      replicasOf: (uid) => cache.sizeOf(uid),
+      largestSince: (uid, since) => cache.largestSince(uid, since),
+      reducedAt: (uid) => cache.reducedAt(uid),
       limit: options.maxUnhealthyReplacements ?? 1,
       lagMs,
     });
@@ -107,7 +107,7 @@ export class World extends Fleet {
     this.lagMs = lagMs;
     this.#plane = plane;
     this.#disk = disk;
-    this.#eyes = eyes;
+    this.#cache = cache;
     this.log = log;
     this.network = network;
     this.steps = steps;
@@ -173,7 +173,7 @@ export class World extends Fleet {
     this.steps.answered(written && name ? `${resource}/${name}` : undefined);
     if (!written) return;
     this.writes.push(`${verb} ${resource} ${name}`);
-    if (verb === 'delete' && resource === 'machines') this.goings.push({ at: this.clock.now().toISOString(), name });
+    if (verb === 'delete' && resource === 'machines') this.deletions.push({ at: this.clock.now().toISOString(), name });
   }
 
   async #furnish(): Promise<void> {
@@ -207,7 +207,7 @@ export class World extends Fleet {
   #look(): void {
     const { clock, log, reporter } = this;
     const byHand = this.#options.inPlace === 'Manual';
-    this.#eyes.watch(this.admin, { clock, log, reporter, byHand }, this.#end.signal);
+    this.#cache.watch(this.admin, { clock, log, reporter, byHand }, this.#end.signal);
   }
 
   /** The violations until now. */
@@ -344,7 +344,7 @@ export class World extends Fleet {
    */
   #classOf(machine: Machine): string | undefined {
     const owner = this.#options.inPlace && controllerOf(machine);
-    return owner ? this.#eyes.classOf(owner.uid) : machine.spec.class?.name;
+    return owner ? this.#cache.classOf(owner.uid) : machine.spec.class?.name;
   }
 
   #lacks(machines: readonly Machine[], { name, replicas, machineClass }: Wanted): string | undefined {

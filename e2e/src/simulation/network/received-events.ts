@@ -1,7 +1,7 @@
 import type { Clock } from '@mcm/kube';
 
 /** The events that one process has received through its watches, by path. */
-export class Hearing {
+export class ReceivedEvents {
   readonly #clock: Clock;
   /** The times since which the process may lack events, by the path of the watch. */
   readonly #since = new Map<string, number>();
@@ -50,7 +50,7 @@ export class Hearing {
   }
 
   /** Records that the process has received all events before `at`. Undefined: all events. */
-  heard(path: string, at: number | undefined): void {
+  receivedUntil(path: string, at: number | undefined): void {
     if (at === undefined) this.#since.delete(path);
     else this.#since.set(path, at);
     this.#noticedMs.delete(path);

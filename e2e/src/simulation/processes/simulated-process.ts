@@ -5,7 +5,7 @@ import { isWatch } from '@mcm/kube';
  * The request at which a process is killed: before it sends the n-th request, or after the effect of the request and before
  * its answer.
  */
-export interface Death {
+export interface KillPoint {
   readonly request: number;
   readonly when: 'before' | 'after';
 }
@@ -19,16 +19,16 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
  * - After a kill, it sends and receives nothing, as after SIGKILL.
  * - While it is frozen, it does not run, as after SIGSTOP. Inputs arrive when it continues.
  */
-export class Life {
+export class SimulatedProcess {
   #requests = 0;
   #dead = false;
   #thawed: PromiseWithResolvers<void> | undefined;
-  readonly #death: Death | undefined;
-  readonly #onDeath: () => void;
+  readonly #killPoint: KillPoint | undefined;
+  readonly #onKill: () => void;
 
-  constructor(death: Death | undefined, onDeath: () => void) {
-    this.#death = death;
-    this.#onDeath = onDeath;
+  constructor(killPoint: KillPoint | undefined, onKill: () => void) {
+    this.#killPoint = killPoint;
+    this.#onKill = onKill;
   }
 
   /** The number of requests until now, without watches. */
@@ -47,7 +47,7 @@ export class Life {
   kill(): void {
     if (this.#dead) return;
     this.#dead = true;
-    this.#onDeath();
+    this.#onKill();
   }
 
   freeze(): void {
@@ -71,8 +71,8 @@ export class Life {
       if (this.#dead) return never();
       if (isWatch(request.path)) return this.#watched(await transport(request));
       this.#requests += 1;
-      const mine = this.#death?.request === this.#requests;
-      if (mine && this.#death?.when === 'before') {
+      const mine = this.#killPoint?.request === this.#requests;
+      if (mine && this.#killPoint?.when === 'before') {
         this.kill();
         return never();
       }
@@ -87,10 +87,10 @@ export class Life {
 
   async #watched(answer: TransportResponse): Promise<TransportResponse> {
     const { status, headers, body } = await this.#reach(answer);
-    return { status, headers, text: () => answer.text(), body: body && this.#heard(body) };
+    return { status, headers, text: () => answer.text(), body: body && this.#receivedUntil(body) };
   }
 
-  async *#heard(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  async *#receivedUntil(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
     for await (const bytes of body) yield await this.#reach(bytes);
   }
 

@@ -1,5 +1,5 @@
 /** Faults of a request to the API server or the cloud. */
-export type Mishap =
+export type RequestFault =
   /** The request is refused with 409 and has no effect, as if another client had written first. */
   | 'conflict'
   /** The request is refused with 429 and a Retry-After. */
@@ -14,4 +14,4 @@ export type Mishap =
   | 'killed after';
 
 /** The probability of each fault for one request, from 0 to 1. */
-export type Chances = Readonly<Partial<Record<Mishap, number>>>;
+export type Chances = Readonly<Partial<Record<RequestFault, number>>>;

@@ -25,7 +25,7 @@ const present = (value: string | undefined): readonly string[] => (value ? [valu
 export const volumeOfClaim = (claim: string): string => `pv-${claim}`;
 
 /** The complete current state of the API server. The test and the verifiers read it. */
-export class Eyes {
+export class ApiCache {
   readonly machines: Informer<Machine>;
   /** The cache has no indexes. */
   readonly nodes: Informer<Node>;

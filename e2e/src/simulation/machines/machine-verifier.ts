@@ -3,8 +3,8 @@ import type { Change, Clock, Node, Pod } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
 import { BOUNDS } from '../record/bounds.ts';
 import type { Reporter } from '../record/reporter.ts';
+import type { ApiCache } from './api-cache.ts';
 import type { App } from './apps.ts';
-import type { Eyes } from './eyes.ts';
 import { HealthVerifier } from './health-verifier.ts';
 
 /** The finalizer of another controller. */
@@ -23,7 +23,7 @@ const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || 
 
 export interface OracleOptions {
   readonly clock: Clock;
-  readonly eyes: Eyes;
+  readonly cache: ApiCache;
   readonly reporter: Reporter;
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
@@ -41,7 +41,7 @@ export interface OracleOptions {
  * Reports violations. The class reads the state of the API server and of the cloud, and the requests of the controllers.
  * The class implements the rules separately, so it shares no code with the controllers.
  */
-export class Oracle {
+export class MachineVerifier {
   readonly #o: OracleOptions;
   /** The times at which pods were bound, by UID. */
   readonly #boundAt = new Map<string, number>();
@@ -76,16 +76,16 @@ export class Oracle {
 
   constructor(options: OracleOptions) {
     this.#o = options;
-    const { eyes } = options;
-    eyes.pods.onChange((change) => this.#pod(change));
-    eyes.attachments.onChange(({ type, object }) => {
+    const { cache } = options;
+    cache.pods.onChange((change) => this.#pod(change));
+    cache.attachments.onChange(({ type, object }) => {
       if (type === 'added') this.#attachedAt.set(object.spec.nodeName, this.#now());
     });
-    eyes.nodes.onChange(({ type, object }) => this.#node(object, type === 'deleted'));
-    eyes.machines.onChange((change) => this.#machine(change));
+    cache.nodes.onChange(({ type, object }) => this.#node(object, type === 'deleted'));
+    cache.machines.onChange((change) => this.#machine(change));
     new HealthVerifier({
       clock: options.clock,
-      eyes,
+      cache,
       healthTimeoutMs: options.healthTimeoutMs,
       violate: (text) => this.#violate('j', text),
       lagMs: options.lagMs,
@@ -224,7 +224,7 @@ export class Oracle {
     const { uid, name } = object.metadata;
     const node = object.spec.nodeName;
     if (node && !this.#boundAt.has(uid)) this.#boundAt.set(uid, this.#now());
-    if (change.type === 'deleted' && node && this.#o.eyes.volumesOf(object).length > 0) {
+    if (change.type === 'deleted' && node && this.#o.cache.volumesOf(object).length > 0) {
       this.#volumePodGoneAt.set(node, this.#now());
     }
     if (change.type === 'updated' && isReady(object) && !isReady(change.old)) this.#startedHere(object, name);
@@ -232,8 +232,8 @@ export class Oracle {
 
   /** Rule (e): a pod must not start while its volume is attached to two nodes, or mounted by another kubelet. */
   #startedHere(pod: Pod, name: string): void {
-    for (const volume of this.#o.eyes.volumesOf(pod)) {
-      const elsewhere = this.#o.eyes.attachments.store
+    for (const volume of this.#o.cache.volumesOf(pod)) {
+      const elsewhere = this.#o.cache.attachments.store
         .byIndex('volume', volume)
         .filter(({ spec }) => spec.nodeName !== pod.spec.nodeName);
       if (elsewhere.length > 0) this.#violate('e', `pod ${name} runs while ${volume} is attached to another node too`);
@@ -262,7 +262,7 @@ export class Oracle {
     const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
     if (isForced(machine)) return true;
     if (now >= deleted + this.#o.drainTimeoutMs) return true;
-    const { nodes } = this.#o.eyes;
+    const { nodes } = this.#o.cache;
     const node = label(machine, 'node') ?? '';
     return nodes.store.get(node) === undefined || this.#isUnresponsive(node);
   }
@@ -285,8 +285,8 @@ export class Oracle {
   beforeVmDeletion(id: string): void {
     const instance = [...this.#o.instances()].find((each) => each.id === id);
     if (instance?.state !== 'running') return;
-    const { eyes } = this.#o;
-    const machine = eyes.machines.store.list().find(({ metadata }) => metadata.uid === instance.clientToken);
+    const { cache } = this.#o;
+    const machine = cache.machines.store.list().find(({ metadata }) => metadata.uid === instance.clientToken);
     if (!machine) {
       this.#verifyOrphan(instance);
       return;
@@ -302,14 +302,14 @@ export class Oracle {
     const node = label(machine, 'node') ?? instance.name;
     const since =
       this.#now() - this.#o.lagMs('pods', 'volumeattachments', 'persistentvolumes', 'persistentvolumeclaims');
-    const left = eyes.pods.store
+    const left = cache.pods.store
       .byIndex('node', node)
       .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < since)
       .map(({ metadata }) => metadata.name);
     if (left.length > 0)
       this.#violate('c', `the VM of ${name} is deleted with pods ${left} on it, before its deadline`);
     const goneAt = this.#volumePodGoneAt.get(node) ?? 0;
-    const attached = eyes.attachments.store.byIndex('node', node).map(({ spec }) => spec.source.persistentVolumeName);
+    const attached = cache.attachments.store.byIndex('node', node).map(({ spec }) => spec.source.persistentVolumeName);
     if (
       attached.length > 0 &&
       this.#now() + this.#aheadMs < goneAt + BOUNDS.detached.ms &&
@@ -321,7 +321,7 @@ export class Oracle {
 
   /** Rule (c): a VM without a Machine is also drained until the drain timeout, unless its Node is deleted or NotReady. */
   #verifyOrphan({ name }: Instance): void {
-    const { nodes, pods } = this.#o.eyes;
+    const { nodes, pods } = this.#o.cache;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
     const lostMs = this.#now() - (this.#lostAt.get(name) ?? Number.NEGATIVE_INFINITY);
     if (lostMs + this.#aheadMs + this.#backMs + BOUNDS.slack.ms < BOUNDS.orphanConfirmed.ms)
@@ -345,9 +345,9 @@ export class Oracle {
 
   /** Rule (d): called before a controller evicts or deletes a pod. */
   beforePodLeaves(pod: Pod, verb: 'evict' | 'delete'): void {
-    const { eyes, apps } = this.#o;
+    const { cache, apps } = this.#o;
     const node = pod.spec.nodeName ?? '';
-    const machine = eyes.machines.store.list().find((each) => label(each, 'node') === node);
+    const machine = cache.machines.store.list().find((each) => label(each, 'node') === node);
     const isLost = !machine && this.#lostNodes.has(node);
     if (!machine?.metadata.deletionTimestamp && !isLost) {
       this.#violate('d', `pod ${pod.metadata.name} is evicted without a deletion of the machine of ${node}`);
@@ -366,7 +366,7 @@ export class Oracle {
     this.#verifyCordoned(node, pod);
     const app = apps.get(pod.metadata.labels?.app ?? '');
     if (app?.minAvailable === undefined || !isReady(pod) || pod.metadata.deletionTimestamp) return;
-    const others = eyes.pods.store
+    const others = cache.pods.store
       .list()
       .filter(({ metadata }) => metadata.labels?.app === app.name && !metadata.deletionTimestamp)
       .filter((other) => other.metadata.uid !== pod.metadata.uid && isReady(other)).length;

@@ -1,5 +1,5 @@
 import { seededRandom } from '@mcm/kube';
-import type { Chances } from './mishaps.ts';
+import type { Chances } from './request-faults.ts';
 
 /** The latencies and faults of requests and watches. Acts can add others. */
 export interface Profile {
@@ -58,7 +58,7 @@ function hash(text: string, seed: number): number {
  * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. So if an act is removed from a
  * history, the other acts keep their latencies.
  */
-export class Fate {
+export class KeyedRandom {
   readonly #seed: number;
   readonly #drawn = new Map<string, number>();
 

@@ -19,7 +19,7 @@ interface Size {
 }
 
 /** The sizes of the sets in the API server, by UID. */
-export class WorldEyes {
+export class WorldCache {
   /** All sizes of each set. The newest one is the last. */
   readonly #sizes = new Map<string, Size[]>();
   readonly #reducedAt = new Map<string, number>();

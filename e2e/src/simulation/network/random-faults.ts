@@ -1,9 +1,16 @@
 import type { Cloud, FaultRule, OrderedFault } from '@mcm/provider-local';
 import type { Dice } from '../script/dice.ts';
-import type { Chances, Mishap } from './mishaps.ts';
+import type { Chances, RequestFault } from './request-faults.ts';
 
 /** Faults of a request. */
-const MISHAPS: readonly Mishap[] = ['conflict', 'throttled', 'internal', 'lost', 'killed before', 'killed after'];
+const REQUEST_FAULTS: readonly RequestFault[] = [
+  'conflict',
+  'throttled',
+  'internal',
+  'lost',
+  'killed before',
+  'killed after',
+];
 /** Operations of the cloud that may fail. */
 const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
 export type FailingOperation = (typeof OPERATIONS)[number];
@@ -43,12 +50,12 @@ export function lostVm({ dice, cloud, note }: Draw): void {
 }
 
 /** The probability and the duration of one or two faults. */
-export function danger({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
+export function drawFaultChances({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
   readonly chances: Chances;
   readonly ms: number;
 } {
-  const mishaps = [dice.one(MISHAPS), dice.one(MISHAPS)].flatMap((mishap) => mishap ?? []);
-  const chances = Object.fromEntries(mishaps.map((mishap) => [mishap, 0.05 + dice.number(20) / 100]));
+  const mishaps = [dice.one(REQUEST_FAULTS), dice.one(REQUEST_FAULTS)].flatMap((fault) => fault ?? []);
+  const chances = Object.fromEntries(mishaps.map((fault) => [fault, 0.05 + dice.number(20) / 100]));
   const ms = dice.pause(120_000);
   note(`for ${ms} ms writes fail with ${JSON.stringify(chances)}`);
   return { chances, ms };

@@ -1,18 +1,18 @@
 import type { FaultRule } from '@mcm/provider-local';
-import type { FailingOperation } from '../network/misfortunes.ts';
-import type { Mishap } from '../network/mishaps.ts';
+import type { FailingOperation } from '../network/random-faults.ts';
+import type { RequestFault } from '../network/request-faults.ts';
 
 /** The fault at the start of a history. Other faults may follow. */
-export type Storm =
+export type FirstFault =
   /** A fault of the cloud. The history triggers the call that fails. */
   | { readonly cloud: FaultRule & { readonly operation: FailingOperation } }
   /** A fault of the connection to the API server, or with `toCloud` to the cloud. */
-  | { readonly wire: Mishap; readonly toCloud?: true }
+  | { readonly wire: RequestFault; readonly toCloud?: true }
   /** Another fault. */
-  | { readonly act: StormAct };
+  | { readonly act: FirstFaultAct };
 
 /** Faults at the start of a history. */
-export type StormAct =
+export type FirstFaultAct =
   | 'silent kubelet'
   | 'lost VM'
   | 'late kubelet'

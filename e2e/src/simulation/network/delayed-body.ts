@@ -81,7 +81,7 @@ class Pipe {
 }
 
 /** A body whose pieces have separate latencies. The body ends with an error when its connection breaks. */
-export async function* lateBody(
+export async function* delayedBody(
   body: AsyncIterable<Uint8Array>,
   options: LateBodyOptions,
 ): AsyncGenerator<Uint8Array, void, void> {

@@ -1,14 +1,14 @@
 import { sampled } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { DEFECTS } from './defects.ts';
+import type { FirstFault } from './first-fault.ts';
 import { playMachines } from './machine-history.ts';
-import type { Storm } from './storm.ts';
 
 /**
  * Random histories rarely contain faults of rare calls. So each fault starts a separate history that makes the call, and the
  * test verifies that the fault occurs.
  */
-const STORMS: Readonly<Record<string, Storm>> = {
+const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
   'the cloud refuses a call that it executed': {
     cloud: { operation: 'instances.create', error: { code: 'InternalError' }, effect: true, count: 2 },
@@ -61,15 +61,15 @@ const LOST_AND_HELD = [50_031, 50_030];
 
 test('each fault starts a history', async () => {
   const { faults } = await playMachines({ seed: FIRST });
-  expect(Object.keys(STORMS).sort()).toEqual(Object.keys(faults).sort());
+  expect(Object.keys(FIRST_FAULTS).sort()).toEqual(Object.keys(faults).sort());
 });
 
-test.each(sampled(Object.entries(STORMS), 3, 2))(
+test.each(sampled(Object.entries(FIRST_FAULTS), 3, 2))(
   '%s: machines, VMs, pods, budgets and volumes have no violation',
-  async (name, storm) => {
-    const isLost = 'act' in storm && storm.act === 'lost machine';
-    const seed = isLost ? LOST_MACHINE : FIRST + Object.keys(STORMS).indexOf(name);
-    const { violations, story, faults } = await playMachines({ seed, storm });
+  async (name, firstFault) => {
+    const isLost = 'act' in firstFault && firstFault.act === 'lost machine';
+    const seed = isLost ? LOST_MACHINE : FIRST + Object.keys(FIRST_FAULTS).indexOf(name);
+    const { violations, story, faults } = await playMachines({ seed, firstFault });
     expect(violations, story).toEqual([]);
     expect(faults[name], story).toBeGreaterThan(0);
   },
@@ -78,7 +78,7 @@ test.each(sampled(Object.entries(STORMS), 3, 2))(
 test.each(sampled(LOST_AND_HELD, 2))(
   'pods on the VM of a lost Machine are removed after its drain timeout (seed %i)',
   async (seed) => {
-    const { violations, story } = await playMachines({ seed, storm: { act: 'lost machine' } });
+    const { violations, story } = await playMachines({ seed, firstFault: { act: 'lost machine' } });
     expect(violations, story).toEqual([]);
     expect(story).toMatch(/machine-controller delete pods\//);
   },
@@ -88,7 +88,7 @@ test('a controller that deletes the pods of a lost Machine before the drain time
   const [seed = 0] = LOST_AND_HELD;
   const { violations } = await playMachines({
     seed,
-    storm: { act: 'lost machine' },
+    firstFault: { act: 'lost machine' },
     defect: DEFECTS.deletesPods(),
   });
   expect(violations.join('\n')).toMatch(/\(d\) pod \S+ is deleted instead of evicted, without a reason/);

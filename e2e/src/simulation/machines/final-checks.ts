@@ -12,13 +12,13 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
 
 /** Verifies the end of a history, after all faults are removed: all work completes in time, and then nothing is written. */
-export class Aftermath {
+export class FinalChecks {
   readonly #world: MachineWorld;
   readonly #status: StatusVerifier;
 
   constructor(world: MachineWorld) {
     this.#world = world;
-    this.#status = new StatusVerifier(world.clock, world.eyes);
+    this.#status = new StatusVerifier(world.clock, world.cache);
   }
 
   /**
@@ -61,7 +61,7 @@ export class Aftermath {
         );
         return [...described, ...this.#strays()];
       },
-      world.oracle.hasLost ? BOUNDS.orphanGone.ms : BOUNDS.atRest.ms,
+      world.verifier.hasLost ? BOUNDS.orphanGone.ms : BOUNDS.atRest.ms,
     );
   }
 
@@ -94,7 +94,7 @@ export class Aftermath {
     const nodes = new Set(all.map(({ metadata }) => metadata.labels?.node ?? metadata.name));
     return [
       ...[...this.#world.vms()].flatMap(([uid, name]) => (uids.has(uid) ? [] : [`(b) VM ${name} has no Machine`])),
-      ...this.#world.eyes.nodes.store
+      ...this.#world.cache.nodes.store
         .list()
         .filter((node) => !nodes.has(node.metadata.name) && !this.#isCloudsOwn(node))
         .map(({ metadata }) => `(b) Node ${metadata.name} has no Machine`),
@@ -121,7 +121,7 @@ export class Aftermath {
     const { clock, hollow } = world;
     await world.createApp({ name: 'held', replicas: 1, volumes: false, minAvailable: 1 });
     await clock.advance(5_000);
-    const held = world.eyes.pods.store.list().find(({ metadata }) => metadata.labels?.app === 'held');
+    const held = world.cache.pods.store.list().find(({ metadata }) => metadata.labels?.app === 'held');
     const stuck = world.machines().find(({ metadata }) => metadata.labels?.node === held?.spec.nodeName);
     const begins = stuck && !isGoing(stuck) && phaseOf(stuck) === 'Running';
     if (stuck && !isGoing(stuck)) await world.deleteMachine(stuck.metadata.name);
@@ -138,7 +138,7 @@ export class Aftermath {
       isRunning,
       hollow.joinDelayMs + BOUNDS.prompt.ms,
     );
-    const empty = world.eyes.pods.store.byIndex('node', 'prompt').length === 0;
+    const empty = world.cache.pods.store.byIndex('node', 'prompt').length === 0;
     await world.deleteMachine('prompt');
     const isGone = () => (prompt() ? [saidBy(prompt() as Machine)] : []);
     const maxMs = empty ? BOUNDS.prompt.ms : DRAIN_TIMEOUT_MS + MINUTE;
@@ -148,15 +148,15 @@ export class Aftermath {
 
   /** Rules (f) and (i): a drain that a disruption budget blocks reports this once. */
   async #quietWhileBlocked(name: string): Promise<void> {
-    const { clock, writes, reporter, eyes } = this.#world;
+    const { clock, writes, reporter, cache } = this.#world;
     await clock.advance(60_000);
     const written = writes.length;
     // Pods with volumes are evicted one after the other, and each eviction changes the status.
-    if (eyes.pods.store.byIndex('node', name).some((pod) => eyes.volumesOf(pod).length > 0)) return;
+    if (cache.pods.store.byIndex('node', name).some((pod) => cache.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
     for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
       reporter.violate(`(f) ${name} waits for a budget and does not report it: ${saidBy(machine)}`);
-    const podsOf = (): string => String(eyes.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
+    const podsOf = (): string => String(cache.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BOUNDS.blocked.ms);
     // A machine that joined in the meantime makes evictions possible, and each eviction changes the status.
@@ -216,16 +216,16 @@ export class Aftermath {
       () => [...world.machines().map((each) => `${each.metadata.name}: ${saidBy(each)}`), ...this.#strays()],
       DRAIN_TIMEOUT_MS + 5 * MINUTE,
     );
-    const late = world.eyes.tokens.store
+    const late = world.cache.tokens.store
       .list()
       .filter(({ metadata }) => Date.parse(metadata.creationTimestamp) >= since);
     const left = () =>
       late
-        .filter(({ metadata }) => world.eyes.tokens.store.get(keyOf({ metadata })))
+        .filter(({ metadata }) => world.cache.tokens.store.get(keyOf({ metadata })))
         .map(({ metadata }) => metadata.name);
     await this.#until('(b) the token of a machine is deleted with the machine', left, BOUNDS.tokenWithMachine.ms);
     // If the deletion of a token was refused, or if the process was killed, the cleanup deletes the token after its expiry.
-    const tokens = () => world.eyes.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
+    const tokens = () => world.cache.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
     await this.#until('a token is deleted soon after its machine', tokens, BOUNDS.tokenGone.ms);
     for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);
   }
