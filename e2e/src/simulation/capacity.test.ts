@@ -12,7 +12,7 @@ test.each(cases)('$suite $seed: no call requests an offering that is known to be
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-// A plain run plays too few histories to expect this of them.
+// A plain run plays too few histories for this condition.
 test.runIf(isThorough)('most of these histories have refused calls', () => {
   expect(verified).toBeGreaterThan(cases.length);
 });

@@ -19,7 +19,6 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
 
 const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
 
-/** The number of machines of the new class. */
 const green = async (world: World): Promise<number> =>
   (await world.machines()).filter(({ spec }) => spec.class?.name === 'green').length;
 

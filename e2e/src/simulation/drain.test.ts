@@ -37,8 +37,8 @@ test('a rollout drains its nodes within the budget', async () => {
       return world.isSettled(2, 'green');
     });
     expect(workload.fewest).toBe(3);
-    // Each pod waited until the previous pod was ready on another node. The status of the machine contained the budget that
-    // it waited for.
+    // Each pod waited until the previous pod was ready on another node. The status of the machine named the budget that
+    // blocked the pod.
     expect([...said].join('\n')).toContain(`waits for pod disruption budget ${workload.budget}`);
     expect(workload.evictions.length).toBeGreaterThanOrEqual(4);
     await world.until(async () => workload.ready === 4);
@@ -59,7 +59,7 @@ test('a budget that blocks a drain is named in the status, and the drain continu
     await world.clock.advance(1_800_000);
     expect(workload.evictions).toEqual([]);
     expect(workload.fewest).toBe(4);
-    // During the wait there are no further writes: the blocking budget is written once.
+    // Only one write names the blocking budget.
     expect(world.writes.slice(written).filter((write) => write.includes(' machines ')).length).toBeLessThanOrEqual(1);
     expect(describe(await blocked())).toContain(`pod disruption budget ${workload.budget}`);
     await workload.allow(2);
@@ -88,7 +88,7 @@ test('pods end within their grace period and become ready on another node before
   });
 });
 
-/** The milliseconds from the deletion to the request for a force deletion. Negative: before the deletion. */
+/** Milliseconds from the deletion to the request for a force deletion. Negative values are before the deletion. */
 test.each([-1_000, 0, 100, 5_000, 60_000, 1_800_000])(
   'force-deletion requested %i ms after the deletion of a machine whose drain a budget blocks',
   async (ms) => {

@@ -35,7 +35,7 @@ const BEGINNINGS = {
 const ENDS = { birth: [2, 'blue', 2], roll: [2, 'green', 4], 'scale-down': [1, 'blue', 3] } as const;
 type Beginning = keyof typeof BEGINNINGS;
 
-/** Warnings and errors in the log, with the number of equal lines from one process. */
+/** Counts equal warnings and errors in the log of one process. */
 function problems(world: World, since: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { level, message, fields } of world.log.lines.slice(since)) {
@@ -50,7 +50,7 @@ function problems(world: World, since: number): Map<string, number> {
 const repeated = (counts: ReadonlyMap<string, number>): string[] =>
   [...counts].filter(([, count]) => count > 1).map(([line, count]) => `${count} × ${line}`);
 
-/** Runs until the middle of the operation. Slowly joining kubelets make the operation long enough. */
+/** Runs until the middle of the operation. Kubelets join slowly, so that the operation takes long enough. */
 async function untilWrites(world: World, more: number): Promise<void> {
   const enough = world.writes.length + more;
   await world.until(async () => world.writes.length >= enough, 60_000);
@@ -170,7 +170,7 @@ test('a cloud that does not list its new VMs for a while gets no second request 
     const lost = world.cloud.faults.order({ operation: 'instances.create', timeout: {}, effect: true, count: 6 });
     await world.createDeployment(4);
     await world.clock.advance(3_000);
-    // The new process repeats the requests of the killed process while the cloud does not show the VMs yet.
+    // The new process repeats the requests of the killed process, because the cloud does not list the VMs yet.
     world.kill('machine-controller');
     await world.clock.advance(180_000);
     world.cloud.faults.clear();
@@ -189,7 +189,7 @@ test('a machine that is deleted during the creation of its VM leaves no VM [#5]'
     const name = first?.metadata.name ?? '';
     await world.deleteMachine(name);
     await world.until(async () => (await world.machines()).every(({ metadata }) => metadata.name !== name));
-    // A create call that is still running would create a VM now. The orphan collection deletes it later.
+    // If a create call still ran, it would create a VM now. The orphan collection would delete this VM later.
     await world.clock.advance(30_000);
     expect(world.vms()).not.toContain(name);
     await world.untilSettled(2, 'blue');

@@ -32,7 +32,6 @@ const allNodes = async (world: World): Promise<Node[]> => (await world.admin.res
 const allSets = async (world: World): Promise<MachineSet[]> =>
   (await world.admin.resource<MachineSet>(machineSets, NAMESPACE).list()).items;
 
-/** The size of the set of a class. */
 async function sizeOf(world: World, machineClass: string): Promise<number> {
   const sets = (await allSets(world)).filter(({ spec }) => spec.template?.spec?.class?.name === machineClass);
   return sets.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
@@ -43,7 +42,7 @@ const marksOf = ({ metadata }: Node): string[] =>
     ([Labels.CandidateForUpdate, Labels.SelectedForUpdate, Labels.UpdateResult] as string[]).includes(key),
   );
 
-/** Whether all machines of the class are Running, and no labels or annotations of an update are left. */
+/** Whether all machines of the class are Running without the labels and annotations of an update. */
 async function isUpdated(world: World, replicas: number, machineClass: string): Promise<boolean> {
   const all = await world.machines();
   const sets = await allSets(world);
@@ -101,7 +100,7 @@ const selectedNames = async (world: World): Promise<string[]> =>
     .filter(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate])
     .map(({ metadata }) => metadata.name);
 
-/** Removes the taint when the critical components of a node run, as Gardener's resource manager does. */
+/** Removes the taint after the start of a node's critical components, as Gardener's resource manager does. */
 async function criticalComponentsCome(world: World): Promise<void> {
   const { key } = Taints.CriticalComponentsNotReady;
   for (const { metadata, spec } of await allNodes(world)) {
@@ -120,7 +119,6 @@ function order(world: World, name: string, behaviour: KubeletBehaviour): void {
   world.cloud.kubelets.order(instance.id, behaviour);
 }
 
-/** Waits for the first selected node. Returns its name. */
 async function firstSelected(world: World): Promise<string> {
   await world.until(async () => (await selectedNames(world)).length > 0, 10 * MINUTE);
   return (await selectedNames(world))[0] ?? '';
@@ -336,7 +334,6 @@ test('a machine that is deleted during its update is replaced from the new templ
   });
 });
 
-/** A third template. */
 const third = { template: { metadata: { labels: { generation: 'third' } } } };
 
 const isThird = async (world: World): Promise<boolean> => {

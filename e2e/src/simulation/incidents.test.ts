@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
-/** Tests incidents of the original with the whole system. The numbers are those in the table of incidents. */
+/** Incidents of the original, with the whole system. The numbers are the numbers in the table of incidents. */
 
 async function inWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
   const world = await World.start(options);
@@ -38,7 +38,7 @@ test('throttled requests do not extend a drain beyond its timeout [#2]', async (
     await world.deleteMachine('slow');
     const took = await world.until(async () => (await world.machines()).length === 0);
     expect(took).toBeGreaterThanOrEqual(10 * MINUTE);
-    // After the force deletion, a few requests remain. Each of them may wait several times.
+    // After the force deletion, a few requests remain. Each request may wait several times.
     expect(took).toBeLessThan(12 * MINUTE);
     expect(world.vms()).toEqual([]);
   });
@@ -48,7 +48,7 @@ test('a large scale-up creates no surplus machine, despite lost answers and outd
   await inWorld({ seed: 3 }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
-    // At first, the server executes each creation, and the manager learns nothing about it.
+    // At first, the server executes each creation, and the manager gets no response.
     world.network.loseAnswers('manager', /\/machines([/?]|$)/);
     await world.change({ replicas: 25 });
     await world.clock.advance(20_000);
@@ -187,7 +187,7 @@ test('terminating machines count towards the surge, so the quota of VMs is never
   await inWorld({ maxSurge: 1, annotations }, async (world) => {
     await world.createDeployment(4);
     await world.untilSettled(4, 'blue');
-    // The deletion of a VM takes a while. Until then, its machine must exist.
+    // The deletion of a VM takes some time. Until then, its machine must exist.
     const slow = world.cloud.faults.order({ operation: 'instances.delete', latency: 40_000 });
     const seen = { most: 0, leaving: 0 };
     const look = async () => {
@@ -270,7 +270,7 @@ test('a zone without capacity gets few requests [#23]', async () => {
     await world.createDeployment(5);
     await world.clock.advance(60 * MINUTE);
     const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
-    // All five machines request a VM at once. Afterwards, one of the machines tries again after 10 and after 30 minutes.
+    // All five machines request a VM at the same time. One machine tries again after 10 minutes and after 30 minutes.
     expect(asked.length).toBe(7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');
@@ -288,7 +288,8 @@ test('VM and Node of a machine whose finalizer was removed manually are deleted 
     const body = { metadata: { finalizers: null } };
     await world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
     world.network.mend();
-    // The orphan collection deletes the VM after two passes. The Node of the VM is deleted too, so that the name is free.
+    // The orphan collection deletes the VM after two passes. The Node of the VM is also deleted, so that the name
+    // becomes available.
     await world.untilSettled(2, 'blue', 180 * MINUTE);
   });
 });

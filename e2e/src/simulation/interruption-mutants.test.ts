@@ -16,7 +16,7 @@ const writes = (change: (body: string) => string): Defect => ({
   },
 });
 
-/** Takes every notice for the end of a VM. */
+/** Treats every notice as the end of a VM. */
 const believesAll: Defect = {
   wrapCloud:
     (transport): Transport =>

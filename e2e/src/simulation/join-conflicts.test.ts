@@ -9,7 +9,7 @@ import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
-/** Tests conflicts between machines and machine configurations while both controllers run. */
+/** Conflicts between machines and machine configurations while both controllers run. */
 
 const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
 const MINUTE = 60_000;
@@ -108,7 +108,7 @@ const hasTaint = (node: Node | undefined, key: string): boolean =>
 const untilPhase = ({ world }: Story, phase: string): Promise<number> =>
   world.until(async () => (await world.machines()).some(({ status }) => status?.currentStatus?.phase === phase));
 
-/** Other causes than a pool that make a machine unavailable for a while, and the minimum duration of each. */
+/** Causes for an unavailable machine, except a pool. Each cause lasts at least the given duration. */
 const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][] = [
   [
     'a roll of the deployment',
@@ -160,7 +160,7 @@ test.each(sampled(AWAY, 2))(
       await world.clock.advance(MINUTE);
       expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
       expect(verifier.reported).toEqual([]);
-      // With a limit of two, one more node gets the target, but not a third one.
+      // With a limit of two, a second node gets the target, but a third node does not.
       await story.allow(2);
       await world.clock.advance(1_500);
       expect(verifier.reported).toHaveLength(1);
@@ -248,8 +248,8 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
     const { key: ofMcm } = Taints.PreferNoSchedule;
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, ofMcm)));
     await story.change();
-    // One machine needs five minutes to join, which uses the limit. The other nodes are marked as waiting, and none gets the
-    // target.
+    // One machine needs five minutes to join, which uses the limit. The other nodes are marked as waiting, and no node
+    // gets the target.
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, CONFIGS_TAINT)));
     for (const node of await config.nodes()) {
       expect(node.spec?.taints?.map(({ key }) => key).toSorted()).toEqual(
@@ -257,8 +257,7 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
       );
     }
     await story.allow(2);
-    // The pool removes its taint when it sets the target. The pool keeps the taints of the machine controller and of
-    // others.
+    // When the pool sets the target, it removes its taint, but keeps all other taints.
     await story.untilNode(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     const reported = (await config.nodes()).find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     expect([ofMcm, CONFIGS_TAINT, foreign.key].filter((key) => hasTaint(reported, key)).toSorted()).toEqual(
@@ -360,7 +359,8 @@ test('a scale-down during the rollout of a pool: the pool updates at most as man
     const { config, world, verifier } = story;
     await world.createDeployment(4);
     const first = await config.untilUpdated(4);
-    // Two machines are being deleted, but their pods block the drain. So there are four nodes, although two were requested.
+    // Two machines are in deletion, but their pods block the drain. So there are four nodes, although two were
+    // requested.
     const names = await story.names();
     await holdAll(world, 4);
     for (const name of names) await holdNode(world, name);
@@ -403,7 +403,7 @@ test('two pools over two MachineDeployments roll out independently, and one pool
       return most === 2;
     });
     await bothAt((name) => name !== first && name !== firstOthers);
-    // One pool selects all nodes, so it also waits for the machine of the other deployment.
+    // One pool selects all nodes, so the pool also waits for the machine of the other deployment.
     await world.admin.resource(machineConfigPools).delete('others');
     await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
     const second = await config.untilUpdated(4);
@@ -426,8 +426,8 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     const marks = async (key: string) =>
       (await config.nodes()).filter(isReported).map(({ metadata }) => metadata.annotations?.[key]);
     const byMcm = () => marks(Annotations.ScaleDownDisabledByMCM);
-    // A rollout starts, and its new machine is slow. The manager protects all nodes, one node is updated, and the rollout is
-    // reverted.
+    // A rollout starts, and its new machine is slow. The manager protects all nodes, one node is updated, and the
+    // rollout is reverted.
     await story.roll();
     await untilPhase(story, 'Pending');
     await world.clock.advance(5_000);

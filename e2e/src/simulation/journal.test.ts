@@ -4,11 +4,11 @@ import { again, seedsOf } from './suites/seeds.testing.ts';
 import { playCase } from './suites/suites.ts';
 
 /**
- * Suites that together contain all kinds of decisions: rollouts, repairs, in-place updates, pauses, windows, autoscalers and
- * drains.
+ * Suites that together contain all kinds of decisions: rollouts, repairs, in-place updates, pauses, windows,
+ * autoscalers and drains.
  */
 const SUITES = ['sick', 'in-place', 'pauses', 'windows', 'leases', 'scaler', 'machines'];
-/** Additional seeds. In these histories, a deletion starts after a decision that was based on no deletions. */
+/** Additional seeds. In these histories, a deletion starts after a decision that assumed no deletions. */
 const MORE: Readonly<Record<string, readonly number[]>> = { leases: [3], scaler: [6] };
 const cases = SUITES.flatMap((suite) => seedsOf(suite, 2, MORE[suite]));
 
@@ -35,7 +35,7 @@ test.each(cases)('$suite $seed: a replay with the same version finds no differen
   });
 });
 
-/** Versions of mcm with other decisions. In each one, a function is changed slightly. */
+/** Versions of mcm in which one function decides slightly differently. */
 const MUTANTS: Readonly<Record<string, { readonly suite: string; readonly repeat: Repeat; readonly field: RegExp }>> = {
   'a deployment has one replica less': {
     suite: 'sick',

@@ -11,7 +11,8 @@ test.each(seedsOf('leases', 4))(
 );
 
 test('a write of a frozen process without a fence, while another one leads, is reported', async () => {
-  // In some histories, no process is frozen while it sends a write. So the test runs histories until one has this situation.
+  // In some histories, no process is frozen during a write. So the test runs histories until one contains such a
+  // freeze.
   const reported = async (seed: number): Promise<boolean> => {
     const { violations } = await play('leases', {
       seed,

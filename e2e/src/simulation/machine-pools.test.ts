@@ -334,7 +334,7 @@ test('a pool that is deleted during an update removes its marks from machines an
     expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
     const [machine] = await world.machines();
     const [node] = await config.nodes();
-    // An annotation of another program, which must stay.
+    // The pool must keep this annotation of another program.
     const foreign = { metadata: { annotations: { 'example.com/kept': 'yes' } } };
     await world.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body: foreign });
     await world.admin.resource(machineConfigPools).delete('workers');

@@ -13,7 +13,7 @@ import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world/w
 
 const MINUTE = 60_000;
 
-/** An additional action of a defective manager, every second. No user has requested it. */
+/** An action that a defective manager performs every second. */
 type Defect = (client: KubeClient) => Promise<void>;
 
 /** Marks every machine of a phase as Failed and deletes it immediately. */
@@ -32,7 +32,6 @@ const failsTooEarly =
     await Promise.all(lost.map(({ metadata }) => resource.delete(metadata.name)));
   };
 
-/** Selects every candidate at the same time. */
 const selectsAll: Defect = async (client) => {
   const resource = client.resource(nodes);
   const candidates = (await resource.list()).items.filter(
@@ -173,7 +172,7 @@ async function* rewritten(body: AsyncIterable<Uint8Array>, rewrite: Rewrite): As
   for await (const piece of body) yield encoder.encode(rewrite(decoder.decode(piece, { stream: true })));
 }
 
-/** A manager that reads changed answers of the server. Each watch event arrives as one piece. */
+/** A manager that reads changed responses of the server. Each watch event arrives as one chunk. */
 const reads =
   (rewrite: Rewrite) =>
   (name: ProcessName, transport: Transport): Transport => {
@@ -196,7 +195,7 @@ const ignoresPauses = reads((text) => text.replaceAll('"paused":true', '"paused"
 /** A manager that ignores windows. */
 const ignoresWindows = reads((text) => text.replaceAll(Annotations.RolloutWindows, 'unknown'));
 
-/** A manager that ignores the label that postpones. */
+/** A manager that ignores the label that postpones a rollout. */
 const ignoresPostponement = reads((text) => text.replaceAll(Labels.RolloutPostpone, 'unknown'));
 
 /** A manager that ignores the annotation with the names of machines to delete. */

@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { NAMESPACE, World } from './world/world.ts';
 
-/** Tests a rollout to a class that was never valid, with the whole system. */
+/** A rollout to a class that was never valid, with the whole system. */
 
 const MINUTE = 60_000;
 

@@ -49,7 +49,7 @@ interface Deletion {
   readonly name: string;
 }
 
-/** The given machines, in groups with the same time of deletion. */
+/** Groups the named machines by the time of their deletion. */
 function waves(deletions: readonly Deletion[], names: ReadonlySet<string>): string[][] {
   const all = new Map<string, string[]>();
   for (const { at, name } of deletions) if (names.has(name)) all.set(at, [...(all.get(at) ?? []), name]);
@@ -57,8 +57,8 @@ function waves(deletions: readonly Deletion[], names: ReadonlySet<string>): stri
 }
 
 /**
- * Whether two orders agree: no two machines are in reverse order. The group of a machine may differ, because it depends on
- * how fast the two controllers receive each other's writes.
+ * Whether no two machines are in reverse order. The groups may differ, because they depend on the speed of watches
+ * between the two controllers.
  */
 function agree(planned: readonly string[][], seen: readonly string[][]): boolean {
   const place = new Map(planned.flatMap((wave, index) => wave.map((name) => [name, index] as const)));
@@ -85,7 +85,7 @@ const fleet = fc.record({
   wishes: fc.array(wish, { minLength: 1, maxLength: 4 }),
 });
 
-/** Runs until the change is complete. If it is blocked, it runs until nothing has happened for a long time. */
+/** Runs until the change is complete. For a blocked change, runs until nothing has happened for a long time. */
 async function untilDone(world: World, wish: Wish, complete: boolean): Promise<void> {
   await world.until(async () => {
     const { metadata, status } = await world.deployment();
@@ -95,7 +95,7 @@ async function untilDone(world: World, wish: Wish, complete: boolean): Promise<v
   else await world.clock.advance(5 * MINUTE);
 }
 
-/** Plans a change of an idle fleet, carries it out, and compares the result with the plan. */
+/** Plans a change of an idle fleet, applies the change, and compares the result with the plan. */
 async function compare(world: World, wish: Wish): Promise<void> {
   const there = new Set((await world.machines()).map(({ metadata }) => metadata.name));
   const sets = new Set((await world.sets()).map(({ metadata }) => metadata.name));
@@ -113,8 +113,8 @@ async function compare(world: World, wish: Wish): Promise<void> {
   const [planWaves, seenWaves] = [waves(foretold, there), waves(world.deletions.slice(from), there)];
   expect(seenWaves.flat().sort()).toEqual(planWaves.flat().sort());
   expect(agree(planWaves, seenWaves), JSON.stringify({ planWaves, seenWaves })).toBe(true);
-  // If the size and the template change at the same time, the two controllers may write in either order. A machine may then
-  // be created and deleted again, so the test compares only the machines that stay.
+  // If the size and the template change at the same time, the two controllers may write in either order. A machine may
+  // then be created and deleted again, so the test compares only the machines that stay.
   const passing = new Set(plan.steps.flatMap(({ action, name }) => (action === 'delete' ? [name] : [])));
   const made = plan.steps.filter(({ action, name }) => action === 'make' && !passing.has(name));
   const really = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !there.has(name));

@@ -11,8 +11,8 @@ import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { NAMESPACE } from './world/world.ts';
 
 /**
- * Seeds 10 and 14: a new machine got the config of a pool that selects its node, and was never replaced. Seed 900014: a bad
- * configuration replaced all machines, and after its correction the new nodes stayed Degraded.
+ * Seeds 10 and 14: a new machine got the config of a pool that selects its node, and was never replaced. Seed 900014: a
+ * bad configuration replaced all machines, and after its correction the new nodes stayed Degraded.
  */
 const CASES = [
   ...seedsOf('pools', 2, sampled([10, 14], 2)),

@@ -4,7 +4,7 @@ import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 import { playCase } from './suites/suites.ts';
 
-/** Seed 555: a Node of an earlier VM was deleted repeatedly, while the watch did not deliver its deletion. */
+/** Seed 555: a Node of an earlier VM was deleted repeatedly, because the watch did not deliver its deletion. */
 const CASES = [
   ...seedsOf('rolls', 9, [555]),
   ...seedsOf('sick', 6),

@@ -4,8 +4,8 @@ import { RestoreVerifier } from './verifiers/restore-verifier.ts';
 import { NAMESPACE, World } from './world/world.ts';
 
 /**
- * A cluster with ten machines is restored to a backup, while machines, nodes and controllers continue to run. The cluster
- * contains both the machines and the nodes.
+ * The restore of a cluster with ten machines to a backup, while machines, nodes and controllers continue to run. The
+ * cluster is both the control cluster and the target cluster.
  */
 
 const MINUTE = 60_000;
@@ -27,7 +27,7 @@ async function inWorld(story: (world: World, verifier: RestoreVerifier) => Promi
 
 type Backup = ReturnType<World['backup']>;
 
-/** Restores the cluster. Afterwards, restarts the kubelets without a Node, as in the how-to. */
+/** Restores the cluster, and restarts the kubelets without a Node, as the how-to describes. */
 async function restore(world: World, verifier: RestoreVerifier, backup: Backup, bump = 0): Promise<void> {
   await world.restore(backup, bump);
   const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));

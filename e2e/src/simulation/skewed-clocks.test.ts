@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { World } from './world/world.ts';
 
-/** Tests with clocks of the two processes and of the servers that differ by minutes. */
+/** The clocks of the two processes and of the servers differ by minutes. */
 
 const MINUTE = 60_000;
 const GREEN = { template: { spec: { class: { name: 'green' } } } };
@@ -20,7 +20,7 @@ test.each([
       await world.untilSettled(3, 'blue', 10 * MINUTE);
       const made = world.vmsMade;
       await world.clock.advance(10 * MINUTE);
-      // Despite the differences, no new machine exceeds its creation timeout, and none is an orphan.
+      // Despite the differences, no new machine exceeds its creation timeout, and no new machine is an orphan.
       expect([made, world.vmsMade, world.deletions]).toEqual([3, 3, []]);
       await world.change(GREEN);
       await world.untilSettled(3, 'green', 20 * MINUTE);

@@ -9,15 +9,14 @@ const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
 const MAX_UNAVAILABLE = 3;
 
-/** The name of a pool, and the maximum number of its nodes that are updated at the same time. */
 interface Pool {
   readonly name: string;
   readonly maxUnavailable: number;
 }
 
 /**
- * A machine config pool for each deployment of a world. The configuration of its nodes changes during rollouts and faults of
- * the machines.
+ * A machine config pool for each deployment. The configuration of its nodes changes during rollouts and faults of the
+ * machines.
  */
 export class FleetPools {
   readonly #config: ConfigWorld;
@@ -25,13 +24,12 @@ export class FleetPools {
   readonly #pools: readonly Pool[];
   #written = 0;
 
-  /** @param names The deployments. The pool of the first one existed at the start of the world. */
+  /** @param names The deployments. Only the pool of the first deployment exists at the start. */
   constructor(config: ConfigWorld, dice: Dice, names: readonly string[]) {
     [this.#config, this.#dice] = [config, dice];
     this.#pools = names.map((name) => ({ name, maxUnavailable: 1 + dice.number(MAX_UNAVAILABLE) }));
   }
 
-  /** Creates the pools, and verifies the updates of their nodes until `signal` aborts. */
   async create(signal: AbortSignal): Promise<void> {
     const [first] = this.#pools;
     for (const pool of this.#pools) {
@@ -53,14 +51,13 @@ export class FleetPools {
     return this.#config.world.admin.resource(machineConfigPools).patch(name, { type: 'merge', body: { spec } });
   }
 
-  /** The user changes the configuration of all pools. */
   async change(): Promise<void> {
     this.#written += 1;
     this.#config.world.reporter.note('act', `the configuration is changed to ${this.#written}`);
     await this.#config.change({ files: [fileOf('/etc/a', `v${this.#written}`)] });
   }
 
-  /** The user pauses or resumes a pool, or changes its strategy. */
+  /** A user pauses or resumes a pool, or changes its strategy. */
   async direct(): Promise<void> {
     const name = this.#dice.one(this.#pools)?.name ?? '';
     const spec =
@@ -71,19 +68,17 @@ export class FleetPools {
     await this.#patch(name, spec);
   }
 
-  /** Kills the machine-config-controller. The controller is started again. */
   kill(): void {
     this.#config.controllers.kill();
   }
 
-  /** Removes the faults and the pauses. Afterwards, all nodes must get their last configuration. */
+  /** Removes the faults and the pauses. After that, all nodes must get their last configuration. */
   async mend(): Promise<void> {
     this.#config.network.calm();
     for (const { name } of this.#pools) await this.#patch(name, { paused: false });
     await this.change();
   }
 
-  /** Waits until every node has the configuration of its pool. */
   async untilUpdated(): Promise<void> {
     try {
       await this.#config.world.until(async () => (await this.#mismatch()) === undefined, BOUNDS.healed.ms);

@@ -2,18 +2,22 @@ import type { WorldOptions } from '../world/world.ts';
 
 /**
  * Kinds of histories of a fleet.
- * - `sick`: machines are marked as Failed during rollouts, several at the same time.
- * - `in-place`: in-place updates, which mcm orchestrates for even seeds and the user for odd seeds.
- * - `pauses`: the user pauses rollouts, and also scales for odd seeds.
- * - `windows`: rollouts act for one minute in five, and users mark machines as Failed. Nodes postpone for a while.
- * - `interruptions`: the cloud announces the end of VMs, in any order, repeated and late, and also harmless and false notices.
- * - `capacity`: zones of the cloud have no capacity for a while, and the classes have alternatives.
- * - `warm`: the deployment keeps warm machines, whose number changes, and the cloud refuses to start them for a while.
- * - `zones`: the deployment has three zones. Users evacuate and return them, and all machines of a zone become unreachable for hours.
+ * - `sick`: several machines are marked as Failed at the same time, during rollouts.
+ * - `in-place`: in-place updates. For even seeds, mcm selects the nodes, and for odd seeds, the user selects them.
+ * - `pauses`: the user pauses rollouts. For odd seeds, the user also scales.
+ * - `windows`: rollouts continue only for one minute in five, and users mark machines as Failed. Some nodes postpone
+ *   the rollout.
+ * - `interruptions`: the cloud announces the end of VMs. Notices arrive in any order, repeatedly, late, or by mistake.
+ * - `capacity`: zones of the cloud temporarily have no capacity, and the classes have alternatives.
+ * - `warm`: the deployment keeps warm machines, whose number changes, and the cloud temporarily refuses to start them.
+ * - `zones`: the deployment has three zones. Users evacuate and return zones, and all machines of a zone become
+ *   unreachable for hours.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
- * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories each has a machine config pool.
+ * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories, each deployment has a
+ *   machine config pool.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
- * - `disks`: the local cloud and the control plane store their data in files. The cloud is often killed, and its last write is incomplete.
+ * - `disks`: the local cloud and the control plane store their data in files. The cloud is often killed, and its last
+ *   write is incomplete.
  */
 export const FLEET_MODES = [
   'rolls',
@@ -37,14 +41,13 @@ type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | '
 const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
   mode === 'in-place' || (mode === 'pauses' && seed % 5 >= 3);
 
-/** Whether users neither mark machines as Failed nor pause rollouts in histories of this mode. */
+/** Whether users neither mark machines as Failed nor pause rollouts. */
 export const isPlainMode = (mode: FleetMode): boolean =>
   ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity', 'warm', 'zones'].includes(mode);
 
-/** Whether each deployment has a machine config pool. Such histories take four times as long as others. */
+/** Whether each deployment has a machine config pool. Such histories take four times as long. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;
 
-/** The rollout strategy of a history. */
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {
   const surge = seed % 3;
   const isPlain = mode !== 'scaler' && isPlainMode(mode);

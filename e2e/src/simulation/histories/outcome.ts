@@ -2,27 +2,26 @@ import type { Journal } from '@mcm/core';
 import type { ProfileName } from '../network/profiles.ts';
 import type { Plan } from '../script/script.ts';
 
-/** Options of a history. The same options always give the same history. */
+/** The options of a history. Equal options always produce the same history. */
 export interface HistoryOptions {
   readonly seed: number;
-  /** Latencies and faults of requests, answers and events. Default `none`. */
+  /** Latencies and faults of requests, responses and events. Default: `none`. */
   readonly profile?: ProfileName | undefined;
-  /** If set, these acts run instead of random ones. */
+  /** If present, these actions replace the random actions. */
   readonly plan?: Plan | undefined;
-  /** Whether the history ends at its first violation. The rest of such a history takes most of its time. */
+  /** Whether the history ends at its first violation, which saves most of its time. */
   readonly endsAtViolation?: boolean | undefined;
   /** Receives the decisions of all processes. */
   readonly journal?: Journal | undefined;
 }
 
-/** The result of a history. */
 export interface Outcome {
-  /** The violations of rules; empty after a success. */
+  /** The violations of rules. Empty after a success. */
   readonly violations: readonly string[];
   /** A readable text of the history. */
   readonly story: string;
   /** All requests and changes. */
   readonly history: string;
-  /** The acts, so that the history can be replayed. */
+  /** The actions, for a replay of the history. */
   readonly plan: Plan;
 }

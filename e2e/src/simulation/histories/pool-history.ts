@@ -31,9 +31,9 @@ const isDone = (node: Node): boolean =>
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
 /**
- * Verifies that pools respect their limit of nodes that are updated at the same time. The verifier counts the nodes that
- * get a new configuration while others still apply one. While a pool is paused, the limit is zero. The verifier ignores
- * nodes that were never Done, whose machine is deleted, or that change pools.
+ * Verifies that pools respect their limit of parallel updates. The verifier counts the nodes that get a new
+ * configuration while other nodes still apply one. For a paused pool, the limit is zero. The verifier ignores nodes
+ * that were never Done, that changed the pool, or whose machine is deleted.
  */
 export class TargetVerifier {
   readonly #charged = new Map<string, string>();
@@ -47,8 +47,8 @@ export class TargetVerifier {
   readonly #lagMs: () => number;
 
   /**
-   * @param allowed Returns the limit of nodes with a new target. The function considers limits that a cache may still
-   *   contain.
+   * @param allowed Returns the limit of nodes with a new target. An outdated cache may still contain an older limit,
+   * which is also allowed.
    * @param lagMs Returns the maximum age of the cached state on which a write is based.
    */
   constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
@@ -117,7 +117,8 @@ const ACTS = [
 /**
  * Kinds of histories of a pool.
  * - `join`: the test changes machines and configurations at the same time.
- * - `config-leases`: two machine-config-controllers with different clocks compete for a Lease, and the leader is stopped for a while.
+ * - `config-leases`: two machine-config-controllers with different clocks compete for a Lease, and the leader is
+ *   temporarily stopped.
  */
 export const POOL_MODES = ['pools', 'join', 'config-leases'] as const;
 export type PoolMode = (typeof POOL_MODES)[number];
@@ -125,10 +126,10 @@ const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
 const LEASE_ACTS = [...JOIN_ACTS, 'freeze', 'freeze', 'freeze', 'freeze', 'change', 'bad'] as const;
 type Act = (typeof LEASE_ACTS)[number];
 const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as const;
-/** Maximum difference between the clocks of two processes. */
+/** The maximum difference between the clocks of two processes. */
 const SKEW_MS = 2 * MINUTE;
 
-/** A random history from a seed. The history has a pool for a MachineDeployment, and a pool for all other nodes. */
+/** A random history from a seed, with a pool for a MachineDeployment and a pool for all other nodes. */
 class PoolHistory {
   readonly #dice: Dice;
   readonly #config: ConfigWorld;
@@ -163,7 +164,7 @@ class PoolHistory {
   async play(): Promise<void> {
     const { world } = this.#config;
     this.#verifier.watch(this.#stop.signal);
-    // The other verifier counts the nodes with a new target, because it also handles pools that are created and deleted.
+    // `TargetVerifier` counts the nodes with a new target, because it also supports pools that are created and deleted.
     const rules = {
       poolOf: () => 'workers',
       limitOf: () => this.#replicas + 3,
@@ -175,8 +176,8 @@ class PoolHistory {
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas).catch((error: unknown) => {
-      // If the renewals of a leader are lost repeatedly, it may never list all objects. After the faults, everything must
-      // recover.
+      // If the renewals of a leader are lost repeatedly, it may never list all objects. After the faults, all objects
+      // must reach their desired state.
       if (!this.#config.network.losesAnswers) throw error;
       world.reporter.note('act', 'the first configuration is not yet applied');
     });
@@ -185,7 +186,6 @@ class PoolHistory {
     await this.#verifyEnd();
   }
 
-  /** The acts until now. */
   get plan(): Plan {
     return this.#script.plan;
   }
@@ -247,7 +247,7 @@ class PoolHistory {
     }
   }
 
-  /** Freezes the leader between the writes of one change, for longer than the duration of its Lease. */
+  /** Freezes the leader between two writes of one change, for longer than the duration of its Lease. */
   async #freezeAtWork(): Promise<void> {
     const { controllers, world } = this.#config;
     const [afterMs, ms] = [4_900 + this.#dice.number(1_500), 20_000 + this.#dice.pause(3 * MINUTE)];

@@ -16,7 +16,7 @@ import type { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
 
-/** The number of acts before the faults are removed. */
+/** The number of actions before the faults are removed. */
 const MAX_ACTS = 10;
 const MAX_REPLICAS = 4;
 const MAX_SICK_REPLICAS = 7;
@@ -28,7 +28,7 @@ const MAX_ROLL_MS = 30_000;
 /** The duration of the last pause, after all faults are removed. */
 const LULL_MS = 900_000;
 
-/** The interval in which the user selects nodes after all faults are removed, if the strategy requires it. */
+/** The interval in which the user selects nodes after all faults are removed, if the strategy requires a user. */
 const SELECT_EVERY_MS = 60_000;
 
 const DEPLOYMENTS_CRD = 'machinedeployments.machine.sapcloud.io';
@@ -78,7 +78,7 @@ type ActName =
       | 'lose zone'
     );
 
-/** The acts of modes that have their own lists. */
+/** The actions of modes with a separate list. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   leases: LEASE_ACTS,
   crds: CRD_ACTS,
@@ -92,7 +92,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
 
 /** The desired state of a deployment. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
-/** The other deployments of a large world, with their initial sizes. */
+/** The other deployments of a large simulation, with their initial sizes. */
 const MORE_FLEETS = [
   ['builders', 3],
   ['runners', 5],
@@ -100,10 +100,10 @@ const MORE_FLEETS = [
   ['gateways', 8],
 ] as const;
 
-/** The names of the deployments of a large world. */
+/** The names of the deployments of a large simulation. */
 export const LARGE_FLEETS: readonly string[] = [DEPLOYMENT, ...MORE_FLEETS.map(([name]) => name)];
 
-/** A fleet, and random acts from one seed. */
+/** A fleet, and random actions from one seed. */
 export class RandomHistory {
   readonly #world: World;
   readonly #dice: Dice;
@@ -119,7 +119,7 @@ export class RandomHistory {
   readonly #pauses: boolean;
   readonly #windows: boolean;
   readonly #script: Script;
-  /** The machine config pools of a large world. */
+  /** The machine config pools of a large simulation. */
   readonly #pools: FleetPools | undefined;
   readonly #interruptions: InterruptionVerifier | undefined;
   readonly #zones: ZoneVerifier | undefined;
@@ -167,7 +167,7 @@ export class RandomHistory {
     });
   }
 
-  /** The names of acts. Likely acts occur several times in the list. */
+  /** The names of actions. A likely action occurs several times in the list. */
   #acts(seed: number): readonly ActName[] {
     if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES];
     const more: readonly ActName[] = this.#inPlace ? ['sicken', 'agents', 'select'] : ['sicken'];
@@ -178,7 +178,6 @@ export class RandomHistory {
     return [...MISFORTUNES, ...sick, ...OFTEN.slice(seed % 2 === 0 ? 1 : 0), 'pause again', 'pause again'];
   }
 
-  /** The acts until now. */
   get plan(): Plan {
     return this.#script.plan;
   }
@@ -250,13 +249,13 @@ export class RandomHistory {
     await world.change({ paused: true });
   }
 
-  /** Starts a rollout first, so that the history contains one that a window delays. */
+  /** Starts a rollout first, so that the history contains a rollout that a window delays. */
   async #beginRollout(): Promise<void> {
     await this.#world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#roll();
   }
 
-  /** A workload postpones the rollout of its node for a while. */
+  /** A workload temporarily postpones the rollout of its node. */
   async #postpone(): Promise<void> {
     const { admin, clock } = this.#world;
     const node = this.#dice.one((await admin.resource(nodes).list()).items)?.metadata.name;
@@ -276,18 +275,18 @@ export class RandomHistory {
     }, ms);
   }
 
-  /** The cloud announces an interruption of a VM. The interruption can be real, harmless or false. */
+  /** The cloud announces an interruption of a VM. The notice can be true, harmless or wrong. */
   async #interrupt(): Promise<void> {
     const vm = this.#anyVm();
     if (!vm || !this.#world.cloudRuns) return;
     const kind = this.#dice.one(['Terminate', 'Terminate', 'Terminate', 'Maintenance', 'Rebalance', 'Freeze'] as const);
     const noticeMs = this.#dice.one([30_000, 120_000, 120_000, 900_000]) ?? 0;
     this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs);
-    // A second notice with another deadline may follow the first one.
+    // A second notice may contain another deadline.
     if (this.#dice.number(3) === 0) this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs * 2);
   }
 
-  /** One zone or all zones have no capacity for a while. Soon afterwards, new machines are requested. */
+  /** Temporarily, one zone or all zones have no capacity. Soon afterwards, the user requests new machines. */
   async #empty(): Promise<void> {
     const zone = this.#dice.one(['local-a', 'local-a', 'local-a', 'local-b', 'local-c', undefined]);
     const ms = this.#dice.pause(1_800_000);
@@ -307,7 +306,7 @@ export class RandomHistory {
     await this.#world.annotate({ [Annotations.WarmMachines]: String(number) });
   }
 
-  /** The cloud starts no stopped VM for a while, and a set needs machines. */
+  /** Temporarily, the cloud does not start stopped VMs, and a set needs machines. */
   async #refuseStarts(): Promise<void> {
     const ms = this.#dice.pause(600_000);
     const code = this.#dice.one(['InsufficientCapacity', 'InternalError']) ?? '';
@@ -318,7 +317,6 @@ export class RandomHistory {
     await this.#scale();
   }
 
-  /** The user evacuates a zone, or returns it. */
   async #evacuate(): Promise<void> {
     const zone = this.#dice.one([...ZONES, undefined]);
     this.#note(zone === undefined ? 'the user returns all zones' : `the user evacuates ${zone}`);
@@ -343,14 +341,14 @@ export class RandomHistory {
     await this.#world.clock.advance(this.#dice.pause(ms));
   }
 
-  /** The user resumes the rollout for a while, and pauses it again. */
+  /** The user resumes the rollout temporarily, and pauses it again. */
   async #pauseAgain(): Promise<void> {
     await this.#world.change({ paused: false });
     await this.#world.clock.advance(this.#dice.number(MAX_ROLL_MS));
     await this.#world.change({ paused: true });
   }
 
-  /** Removes all faults. The fleet must reach its desired state, and then nothing is written. */
+  /** Removes all faults. The fleet must reach its desired state without further writes. */
   async #calm(): Promise<void> {
     const world = this.#world;
     this.#note('all faults end');
@@ -397,7 +395,9 @@ export class RandomHistory {
     await exchangeVersion(this.#world.admin, name);
   }
 
-  /** A user deletes the CRD of the deployments, which also deletes the fleet. Afterwards, the user creates both again. */
+  /**
+   * A user deletes the CRD of the deployments, which also deletes the fleet. After the deletion, the user creates both again.
+   */
   async #deleteCrd(): Promise<void> {
     const { admin } = this.#world;
     this.#note(`${DEPLOYMENTS_CRD} is deleted`);
@@ -421,7 +421,7 @@ export class RandomHistory {
     return { dice: this.#dice, cloud: this.#world.cloud, note: (text) => this.#note(text) };
   }
 
-  /** Calls `act` after a delay, unless the history is over. */
+  /** Calls `act` after a delay, unless the history has ended. */
   #later(ms: number, act: () => void): void {
     this.#world.clock.setTimeout(act, ms);
   }
@@ -443,7 +443,6 @@ export class RandomHistory {
     return this.#wanted[0] as Wish;
   }
 
-  /** A random deployment. */
   #fleet(): Wish {
     return (this.#wanted.length > 1 ? this.#dice.one(this.#wanted) : undefined) ?? this.#first;
   }
@@ -460,7 +459,7 @@ export class RandomHistory {
     for (const { metadata } of well.slice(0, 1 + this.#dice.number(3))) await this.#world.failMachine(metadata.name);
   }
 
-  /** The agents of some nodes fail or stop for a while. */
+  /** The agents of some nodes fail or stop temporarily. */
   #agents(): void {
     const vm = this.#anyVm();
     const update = this.#dice.one(['fail', 'hang'] as const);
@@ -471,7 +470,7 @@ export class RandomHistory {
     this.#later(ms, () => this.#order(vm.id, { update: 'succeed' }));
   }
 
-  /** The user selects a node for an update. He may do so even if mcm selects nodes itself. */
+  /** The user selects a node for an update, even if mcm also selects nodes. */
   async #select(): Promise<void> {
     const node = this.#dice.one(await this.#candidates());
     if (node !== undefined && this.#byHand) await this.#mark(node);
@@ -543,8 +542,7 @@ export class RandomHistory {
   }
 
   #lostVm(): void {
-    // The circuit breaker opens if a small fleet loses most of its machines at the same time. In this case, no machine is
-    // replaced until an operator acts.
+    // The circuit breaker opens if a small fleet loses most of its machines at the same time. With an open circuit breaker, no machine is replaced until an operator acts.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
     if (this.#world.cloudRuns) lostVm(this.#draw);
@@ -571,7 +569,8 @@ export class RandomHistory {
   }
 
   /**
-   * Freezes a process during its work, usually for longer than the duration of its Lease. Events arrive when it continues.
+   * Freezes a process during its work, usually for longer than the duration of its Lease. Events arrive when the
+   * process continues.
    */
   async #freeze(): Promise<void> {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();

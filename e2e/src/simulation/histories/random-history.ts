@@ -16,19 +16,18 @@ import { LARGE_FLEETS, RandomHistory } from './random-acts.ts';
 
 /** The result of a history, and the number of checks. */
 export interface RandomOutcome extends Outcome {
-  /** The number of checked pauses, or closed windows, during a rollout. */
+  /** The number of verified pauses, or closed windows, during a rollout. */
   readonly holds: number;
-  /** The number of checked interruptions. */
+  /** The number of verified interruptions. */
   readonly interruptions: number;
   /** The number of verified errors for a lack of capacity. */
   readonly refusals: number;
   /** The number of warm machines that a set used. */
   readonly used: number;
-  /** The number of machines that were created while a zone was evacuated. */
+  /** The number of machines that were created during the evacuation of a zone. */
   readonly placed: number;
 }
 
-/** Options of a history of a fleet. */
 export interface FleetHistoryOptions extends HistoryOptions {
   /** Wraps the client of a controller, for example to add a defect. */
   readonly wrap?: NonNullable<WorldOptions['wrap']>;
@@ -38,7 +37,7 @@ export interface FleetHistoryOptions extends HistoryOptions {
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
 
-/** The warm machines of the deployment. In some histories, they run while they wait. */
+/** The warm machines of the deployment. In some histories, their VMs run. */
 const warmAnnotations = (mode: FleetMode, seed: number) =>
   mode === 'warm'
     ? {
@@ -47,7 +46,6 @@ const warmAnnotations = (mode: FleetMode, seed: number) =>
       }
     : undefined;
 
-/** Runs a history of a fleet. */
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
   const { seed, profile, wrap, journal } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };

@@ -18,7 +18,7 @@ const MAX_REPLICAS = 7;
 const MAX_ACTS = 12;
 const MAX_PAUSE_MS = 40_000;
 const MAX_CUT_MS = 90_000;
-/** Maximum latency of a controller's request in each direction. */
+/** The maximum latency of a controller's request in each direction. */
 const MAX_WIRE_MS = 200;
 
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
@@ -36,10 +36,7 @@ class ScalerHistory {
   readonly #verifier: ScalerVerifier;
   readonly #scaler: Autoscaler;
   readonly #script: Script;
-  /**
-   * Whether the autoscaler writes the names together with the lower count. In this case, each named machine must be
-   * deleted.
-   */
+  /** Whether one write contains the names and the lower number of replicas. If so, each named machine must be deleted. */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
   #silenced = false;
@@ -51,12 +48,12 @@ class ScalerHistory {
     const form = formOf(seed);
     this.#scaler = scalerOf(world, form);
     world.reporter.note('act', `the autoscaler names machines by ${form}`);
-    // Without a lower count, names have no effect. An autoscaler that writes names first has seen that its last change was
-    // processed.
+    // Without a lower number of replicas, names have no effect. An autoscaler that writes names first has seen that its
+    // last change was processed.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // A priority and a count are in two objects. A delayed watch may deliver only one of them, so these histories have no
-    // delays.
+    // A priority and the number of replicas are in two objects. A delayed watch may deliver only one of them, so these
+    // histories have no delays.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -68,7 +65,6 @@ class ScalerHistory {
     });
   }
 
-  /** The acts until now. */
   get plan(): Plan {
     return this.#script.plan;
   }
@@ -94,7 +90,7 @@ class ScalerHistory {
     await acts[name]();
   }
 
-  /** Running machines that the autoscaler may name. Machines that it has already named are left out. */
+  /** Running machines that the autoscaler may name, without the machines that it has already named. */
   async #victims(): Promise<readonly string[]> {
     const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
     const candidates = (await this.#world.machines()).filter(
@@ -181,7 +177,7 @@ class ScalerHistory {
     this.#world.clock.setTimeout(() => this.#world.network.setFaultChances({}), ms);
   }
 
-  /** Removes all faults. The fleet must reach the size that the autoscaler requested, and then nothing is written. */
+  /** Removes all faults. The fleet must reach the size that the autoscaler requested, without further writes. */
   async #calm(): Promise<void> {
     const world = this.#world;
     world.reporter.note('act', 'all faults end');

@@ -24,10 +24,9 @@ const present = (value: string | undefined): readonly string[] => (value ? [valu
 /** The volume of a claim in this test. */
 export const volumeOfClaim = (claim: string): string => `pv-${claim}`;
 
-/** The complete current state of the API server. The test and the verifiers read it. */
+/** The complete current state of the API server, for the test and the verifiers. */
 export class ApiCache {
   readonly machines: Informer<Machine>;
-  /** The cache has no indexes. */
   readonly nodes: Informer<Node>;
   /** The cache has the index `node`. */
   readonly pods: Informer<Pod>;

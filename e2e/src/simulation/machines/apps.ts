@@ -16,7 +16,7 @@ export interface App {
   readonly replicas: number;
   /** Whether the application is a StatefulSet with a volume for each pod. */
   readonly volumes: boolean;
-  /** The budget of the application. Undefined: none. */
+  /** The disruption budget of the application. If undefined, there is no budget. */
   minAvailable: number | undefined;
 }
 
@@ -68,7 +68,6 @@ export async function createApp(client: KubeClient, app: App): Promise<void> {
   await client.resource(statefulSets, NAMESPACE).create({ metadata, spec });
 }
 
-/** Creates a claim and its volume, which are bound to each other. */
 async function createVolume(client: KubeClient, claim: string): Promise<void> {
   const volume = volumeOfClaim(claim);
   const common = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
@@ -92,7 +91,6 @@ async function createVolume(client: KubeClient, claim: string): Promise<void> {
     .patch(claim, { type: 'merge', body }, { subresource: 'status' });
 }
 
-/** Creates or changes the disruption budget of an application. */
 export async function setBudget(client: KubeClient, app: string, minAvailable: number): Promise<void> {
   const budgets = client.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE);
   const spec = { minAvailable, selector: { matchLabels: { app } } };

@@ -1,7 +1,7 @@
 import type { Logger, TransportRequest, TransportResponse, VirtualClock } from '@mcm/kube';
 import { type Defect, DRAIN_TIMEOUT_MS } from './machine-world.ts';
 
-/** Defects of a controller, for tests of the verifiers. Each one wraps a client of the controller. */
+/** Defects of a controller, for tests of the verifiers. Each defect wraps a client of the controller. */
 
 type BrokenKube = NonNullable<Defect['kube']>;
 type BrokenCloud = NonNullable<Defect['cloud']>;
@@ -64,7 +64,7 @@ const jsonAnswer = (body: string, status = 200): TransportResponse =>
 const isVmDeletion = ({ method, path }: TransportRequest): boolean =>
   method === 'DELETE' && path.startsWith('/v1/instances/');
 
-/** Reports the deletion of a VM as successful without sending it. */
+/** Reports the deletion of a VM as successful without sending the request. */
 const deletesNoVm: BrokenCloud = (transport) => async (request) => {
   if (!isVmDeletion(request)) return transport(request);
   const { path, headers } = request;
@@ -97,7 +97,6 @@ const sleepsInDrains: BrokenKube = (transport, clock) => {
   };
 };
 
-/** Deletes pods instead of evicting them. */
 const deletesPods: BrokenKube = (transport) => (request) => {
   if (!isEviction(request)) return transport(request);
   const { headers, path } = request;
@@ -115,7 +114,7 @@ const suspendsBudgets: BrokenKube = (transport) => async (request) => {
   return transport(request);
 };
 
-/** Evicts the pods of a node that is not drained. */
+/** Evicts pods from a node that is not in drain. */
 const evictsAnybody: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isStatusOfMachine(request)) return answer;
@@ -161,10 +160,13 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
   for await (const chunk of body) yield Buffer.from(change(Buffer.from(chunk).toString()));
 }
 
-/** The times after an eviction at which its pod has ended. The kubelet may still write to the volumes of the pod. */
+/**
+ * Delays in milliseconds between an eviction and the end of its pod. The kubelet may still write to the volumes of the
+ * pod.
+ */
 const ENDED_MS = [5_500, 6_500, 7_500];
 
-/** Detaches volumes from a node when their pod has ended, even if another pod still mounts them. */
+/** Detaches volumes from a node when their pod has ended, even if another pod still mounts the volumes. */
 const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status >= 300) return answer;
@@ -232,7 +234,10 @@ class TattlingLog implements Logger {
   }
 }
 
-/** Writes each status of a machine twice, first with another text and then with its own, and repeats this forever. */
+/**
+ * Writes each status of a machine twice, first with a wrong text and then with the correct text, and repeats this
+ * forever.
+ */
 const flipFlop: BrokenKube = (transport) => async (request) => {
   if (!isStatusOfMachine(request)) return transport(request);
   const late = withBody(request, (body) => body.replace(/,?"resourceVersion":"\d+"/, ''));
@@ -242,7 +247,6 @@ const flipFlop: BrokenKube = (transport) => async (request) => {
   }
 };
 
-/** The defects, created for each history. */
 export const DEFECTS = {
   tokenless: () => ({ cloud: tokenless() }),
   deletesNoVm: () => ({ cloud: deletesNoVm }),

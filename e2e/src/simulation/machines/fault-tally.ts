@@ -4,7 +4,7 @@ import type { HistoryEntry } from '../record/reporter.ts';
 const failsWith = (rule: OrderedFault, code: string): boolean => rule.error?.code === code;
 const boots = ({ operation }: OrderedFault): boolean => operation === 'instances.boot';
 
-/** Faults of the cloud and of kubelets. The number of effects of their rules is counted. */
+/** Faults of the cloud and of kubelets. The tally counts the effects of their rules. */
 const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
   'the cloud refuses a call that it executed': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
@@ -19,7 +19,7 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'a kubelet joins late': (rule) => boots(rule) && rule.kubelet?.joinDelay !== undefined,
 };
 
-/** Faults in the history, which are counted by the text of their entries. */
+/** Faults that the tally finds by the text of history entries. */
 const REPORTED: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
   'a VM is terminated outside of mcm': /is terminated outside of mcm$/,

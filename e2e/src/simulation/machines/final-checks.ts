@@ -11,7 +11,9 @@ const phaseOf = (machine: Machine | undefined): string => machine?.status?.curre
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
 
-/** Verifies the end of a history, after all faults are removed: all work completes in time, and then nothing is written. */
+/**
+ * Verifies the end of a history, after all faults are removed. All work must complete in time, without further writes.
+ */
 export class FinalChecks {
   readonly #world: MachineWorld;
   readonly #status: StatusVerifier;
@@ -22,7 +24,7 @@ export class FinalChecks {
   }
 
   /**
-   * @param silenced Whether watches may still deliver nothing.
+   * @param silenced Whether watches may have stopped delivering events.
    * @param cutMs The longest outage of the API server.
    */
   async verify(silenced: boolean, cutMs: number): Promise<void> {
@@ -36,7 +38,7 @@ export class FinalChecks {
   }
 
   /**
-   * Removes all faults. Afterwards, every machine must be Running or Failed, or its status must contain the reason for its
+   * Removes all faults. After that, every machine must be Running or Failed, or its status must contain the reason for its
    * wait.
    */
   async #calm(silenced: boolean): Promise<void> {
@@ -67,9 +69,9 @@ export class FinalChecks {
 
   /**
    * Whether a machine needs no further change.
-   * - If many machines are unreachable at the same time, they are not replaced, and each has an event.
-   * - An unreachable machine waits while another machine is Failed and not yet replaced (`--max-unhealthy-replacements`).
-   *   The status of such a machine contains this reason. In this test there is no set that replaces the other machine.
+   * - If many machines are unreachable at the same time, they are not replaced, and each machine has an event.
+   * - An unreachable machine waits if another machine is Failed and not yet replaced (`--max-unhealthy-replacements`).
+   *   The status of the unreachable machine contains this reason. No set replaces the Failed machine in this test.
    */
   #isAtRest(machine: Machine): boolean {
     const phase = phaseOf(machine);
@@ -78,8 +80,9 @@ export class FinalChecks {
   }
 
   /**
-   * A Node that no machine owns. The VM of such a Node was created by a failed call, and was deleted before the controller
-   * found it. Only the node controller of the cloud deletes such a Node, and this test does not run it.
+   * A Node without a Machine whose VM no longer exists. A failed call created the VM, and the VM was deleted before the
+   * controller found it. Only the node controller of the cloud deletes such a Node, and this test does not run that
+   * controller.
    */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);
@@ -115,7 +118,10 @@ export class FinalChecks {
     }
   }
 
-  /** Rule (g): a drain never ends, and a cloud call gets no answer. Another machine is created and deleted without delay. */
+  /**
+   * Rule (g): one drain never ends, and one cloud call gets no response. Another machine must be created and deleted
+   * without delay.
+   */
   async #promptBesideStuck(): Promise<void> {
     const world = this.#world;
     const { clock, hollow } = world;
@@ -146,7 +152,7 @@ export class FinalChecks {
     world.cloud.faults.clear();
   }
 
-  /** Rules (f) and (i): a drain that a disruption budget blocks reports this once. */
+  /** Rules (f) and (i): a drain that a disruption budget blocks is reported only once. */
   async #quietWhileBlocked(name: string): Promise<void> {
     const { clock, writes, reporter, cache } = this.#world;
     await clock.advance(60_000);
@@ -159,7 +165,7 @@ export class FinalChecks {
     const podsOf = (): string => String(cache.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BOUNDS.blocked.ms);
-    // A machine that joined in the meantime makes evictions possible, and each eviction changes the status.
+    // A machine that joined during the wait makes evictions possible, and each eviction changes the status.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
     for (const write of about) reporter.violate(`(i) written without a change: ${write}`);
@@ -168,7 +174,7 @@ export class FinalChecks {
   /** Rule (i): without a change, nothing is written. */
   async #quiet(): Promise<void> {
     const world = this.#world;
-    // The time is longer than the timeouts of drains and of calls without an answer.
+    // Longer than the timeouts of drains and of calls without a response.
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
@@ -224,7 +230,7 @@ export class FinalChecks {
         .filter(({ metadata }) => world.cache.tokens.store.get(keyOf({ metadata })))
         .map(({ metadata }) => metadata.name);
     await this.#until('(b) the token of a machine is deleted with the machine', left, BOUNDS.tokenWithMachine.ms);
-    // If the deletion of a token was refused, or if the process was killed, the cleanup deletes the token after its expiry.
+    // If the deletion of a token was refused or the process was killed, the cleanup deletes the token after its expiry.
     const tokens = () => world.cache.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
     await this.#until('a token is deleted soon after its machine', tokens, BOUNDS.tokenGone.ms);
     for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);

@@ -11,7 +11,6 @@ export type FirstFault =
   /** Another fault. */
   | { readonly act: FirstFaultAct };
 
-/** Faults at the start of a history. */
 export type FirstFaultAct =
   | 'silent kubelet'
   | 'lost VM'

@@ -5,8 +5,8 @@ import type { FirstFault } from './first-fault.ts';
 import { playMachines } from './machine-history.ts';
 
 /**
- * Random histories rarely contain faults of rare calls. So each fault starts a separate history that makes the call, and the
- * test verifies that the fault occurs.
+ * Random histories rarely contain faults of rare calls. So each fault starts a separate history that makes the call,
+ * and the test verifies that the fault occurs.
  */
 const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
@@ -52,11 +52,11 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'a Machine is lost while its VM continues': { act: 'lost machine' },
 };
 
-/** The first seed of storms. The seed differs from the seeds of random histories. */
+/** This seed differs from the seeds of random histories. */
 const FIRST = 50_000;
-/** A seed with a lost machine. The VM of this machine has pods that can be evicted. */
+/** A seed with a lost Machine, whose VM has pods that can be evicted. */
 const LOST_MACHINE = 50_029;
-/** Seeds with lost machines. The VMs of these machines have pods that a budget blocks until the drain timeout. */
+/** Seeds with lost Machines, whose VMs have pods that a budget blocks until the drain timeout. */
 const LOST_AND_HELD = [50_031, 50_030];
 
 test('each fault starts a history', async () => {

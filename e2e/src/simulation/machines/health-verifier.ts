@@ -10,7 +10,7 @@ export interface HealthVerifierOptions {
   readonly violate: (text: string) => void;
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** The same, without the time in which the controller knows that its cache is outdated. */
+  /** As `lagMs`, without the time in which the controller knows that its cache is outdated. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
   /** The largest jump of a controller's clock until now. */
   readonly jumpMs: () => number;
@@ -23,14 +23,14 @@ const isReady = ({ status }: Node): boolean =>
 
 /**
  * Rule (j):
- * - A machine becomes Unknown or Failed only if its Node is not Ready. A controller must not decide from data that it knows to
- *   be outdated.
+ * - A machine becomes Unknown or Failed only if its Node is not Ready. A controller must not decide from data that the
+ *   controller knows to be outdated.
  * - A machine becomes Failed only after its health timeout.
  * - Only one machine of a group becomes Failed at a time.
  */
 export class HealthVerifier {
   readonly #o: HealthVerifierOptions;
-  /** The times since which Nodes are Ready, by name. */
+  /** The times at which Nodes became Ready, by name. */
   readonly #readySince = new Map<string, number>();
   /** The times of the last change of the phase, by the UID of the machine. */
   readonly #phaseSince = new Map<string, number>();
@@ -71,7 +71,7 @@ export class HealthVerifier {
       violate(`${name} becomes Failed although ${other} has not been replaced yet`);
   }
 
-  /** The Node of the machine's VM must not be Ready. The controller may not know yet that it is Ready again. */
+  /** The Node of the machine's VM must not be Ready. A Node that became Ready a moment ago is allowed. */
   #verifyNode(machine: Machine, phase: string): void {
     const { cache, violate, unnoticedLagMs } = this.#o;
     const node = cache.nodes.store.get(nodeOf(machine));
@@ -81,7 +81,7 @@ export class HealthVerifier {
       violate(`${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
   }
 
-  /** The other machines that are Failed or being deleted, and whose replacement is not complete. */
+  /** The other machines that are Failed or in deletion and whose replacement is not complete. */
   #replacedBeside({ metadata: { uid } }: Machine): readonly string[] {
     const since = this.#now() - this.#o.lagMs('machines');
     return this.#o.cache.machines.store

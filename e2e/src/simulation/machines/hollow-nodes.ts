@@ -18,7 +18,7 @@ import { CSI_DRIVER } from './apps.ts';
 export const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
-/** Longer than a kubelet needs to release volumes after it was unreachable, if these were attached to another node. */
+/** The minimum time after an outage until a kubelet has released volumes that are attached to another node. */
 const SILENT_OF_LATE_MS = 60_000;
 
 interface HollowNode {
@@ -32,8 +32,8 @@ interface HollowNode {
 }
 
 /**
- * Simulated kubelets without Leases, so that an idle hour causes no requests. These kubelets join, start pods when their
- * volumes are attached only to this node, and end them after their grace period.
+ * Simulated kubelets without Leases, so that an idle hour causes no requests. A kubelet joins, and starts a pod when
+ * its volumes are attached only to this node. The kubelet ends pods after their grace period.
  */
 export class HollowNodes implements InstanceHost {
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class HollowNodes implements InstanceHost {
   joinDelayMs = 0;
   /** The time for which a volume stays mounted after its pod has ended. */
   unmountMs = 0;
-  /** Volumes that each node has mounted. */
+  /** The mounted volumes of each node. */
   readonly #mounted = new Map<string, Set<string>>();
 
   /** The last report of each node about its volumes. */
@@ -83,7 +83,7 @@ export class HollowNodes implements InstanceHost {
     return [...this.#nodes.keys()].sort();
   }
 
-  /** The nodes whose kubelet has mounted the volume. If a node was unreachable recently, its mounts are not known. */
+  /** The nodes whose kubelet has mounted the volume. After an outage of a kubelet, its mounts are unknown. */
   usersOf(volume: string): string[] {
     const since = this.#clock.now().getTime() - SILENT_OF_LATE_MS;
     const known = ({ silent, silentSince }: HollowNode): boolean => !silent && silentSince < since;
@@ -113,7 +113,7 @@ export class HollowNodes implements InstanceHost {
     return this.#nodes.get(node.instance.name) === node;
   }
 
-  /** Ignores errors that occur because an object was deleted or changed in the meantime. */
+  /** Ignores errors because another process deleted or changed an object. */
   #try(work: () => Promise<void>): void {
     void work().catch((error: unknown) => {
       if (error instanceof KubeError && [404, 409].includes(error.code)) return;
@@ -132,7 +132,7 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // The kubelet continues to use its Node. If the Node was deleted, it registers again.
+      // The kubelet continues to use its Node. If the Node was deleted, the kubelet registers again.
     }
     await this.#report(node, 'True');
   }
@@ -187,7 +187,9 @@ export class HollowNodes implements InstanceHost {
     else if (pod.status?.phase !== 'Running') this.#start(node, pod);
   }
 
-  /** Records mounted or unmounted volumes. A volume is detached only after the kubelet reports that it no longer uses it. */
+  /**
+   * Records mounted or unmounted volumes. A volume is detached only after the kubelet has reported that no pod uses it.
+   */
   async #mount(nodeName: string, volumes: readonly string[], mounted: boolean): Promise<void> {
     if (volumes.length === 0) return;
     const all = this.#mounted.get(nodeName) ?? new Set();
@@ -196,7 +198,7 @@ export class HollowNodes implements InstanceHost {
       if (mounted) all.add(volume);
       else all.delete(volume);
     }
-    // A kubelet sends its statuses one after the other, so that an older one never arrives last.
+    // A kubelet sends its statuses one after the other, so that an older status never arrives last.
     const write = (): Promise<void> => this.#reportMounts(nodeName, all);
     const report = (this.#reports.get(nodeName) ?? Promise.resolve()).then(write, write);
     this.#reports.set(nodeName, report);
@@ -235,7 +237,7 @@ export class HollowNodes implements InstanceHost {
     }, READY_AFTER_MS);
   }
 
-  /** A volume cannot be mounted here while it is also attached to another node. */
+  /** A volume that is also attached to another node cannot be mounted here. */
   #hasVolumes(node: HollowNode, pod: Pod): boolean {
     return this.#cache.volumesOf(pod).every((volume) => {
       const all = this.#cache.attachments.store.byIndex('volume', volume);

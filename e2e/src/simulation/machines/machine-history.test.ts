@@ -5,7 +5,10 @@ import { readReplay } from '../swarm/replay.ts';
 import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
 
-/** The recorded acts of a history in which the controllers changed a machine between Running and Unknown without a pause. */
+/**
+ * The recorded actions of a history in which the controllers changed a machine between Running and Unknown without a
+ * pause.
+ */
 const FLAPPING = fileURLToPath(new URL('../../../testdata/simulation/machines-900066.json', import.meta.url));
 
 test('the same seed gives exactly the same history', async () => {

@@ -29,14 +29,14 @@ const FIRST_FAULT_JUMP_MS = 90_000;
 /** The minimum time for which a role forbids a read. */
 const FORBIDDEN_MS = 60_000;
 
-/** The probability of a fault during its storm, and the duration of the storm. */
+/** The probability of the first fault for each request, and the time for which the fault can occur. */
 const FIRST_FAULT_CHANCE = 0.4;
 const FIRST_FAULT_MS = 20_000;
 
 const INTERNAL_ERROR = { error: { code: 'InternalError' } } as const;
 
 const OFTEN = ['create', 'delete', 'delete', 'faulty cloud'] as const;
-/** Acts. Likely acts occur several times in the list. */
+/** A likely action occurs several times in the list. */
 const ACTS = [
   ...OFTEN,
   ...OFTEN,
@@ -49,7 +49,7 @@ type ActName = (typeof ACTS)[number];
 
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 
-/** Machines with pods, and random acts from one seed. */
+/** Machines with pods, and random actions from one seed. */
 class MachineHistory {
   readonly #world: MachineWorld;
   readonly #dice: Dice;
@@ -73,7 +73,6 @@ class MachineHistory {
     });
   }
 
-  /** The acts until now. */
   get plan(): Plan {
     return this.#script.plan;
   }
@@ -139,7 +138,7 @@ class MachineHistory {
 
   async #force(): Promise<void> {
     const machine = this.#dice.one(this.#world.machines().filter(isGoing));
-    // Without a usable Secret, `force-deletion` would leave the VM behind.
+    // Without a usable Secret, `force-deletion` would not delete the VM.
     if (machine && !this.#world.secretIsBroken)
       await this.#world.labelMachine(machine.metadata.name, { 'force-deletion': 'true' });
   }
@@ -200,7 +199,7 @@ class MachineHistory {
       'clock back': () => this.#jump(-FIRST_FAULT_JUMP_MS),
       'lost machine': () => this.#lostMachine(),
     };
-    // There must first be a node whose kubelet can stop, and a VM that can be terminated.
+    // The fault needs a node whose kubelet can stop, and a VM that can be terminated.
     await clock.advance(5_000);
     await acts[act]();
     await this.#create();
@@ -208,7 +207,7 @@ class MachineHistory {
     await clock.advance(FIRST_FAULT_MS);
   }
 
-  /** Triggers a call of the controller that fails. Otherwise, the fault might not occur before the faults are removed. */
+  /** Triggers a call of the controller that fails. Otherwise, the fault may not occur before the faults are removed. */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
     // A new process lists the VMs first.
@@ -263,36 +262,37 @@ class MachineHistory {
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
 
-  /** A machine that is not being deleted. The machine has pods if possible. */
+  /** A machine that is not in deletion, if possible with pods. */
   #busiest(): Machine | undefined {
     const { pods } = this.#world.cache;
     const all = this.#world.machines().filter((machine) => !isGoing(machine));
     return all.find(({ metadata }) => pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0) ?? all[0];
   }
 
-  /** Deletes a machine without its VM. The machine has pods if possible. */
+  /** Deletes a Machine without its VM, if possible a Machine with pods. */
   async #lostMachine(): Promise<void> {
     await this.#world.clock.advance(20_000);
     const lost = this.#busiest();
     if (lost) await this.#world.loseMachine(lost);
   }
 
-  /** At most once in a history, because the VMs of several lost machines stay in quarantine until an operator decides. */
+  /**
+   * A history loses at most one Machine. With several lost Machines, the VMs stay in quarantine until an operator
+   * decides.
+   */
   async #loseMachine(): Promise<void> {
     if (this.#world.verifier.hasLost) return;
     const machine = this.#dice.one(this.#world.machines());
     if (machine && !isGoing(machine)) await this.#world.loseMachine(machine);
   }
 
-  /** A user deletes the Node of a machine. */
   async #deleteNode(): Promise<void> {
     const node = this.#dice.one(this.#world.cache.nodes.store.list());
     if (node && !node.metadata.deletionTimestamp) await this.#world.deleteNode(node.metadata.name);
   }
 
   /**
-   * A controller starts while its role forbids reads of Nodes or pods. Afterwards, a user deletes a machine, if possible
-   * one with pods.
+   * A controller starts while its role forbids reads of Nodes or pods. After that, a user deletes a machine, if possible one with pods.
    */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;
@@ -318,8 +318,8 @@ class MachineHistory {
   }
 
   /**
-   * The cloud creates a VM, but its answer is lost. Soon afterwards, a user deletes the machine. In some histories, the Secret
-   * of the class is unusable for a while, unless a machine is being deleted with `force-deletion`.
+   * The cloud creates a VM, but its response is lost. Soon afterwards, a user deletes the machine. In some histories,
+   * the Secret of the class is temporarily unusable, unless a user deletes a machine with `force-deletion`.
    */
   async #lostCreation(): Promise<void> {
     const { cloud, clock } = this.#world;
@@ -341,7 +341,10 @@ class MachineHistory {
     this.#world.reporter.violate(`the simulation failed: ${String(error)}`);
   }
 
-  /** All reads of Nodes fail for a while. The controller needs as much time to recover as after an outage of this length. */
+  /**
+   * Temporarily, all reads of Nodes fail. The controller needs as much time to recover as after an outage of this
+   * length.
+   */
   #failReadsOfNodes(ms: number): void {
     const { network, clock } = this.#world;
     this.#note(`for ${ms} ms the server answers reads of nodes with 500`);
@@ -350,7 +353,9 @@ class MachineHistory {
     clock.setTimeout(() => network.mend(), ms);
   }
 
-  /** A kubelet stops, and reports again while the controller cannot read Nodes. The health timeout expires in this time. */
+  /**
+   * A kubelet stops, and reports again while the controller cannot read Nodes. The health timeout expires in this time.
+   */
   async #staleHealth(): Promise<void> {
     const { hollow, clock } = this.#world;
     const name = this.#dice.one(hollow.names);
@@ -405,7 +410,10 @@ class MachineHistory {
     this.#world.kill();
   }
 
-  /** Starts a second controller. The first one, whose Lease was taken, continues until it notices that. */
+  /**
+   * Starts a second controller, which acquires the Lease. The first controller continues until it notices the loss of
+   * its Lease.
+   */
   #twoControllers(): void {
     const ms = this.#dice.pause(20_000);
     this.#note(`for ${ms} ms there are two machine controllers`);
@@ -423,7 +431,6 @@ class MachineHistory {
   }
 }
 
-/** Options of a history of machines. */
 export interface MachineHistoryOptions extends HistoryOptions {
   /** A defect of the controller. */
   readonly defect?: Defect;

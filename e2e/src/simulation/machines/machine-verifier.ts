@@ -13,7 +13,6 @@ export const hasOtherFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(OTHER_FINALIZER) ?? false;
 
 const label = ({ metadata }: Machine, key: string): string | undefined => metadata.labels?.[key];
-/** Whether a user has set the label `force-deletion`. */
 export const isForced = (machine: Machine): boolean =>
   /^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '');
 const millis = (text: string | null | undefined): number => (text ? new Date(text).getTime() : Number.NaN);
@@ -32,14 +31,14 @@ export interface OracleOptions {
   readonly usersOf: (volume: string) => readonly string[];
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** The same, without the time in which the controller knows that its cache is outdated. */
+  /** As `lagMs`, without the time in which the controller knows that its cache is outdated. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
   readonly healthTimeoutMs: number;
 }
 
 /**
- * Reports violations. The class reads the state of the API server and of the cloud, and the requests of the controllers.
- * The class implements the rules separately, so it shares no code with the controllers.
+ * Verifies the rules for machines from the objects in the API server, the VMs, and the requests of the controllers. The
+ * class shares no code with the controllers.
  */
 export class MachineVerifier {
   readonly #o: OracleOptions;
@@ -53,13 +52,13 @@ export class MachineVerifier {
   readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
   /** The times since which pods can be bound to a Node, by name. */
   readonly #schedulableSince = new Map<string, number>();
-  /** The times at which the Node of a lost machine was cordoned, by name. The drain timeout starts at this time. */
+  /** The times at which the Node of a lost Machine was cordoned, by name. The drain timeout starts at this time. */
   readonly #orphanCordonedAt = new Map<string, number>();
   /** The times since which nothing prevents the drain of a machine, by UID. */
   readonly #drainableSince = new Map<string, number>();
   /** The UIDs of pods for which a controller has requested an eviction. */
   readonly #asked = new Set<string>();
-  /** The UIDs of machines whose objects were deleted without their VMs, and their Nodes. */
+  /** The UIDs of Machines that were deleted without their VMs, and of their Nodes. */
   readonly #lost = new Set<string>();
   /** The times at which Machines were lost, by the name of the VM. */
   readonly #lostAt = new Map<string, number>();
@@ -68,10 +67,10 @@ export class MachineVerifier {
   /** The UIDs of machines from which the other controller removes its finalizer. */
   readonly #released = new Set<string>();
   readonly #lostNodes = new Set<string>();
-  /** The largest difference of a process's clock to the time of the test, forward and back. */
+  /** The largest difference of a process's clock to the time of the test, in both directions. */
   #aheadMs = 0;
   #backMs = 0;
-  /** Whether the Secret of the classes was unusable. */
+  /** Whether the Secret of the classes was unusable at any time. */
   #secretWasBroken = false;
 
   constructor(options: OracleOptions) {
@@ -103,8 +102,7 @@ export class MachineVerifier {
   }
 
   /**
-   * Called before the object of a machine is deleted without its VM. The VM may join later, as a Node with the name of the
-   * machine.
+   * Called before a Machine is deleted without its VM. The VM may join later, as a Node with the name of the machine.
    */
   loses({ metadata: { name, uid, labels } }: Machine): void {
     this.#lost.add(uid);
@@ -128,7 +126,7 @@ export class MachineVerifier {
       this.#violate('b', `the finalizer of another controller was removed from ${name}`);
   }
 
-  /** Whether the object of any machine was lost. */
+  /** Whether any Machine was lost. */
   get hasLost(): boolean {
     return this.#lost.size > 0;
   }
@@ -174,8 +172,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Records since when a machine can be drained. The time does not include the time while its VM is being created, or while
-   * the circuit breaker delays its replacement.
+   * Records the time since which a machine can be drained. The time excludes the creation of its VM, and a delay by the
+   * circuit breaker.
    */
   #noteDrainable({ metadata: { uid, deletionTimestamp }, spec, status }: Machine): void {
     const held = status?.lastOperation?.description?.includes('too many machines') ?? false;
@@ -188,7 +186,9 @@ export class MachineVerifier {
     this.#asked.add(pod.metadata.uid);
   }
 
-  /** Rule (c): a pod that nothing protects must get an eviction request before it is deleted at the timeout. */
+  /**
+   * Rule (c): the controller must request an eviction of each unprotected pod before it deletes the pod at the timeout.
+   */
   #verifyNeverRequested(machine: Machine, pod: Pod): void {
     const { name, uid } = pod.metadata;
     const app = this.#o.apps.get(pod.metadata.labels?.app ?? '');
@@ -203,12 +203,12 @@ export class MachineVerifier {
     }
   }
 
-  /** Rule (b): a Machine may only be deleted after its VM. */
+  /** Rule (b): a Machine may be deleted only after its VM. */
   #gone(machine: Machine): void {
     const { name, uid } = machine.metadata;
     this.#o.reporter.note('state', `machine ${name} no longer exists`);
     if (this.#lost.has(uid)) return;
-    // Without a usable Secret, `force-deletion` deletes a machine although it may have a VM.
+    // Without a usable Secret, `force-deletion` deletes a Machine although its VM may exist.
     if (this.#secretWasBroken && isForced(machine) && machine.spec.providerID === undefined) {
       this.loses(machine);
       return;
@@ -243,8 +243,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Rule (a): no machine has two VMs. Called after every answer of the cloud. The rule compares names, which are unique in
-   * a history, because the controller itself sets the idempotency token.
+   * Rule (a): no machine has two VMs. The test calls this after every response of the cloud. The rule compares names,
+   * which are unique in a history, because the controller itself sets the idempotency token.
    */
   countVms(): void {
     const living = new Map<string, string>();
@@ -267,14 +267,14 @@ export class MachineVerifier {
     return nodes.store.get(node) === undefined || this.#isUnresponsive(node);
   }
 
-  /** Whether pods of a lost machine's Node may be deleted without an eviction. */
+  /** Whether pods of a lost Machine's Node may be deleted without an eviction. */
   #mayForceOrphan(node: string): boolean {
     const cordonedAt = this.#orphanCordonedAt.get(node) ?? Number.POSITIVE_INFINITY;
     const isOverdue = this.#now() + this.#aheadMs + BOUNDS.slack.ms >= cordonedAt + BOUNDS.orphanDrain.ms;
     return isOverdue || this.#isUnresponsive(node);
   }
 
-  /** If the controller has an outdated cache of the Node, it still treats the Node as unreachable. */
+  /** With an outdated cache of the Node, the controller still treats the Node as unreachable. */
   #isUnresponsive(node: string): boolean {
     const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
     const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
@@ -293,7 +293,7 @@ export class MachineVerifier {
     }
     const { name, deletionTimestamp } = machine.metadata;
     if (!deletionTimestamp) {
-      // If the creation is in progress, the Machine does not contain the provider ID yet.
+      // During the creation, the Machine does not contain the provider ID yet.
       const own = machine.spec.providerID === undefined || machine.spec.providerID.endsWith(`/${id}`);
       if (own) this.#violate('c', `the VM of ${name} is deleted without a deletion of the machine`);
       return;
@@ -319,7 +319,7 @@ export class MachineVerifier {
     }
   }
 
-  /** Rule (c): a VM without a Machine is also drained until the drain timeout, unless its Node is deleted or NotReady. */
+  /** Rule (c): a VM without a Machine is drained until the drain timeout, unless its Node is deleted or NotReady. */
   #verifyOrphan({ name }: Instance): void {
     const { nodes, pods } = this.#o.cache;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
@@ -336,7 +336,7 @@ export class MachineVerifier {
     if (left.length > 0) this.#violate('c', `the VM ${name}, which has no Machine, is deleted with pods ${left} on it`);
   }
 
-  /** Rule (d): a Node is cordoned before its pods are evicted. Otherwise, new pods can be bound to it. */
+  /** Rule (d): a Node is cordoned before its pods are evicted. Otherwise, new pods can be bound to the Node. */
   #verifyCordoned(node: string, { metadata: { name } }: Pod): void {
     const since = this.#schedulableSince.get(node) ?? Number.POSITIVE_INFINITY;
     if (this.#now() > since + this.#o.lagMs('nodes'))
@@ -355,7 +355,7 @@ export class MachineVerifier {
     }
     if (verb === 'delete') {
       if (machine) this.#verifyNeverRequested(machine, pod);
-      // If a pod exceeds its grace period by half a minute, the controller deletes it without a grace period.
+      // If a pod exceeds its grace period by half a minute, the controller deletes the pod without a grace period.
       const due = millis(pod.metadata.deletionTimestamp) + BOUNDS.overstay.ms;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
       if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {

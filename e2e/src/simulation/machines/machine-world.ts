@@ -38,7 +38,7 @@ import { HollowNodes } from './hollow-nodes.ts';
 import { hasOtherFinalizer, MachineVerifier, OTHER_FINALIZER } from './machine-verifier.ts';
 
 const USER_AGENT = 'machine-controller';
-/** Only the kinds of machines are installed, because the tests create a thousand worlds. */
+/** Only the kinds of machines are installed, because the tests create a thousand control planes. */
 const KINDS = /^(machines|machineclasses)\./;
 const CONTROLLERS = [
   'disruption',
@@ -68,11 +68,9 @@ export interface Defect {
   readonly furnish?: (admin: KubeClient) => Promise<void>;
 }
 
-/** Options of a world of machines. */
 export interface MachineWorldOptions {
   readonly seed: number;
   readonly profile?: ProfileName | undefined;
-  /** A defect of the controller. */
   readonly defect?: Defect;
   /** Receives the decisions of all processes. */
   readonly journal?: Journal | undefined;
@@ -107,7 +105,7 @@ export class MachineWorld {
   /** Whether the Secret of the classes is unusable. */
   secretIsBroken = false;
   #created = 0;
-  /** The secrets of all bootstrap tokens, including deleted ones. */
+  /** The secrets of all bootstrap tokens, including deleted tokens. */
   readonly #tokens = new Set<string>();
   readonly #plane: Plane;
   readonly #random: Random;
@@ -219,7 +217,7 @@ export class MachineWorld {
     }
   }
 
-  /** Starts a machine controller. A second one simulates that the first one has lost its Lease. */
+  /** Starts a machine controller. If another one runs, the simulation continues it as a former leader. */
   startProcess(): void {
     const stop = new AbortController();
     const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, { life: stop.signal }));
@@ -269,14 +267,12 @@ export class MachineWorld {
     };
   }
 
-  /** Kills the controllers with SIGKILL, and starts one again. */
   kill(): void {
     if (this.#processes.size === 0) return;
     this.reporter.note('act', 'the machine controller is killed');
     for (const { proc } of [...this.#processes]) proc.kill();
   }
 
-  /** Ends the older of two controllers. */
   killOldest(): void {
     const [oldest] = this.#processes;
     if (this.#processes.size < 2 || !oldest) return;
@@ -299,8 +295,8 @@ export class MachineWorld {
       const before: Pod | undefined = leaves ? pod : undefined;
       if (before && eviction) this.verifier.asksToEvict(before);
       const answer = await transport(request);
-      // The server may refuse the request. For example, the cache was outdated, and the name now belongs to another pod. The
-      // request is verified against the previous state.
+      // The server may refuse the request, for example because the name belongs to another pod now. The request is
+      // verified against the state before the request.
       if (before && answer.status < 300) this.verifier.beforePodLeaves(before, eviction ? 'evict' : 'delete');
       return answer;
     };
@@ -344,14 +340,14 @@ export class MachineWorld {
     await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
   }
 
-  /** Deletes the object of a machine but not its VM, as after a restore, or after a user has removed the finalizers. */
+  /** Deletes the Machine but not its VM, as after a restore, or after a user has removed the finalizers. */
   async loseMachine(lost: Machine): Promise<void> {
     const { name, uid } = lost.metadata;
     this.reporter.note('act', `Machine ${name} is lost`);
     this.verifier.loses(lost);
     this.verifier.otherFinalizerGoes(uid);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
-    // The deletion is first, because a controller adds its finalizer only to machines that are not being deleted.
+    // The deletion comes first, because a controller adds its finalizer only to machines that are not in deletion.
     await machine.delete(name);
     // A machine without a finalizer no longer exists.
     await ignoreNotFound(machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }));
@@ -362,7 +358,9 @@ export class MachineWorld {
     await this.admin.resource(nodes).delete(name);
   }
 
-  /** Adds the finalizer of another controller to a machine. The finalizer stays until `removeOtherFinalizers` is called. */
+  /**
+   * Adds the finalizer of another controller to a machine. The finalizer stays until `removeOtherFinalizers` is called.
+   */
   async addFinalizer(name: string): Promise<void> {
     this.reporter.note('act', `${name} gets another finalizer`);
     await this.#changeFinalizers(name, (all) => [...all.filter((one) => one !== OTHER_FINALIZER), OTHER_FINALIZER]);
@@ -390,7 +388,7 @@ export class MachineWorld {
     }
   }
 
-  /** Makes the Secret of the classes unusable, or usable again. The cloud then gets no request. */
+  /** Makes the Secret of the classes unusable, or usable again. With an unusable Secret, the cloud gets no request. */
   async breakSecret(isBroken: boolean): Promise<void> {
     this.reporter.note('act', `the Secret of the classes is ${isBroken ? 'unusable' : 'usable'}`);
     this.secretIsBroken = isBroken;

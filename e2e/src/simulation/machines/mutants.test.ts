@@ -11,7 +11,7 @@ const SEEDS = 40;
 interface Mutant {
   readonly rule: string;
   readonly what: string;
-  /** The first seed: currently, it has a violation. */
+  /** The first seed, which has a violation at the moment. */
   readonly from: number;
   readonly defect: keyof typeof DEFECTS;
 }

@@ -3,13 +3,13 @@ import { again, seedsOf } from '../suites/seeds.testing.ts';
 import { playMachines } from './machine-history.ts';
 
 /**
- * The number of files `seeds-*.test.ts`, which run in parallel: one for each core of a small machine. Each file loads the
- * whole system, which costs as much as thirty seeds.
+ * The number of files `seeds-*.test.ts`, which run in parallel: one for each core of a small machine. Each file loads
+ * the whole system, which costs as much as thirty seeds.
  */
 const SHARDS = 2;
 const CASES = seedsOf('machines', 36);
 
-/** The tests of shard 1 or 2. A seed belongs to a shard by its remainder. */
+/** The tests of shard 1 or 2. The remainder of a seed determines its shard. */
 export function playShard(shard: number): void {
   const cases = CASES.filter(({ seed }) => seed % SHARDS === shard % SHARDS);
   test.each(cases)('seed $seed: machines, VMs, pods, budgets and volumes have no violation', async (one) => {

@@ -3,10 +3,12 @@ import type { Clock } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
 import type { ApiCache } from './api-cache.ts';
 
-/** Matches the status of a deletion: the name of the object that it waits for, an error, or the start of the VM deletion. */
+/**
+ * Matches the status of a deletion: the name of the object that blocks it, an error, or the start of the VM deletion.
+ */
 const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 
-/** Rule (f): the status of a machine that is being deleted contains the object that it waits for. */
+/** Rule (f): the status of a machine in deletion names the object that blocks the deletion. */
 export class StatusVerifier {
   readonly #clock: Clock;
   readonly #cache: ApiCache;
@@ -18,7 +20,10 @@ export class StatusVerifier {
     this.#cache = cache;
   }
 
-  /** The machines whose status has not contained a reason for too long. Each is reported once. Call it often. */
+  /**
+   * The machines whose status has not contained a reason for too long. Each machine is reported once. Call this method
+   * often.
+   */
   look(): readonly string[] {
     const going = this.#cache.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
     return going.flatMap((machine) => this.#verify(machine));

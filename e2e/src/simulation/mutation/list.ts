@@ -8,7 +8,7 @@ export interface Mutant {
   readonly replace: string;
   /** The suites that can detect the change, in the order of their runs. */
   readonly suites: readonly string[];
-  /** The first seed to run, if only rare histories detect the change. Default 1. */
+  /** The first seed to run, if only rare histories detect the change. Default: 1. */
   readonly firstSeed?: number;
 }
 
@@ -37,12 +37,11 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
 /**
  * All mutants. A test verifies that they match the code. The list does not contain changes that no history can show:
  * - Checks of a VM's node name. Local VMs have the names of their machines.
- * - Checks that another check repeats. A machine has one call at a time, and a missing finalizer causes a write without a
- *   change. A drain without a watch of pods waits, also if the role allows to read them. Before a VM is deleted, its Node is read again. The cloud finds a VM by its client token. The Node of a missing
- *   Machine is collected. The API server refuses a name that is in use.
+ * - Checks that another check repeats, for example the check of the Node before a VM is deleted.
  * - The phases in `isOrphan`. The machine itself deletes a VM that the orphan collection deletes too early.
  * - Texts and times of a status.
- * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line limits it again.
+ * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line limits the growth
+ *   again.
  * - The start of a process that is not the leader. The fence refuses its writes.
  * - Renamed VMs, and Failed machines that get a VM until they are replaced.
  */

@@ -11,7 +11,6 @@ export interface LoadedMutant extends Pick<Mutant, 'find' | 'replace'> {
 }
 
 export interface RunOptions {
-  /** The path of the repository. */
   readonly root: string;
   /** The maximum number of histories of each suite. */
   readonly seeds: number;
@@ -22,17 +21,17 @@ export interface RunOptions {
 
 /** The result of a mutant. */
 export interface MutantResult {
-  /** The first violation, with the case that shows it. Undefined: no history has detected the mutant. */
+  /** The first violation, with the case that shows it. Undefined if no history has detected the mutant. */
   readonly seen: string | undefined;
   /** The number of histories. */
   readonly played: number;
-  /** Whether the time expired before all histories were run. */
+  /** Whether the time expired before the last history. */
   readonly isCut: boolean;
 }
 
 /** Each seed has another profile, because some mutants need a slow or faulty network. */
 const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly ProfileName[];
-/** The maximum real time of one history. A longer one has an endless loop. */
+/** The maximum real time of one history. A longer history has an endless loop. */
 const CASE_MS = 300_000;
 
 /** The cases that can detect a mutant, in the order of the runs. */
@@ -58,7 +57,7 @@ export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }:
     workerData: loaded,
     onFailure: ({ one, violations: [first = ''] }) => {
       if (/SyntaxError/.test(first)) throw new Error(`${file} cannot be loaded with the mutant: ${first}`);
-      // If only the limit of real time was exceeded, this is not a result, because real time depends on the machine.
+      // A violation of the limit of real time alone is not a result, because real time depends on the machine.
       if (/of real time$/.test(first)) return;
       seen ??= `${one.suite} ${one.seed} ${one.profile}: ${first.split('\n')[0]}`;
     },

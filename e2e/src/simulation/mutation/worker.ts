@@ -2,9 +2,7 @@ import { registerHooks } from 'node:module';
 import { workerData } from 'node:worker_threads';
 import type { LoadedMutant } from './runner.ts';
 
-/**
- * A thread that loads the system with one changed file. Afterwards, the thread runs the cases that the main thread sends.
- */
+/** This thread loads the system with one changed file, and runs the cases that the main thread sends. */
 const { url: changed, find, replace } = workerData as LoadedMutant;
 
 registerHooks({

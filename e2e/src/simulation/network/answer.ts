@@ -3,7 +3,8 @@ import type { TransportResponse } from '@mcm/kube';
 const encoder = new TextEncoder();
 
 /**
- * A complete JSON answer. The answer is much cheaper than a `Response` of Node.js, and histories need very many answers.
+ * A complete JSON response. Such an object is much cheaper than a `Response` of Node.js, and histories need very many
+ * responses.
  */
 export function answerOf(
   status: number,

@@ -2,19 +2,19 @@ import { type Clock, pause } from '@mcm/kube';
 
 export interface LateBodyOptions {
   readonly clock: Clock;
-  /** Ends the body, and drops pending pieces. */
+  /** Ends the body, and drops pending chunks. */
   readonly connection: AbortSignal;
   /** When the signal aborts, no more data is delivered, but the connection stays open. */
   readonly silent: AbortSignal;
-  /** Whether a piece is lost. After a lost piece, no more data is delivered. */
+  /** Whether a chunk is lost. After a lost chunk, no more data is delivered. */
   readonly isLost: () => boolean;
-  /** The latency of a piece. Pieces keep their order. */
+  /** The latency of a chunk. Chunks keep their order. */
   readonly delayMs: () => number;
-  /** Called when a piece has left the server. */
+  /** Called when a chunk has left the server. */
   readonly onSent: () => void;
   /**
-   * Called when a piece is delivered.
-   * @param nextSentAt The time at which the next piece left the server. Undefined: no piece is pending.
+   * Called when a chunk is delivered.
+   * @param nextSentAt The time at which the next chunk left the server. Undefined if no chunk is pending.
    */
   readonly onDelivered: (nextSentAt: number | undefined) => void;
   readonly onClose: () => void;
@@ -38,7 +38,7 @@ const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =
     void promise.then(end);
   });
 
-/** Reads a body and keeps its pending pieces. */
+/** Reads a body and keeps its pending chunks. */
 class Pipe {
   readonly pieces: Piece[] = [];
   ended: { readonly error?: unknown } | undefined;
@@ -80,7 +80,7 @@ class Pipe {
   }
 }
 
-/** A body whose pieces have separate latencies. The body ends with an error when its connection breaks. */
+/** A body whose chunks have separate latencies. The body ends with an error when its connection breaks. */
 export async function* delayedBody(
   body: AsyncIterable<Uint8Array>,
   options: LateBodyOptions,

@@ -5,7 +5,7 @@ import type { ProfileName } from './profiles.ts';
 
 const encoder = new TextEncoder();
 
-/** A server that answers each request with its path. On each watch, it sends a number every second. */
+/** A server that responds to each request with its path. On each watch, the server sends a number every second. */
 const server =
   (clock: VirtualClock, asked: string[] = []): Transport =>
   async ({ path, signal }) => {
@@ -96,7 +96,7 @@ test('the network knows which callers may lack events of which resource, and sin
   expect(network.behindMs('manager', 'machines')).toBe(4_500);
   expect(network.behindMs('manager', 'nodes')).toBe(0);
   expect(network.lagMs('manager', 'machines')).toBe(5_500);
-  // A new watch delivers the events that the old one has not delivered.
+  // A new watch delivers the events that the old watch has not delivered.
   watch('/apis/machines');
   await clock.advance(1_000);
   expect(network.behindMs('manager', 'machines')).toBe(0);

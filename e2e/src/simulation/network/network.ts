@@ -21,13 +21,13 @@ export interface NetworkOptions {
   readonly clock: Clock;
   readonly seed: number;
   readonly random: Random;
-  /** The network profile until all faults are removed. Default `none`. */
+  /** The network profile until all faults are removed. Default: `none`. */
   readonly profile?: ProfileName | undefined;
   /** Kills a caller that is a single process. */
   readonly kill: (caller: Caller) => void;
   /** Called for every fault. */
   readonly note: (text: string) => void;
-  /** Whether the history is over. After that, no request is answered. */
+  /** Whether the history has ended. After that, no request gets a response. */
   readonly isOver?: () => boolean;
 }
 
@@ -36,21 +36,21 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const REFUSED = 'connect ECONNREFUSED';
 const RESET = 'read ECONNRESET';
 /**
- * Methods that can cause a conflict with the write of another client. Such writes are writes with a version, and changes of
- * an existing object.
+ * Methods that can cause a conflict with the write of another client: writes with a version, and changes of an existing
+ * object.
  */
 const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** The header of a simulated error 403. It distinguishes it from a missing permission. */
+/** The header of a simulated error 403, which distinguishes it from a missing permission. */
 export const FAULT_HEADER = 'x-simulated-fault';
 const RETRY_AFTER_SECONDS = 2;
-/** After an answer with 429, a client tries the request up to ten times, each after the Retry-After. */
+/** After a response with 429, a client tries the request up to ten times, each after the Retry-After time. */
 const THROTTLED_MS = 30_000;
 /** The duration of a controller's pass without its requests. The duration includes the time in the queue. */
 const PASS_MS = 1_000;
-/** If the latency of kubelets is larger, the renewals of their Leases are not skipped. */
+/** With a larger latency of kubelets, the simulation sends every renewal of their Leases. */
 const MAX_SPARED_KUBELET_MS = 1_000;
-/** The number of sequential requests of a pass, from its snapshot to its last write. */
+/** The number of sequential requests of a pass, from its first read to its last write. */
 const REQUESTS_A_PASS = 4;
 
 /** A process of a caller that has several processes. */
@@ -68,28 +68,28 @@ interface End {
 }
 
 /**
- * The connections between the processes and the API server. Connections can be cut, watches can stop delivering, and single
- * requests can fail. All have the latencies of the network profile.
+ * The connections between the processes and the API server. Connections can be cut, watches can stop delivering, and
+ * single requests can fail. All requests have the latencies of the network profile.
  */
 export class Network {
   readonly #options: NetworkOptions;
   readonly #keyed: KeyedRandom;
   #profile: Profile;
-  /** The network profile before the faults were removed. Messages from that time may still be pending. */
+  /** The network profile before the faults were removed. Older messages may still be pending. */
   readonly #worst: Profile;
-  /** The time of the last answer with 429. */
+  /** The time of the last response with 429. */
   #throttledAt = Number.NEGATIVE_INFINITY;
   readonly #cut = new Set<Caller>();
-  /** The connections that a cut ends. */
+  /** The connections that `cut` ends. */
   readonly #open = new Map<AbortController, Caller>();
   readonly #silent = new Map<Caller, AbortController>();
-  /** The paths whose answers a caller does not receive. */
+  /** The paths whose responses a caller does not receive. */
   readonly #lostAnswers = new Map<Caller, RegExp>();
   /** The paths that a caller has no permission to read. */
   readonly #forbidden = new Map<Caller, RegExp>();
   /** The paths whose reads by a caller fail. */
   readonly #failing = new Map<Caller, RegExp>();
-  /** The number of a caller's watches that will be answered with 410. */
+  /** The number of a caller's watches that will get the error 410. */
   readonly #expired = new Map<Caller, number>();
   readonly #ends = new Set<End>();
   #chances: Chances = {};
@@ -108,17 +108,19 @@ export class Network {
     return this.#watchesOpened;
   }
 
-  /** Whether the network profile can stop the delivery of watches. With such a profile, this can happen without an act. */
+  /** Whether the network profile can stop the delivery of watches without an action of the history. */
   get silencesWatches(): boolean {
     return this.#worst.silentWatch > 0;
   }
 
-  /** Whether the network profile loses answers of reads. A controller may then freeze, as in an outage of the API server. */
+  /**
+   * Whether the network profile loses responses of reads. A controller may then freeze, as in an outage of the API
+   * server.
+   */
   get losesAnswers(): boolean {
     return (this.#worst.reads.lost ?? 0) > 0;
   }
 
-  /** Removes all faults and latencies. */
   calm(): void {
     this.#profile = PROFILES.none;
     this.setFaultChances({});
@@ -126,15 +128,15 @@ export class Network {
   }
 
   /**
-   * The maximum age of the cached state on which a write of a caller is based, in milliseconds. The age includes pending
-   * events of the caller's watches of these resources (plural names). The age also includes the requests and answers of one
-   * pass, and the waits after a 429.
+   * The maximum age of the cached state on which a write of a caller is based, in milliseconds. The age includes
+   * pending events of the caller's watches of these resources (plural names). The age also includes the requests and
+   * responses of one pass, and the waits after a 429.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.behindMs(caller, ...resources);
   }
 
-  /** The same as `lagMs`, without the time in which a process had no watch and therefore knew that its state is outdated. */
+  /** As `lagMs`, without the time in which a process had no watch and therefore knew that its state is outdated. */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + Math.max(0, ...this.#received(caller).map((received) => received.unnoticedMs(resources)));
   }
@@ -148,12 +150,15 @@ export class Network {
     return [...this.#ends].flatMap((end) => (end.caller === caller ? [end.received] : []));
   }
 
-  /** The time for which the processes of a caller may lack events of these resources (plural names), in milliseconds. */
+  /**
+   * The time for which events of these resources (plural names) may be missing in the processes of a caller, in
+   * milliseconds.
+   */
   behindMs(caller: Caller, ...resources: readonly string[]): number {
     return Math.max(0, ...this.#received(caller).map((received) => received.behindMs(resources)));
   }
 
-  /** Disconnects these callers: open connections end, and new ones are refused. */
+  /** Disconnects these callers: open connections end, and new connections are refused. */
   cut(...callers: readonly Caller[]): void {
     for (const caller of callers) {
       this.#cut.add(caller);
@@ -169,35 +174,37 @@ export class Network {
   }
 
   /**
-   * The server carries out the requests of a caller to these paths, but all answers are lost until `mend`. A watch that
-   * loses an event delivers nothing any more.
+   * The server executes the requests of a caller to these paths, but all responses are lost until `mend`. A watch that
+   * loses an event stops delivering events.
    */
   loseAnswers(caller: Caller, paths: RegExp): void {
     this.#lostAnswers.set(caller, paths);
   }
 
   /**
-   * The server refuses the reads of a caller at these paths with 403 until `mend`, as after a change of the caller's role.
-   * The open watches of the caller end.
+   * The server refuses the reads of a caller at these paths with 403 until `mend`, as after a change of the caller's
+   * role. The open watches of the caller end.
    */
   forbid(caller: Caller, paths: RegExp): void {
     this.#forbidden.set(caller, paths);
     for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
   }
 
-  /** The server answers the reads of a caller at these paths with 500 until `mend`. The caller's open watches end. */
+  /** The server fails the reads of a caller at these paths with 500 until `mend`. The caller's open watches end. */
   failReads(caller: Caller, paths: RegExp): void {
     this.#failing.set(caller, paths);
     for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
   }
 
-  /** Stops the delivery of a caller's open watches, although their connections stay open. New watches deliver. */
+  /**
+   * Stops the delivery of a caller's open watches, although their connections stay open. New watches deliver events.
+   */
   silence(caller: Caller): void {
     this.#silent.get(caller)?.abort();
     this.#silent.delete(caller);
   }
 
-  /** The open watches of a caller end, and their resource versions have expired (410), so the caller lists again. */
+  /** Ends the open watches of a caller. The resource versions of these watches have expired (410), so the caller lists again. */
   expire(caller: Caller): void {
     for (const [connection, owner] of this.#open) {
       if (owner !== caller) continue;
@@ -206,7 +213,10 @@ export class Network {
     }
   }
 
-  /** Sets the probabilities of faults for the writes of both controllers, and separately for their writes to the cloud. */
+  /**
+   * Changes the probabilities of faults for the writes of both controllers, separately for the API server and the
+   * cloud.
+   */
   setFaultChances(chances: Chances, toCloud: Chances = chances): void {
     this.#chances = chances;
     this.#cloudChances = toCloud;
@@ -257,7 +267,7 @@ export class Network {
     };
   }
 
-  /** The clock of a caller's process. The process can be killed at each timer, which cancels its timers. */
+  /** The clock of a caller's process. The process can be killed at each timer. A kill cancels the timers. */
   clock(caller: Caller, clock: Clock, peer: Peer): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>
       clock.setTimeout(() => {
@@ -425,7 +435,7 @@ export class Network {
   }
 }
 
-/** The answer of the server for a fault. */
+/** The response of the server for a fault. */
 function refusalFor(fault: RequestFault | undefined): TransportResponse | undefined {
   if (fault === 'conflict') return refusal(409, 'Conflict');
   if (fault === 'throttled') return refusal(429, 'TooManyRequests', { 'retry-after': String(RETRY_AFTER_SECONDS) });

@@ -1,24 +1,24 @@
 import { seededRandom } from '@mcm/kube';
 import type { Chances } from './request-faults.ts';
 
-/** The latencies and faults of requests and watches. Acts can add others. */
+/** The latencies and faults of requests and watches. The actions of a history can add others. */
 export interface Profile {
-  /** The maximum latency of a request and of its answer. */
+  /** The maximum latency of a request and of its response. */
   readonly wireMs: number;
   /** The maximum latency of a watch event. */
   readonly eventMs: number;
-  /** The maximum latency of a request of a kubelet to the API server, and of its answer. */
+  /** The maximum latency of a kubelet's request to the API server, and of its response. */
   readonly kubeletMs: number;
   /** The probabilities of faults for a read. */
   readonly reads: Chances;
-  /** The maximum number of objects in a page of a list. Undefined: the limit in the request. */
+  /** The maximum number of objects in a page of a list. If undefined, the limit in the request applies. */
   readonly pageSize?: number;
   /** The probability that a later page of a list has expired (410). */
   readonly expiredPage: number;
   /** The probability that a watch stops delivering, or expires (410), within `WATCH_MS` after its start. */
   readonly silentWatch: number;
   readonly expiredWatch: number;
-  /** The probability that a process is killed at a timer, at a watch event, or at an answer. */
+  /** The probability that a process is killed at a timer, at a watch event, or at a response. */
   readonly crash: number;
 }
 
@@ -27,7 +27,7 @@ export const WATCH_MS = 240_000;
 
 const CALM = { reads: {}, expiredPage: 0, silentWatch: 0, expiredWatch: 0, crash: 0 } as const;
 
-/** The network profiles. With `none`, answers and events have no latency. */
+/** The network profiles. With `none`, responses and events have no latency. */
 export const PROFILES = {
   none: { ...CALM, wireMs: 0, eventMs: 0, kubeletMs: 0 },
   lan: { ...CALM, wireMs: 50, eventMs: 300, kubeletMs: 50 },
@@ -55,8 +55,8 @@ function hash(text: string, seed: number): number {
 }
 
 /**
- * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. So if an act is removed from a
- * history, the other acts keep their latencies.
+ * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. So if an action is removed
+ * from a history, the other actions keep their latencies.
  */
 export class KeyedRandom {
   readonly #seed: number;
@@ -66,7 +66,7 @@ export class KeyedRandom {
     this.#seed = seed;
   }
 
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   draw(purpose: string): number {
     const count = this.#drawn.get(purpose) ?? 0;
     this.#drawn.set(purpose, count + 1);

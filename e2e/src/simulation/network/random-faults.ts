@@ -2,7 +2,6 @@ import type { Cloud, FaultRule, OrderedFault } from '@mcm/provider-local';
 import type { Dice } from '../script/dice.ts';
 import type { Chances, RequestFault } from './request-faults.ts';
 
-/** Faults of a request. */
 const REQUEST_FAULTS: readonly RequestFault[] = [
   'conflict',
   'throttled',
@@ -14,7 +13,7 @@ const REQUEST_FAULTS: readonly RequestFault[] = [
 /** Operations of the cloud that may fail. */
 const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
 export type FailingOperation = (typeof OPERATIONS)[number];
-/** Possible failures of an operation of the cloud. */
+/** Possible failures of a cloud operation. */
 const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale' | 'latency' | 'zone'>[] = [
   { error: { code: 'InternalError' } },
   { error: { code: 'InternalError' }, effect: true },
@@ -33,7 +32,7 @@ export interface Draw {
   readonly note: (text: string) => void;
 }
 
-/** Makes a random operation of the cloud fail several times. */
+/** Makes a random cloud operation fail several times. */
 export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
   const operation = dice.one(OPERATIONS) ?? '*';
   const rule = { operation, ...dice.one(FAILURES), count: 1 + dice.number(4) };

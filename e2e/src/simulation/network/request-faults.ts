@@ -2,15 +2,15 @@
 export type RequestFault =
   /** The request is refused with 409 and has no effect, as if another client had written first. */
   | 'conflict'
-  /** The request is refused with 429 and a Retry-After. */
+  /** The request is refused with 429 and a Retry-After header. */
   | 'throttled'
-  /** The request is answered with 500 and has no effect. */
+  /** The request fails with 500 and has no effect. */
   | 'internal'
-  /** The request is carried out, but the connection is lost before the answer. */
+  /** The request takes effect, but the connection is lost before the response. */
   | 'lost'
   /** The client is killed before it sends the request. */
   | 'killed before'
-  /** The client is killed after the request was carried out and before the answer. */
+  /** The client is killed after the effect of the request and before the response. */
   | 'killed after';
 
 /** The probability of each fault for one request, from 0 to 1. */

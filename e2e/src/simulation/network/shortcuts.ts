@@ -5,12 +5,12 @@ import { answerOf } from './answer.ts';
 const PROBE = /\/dummy-name$/;
 const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
 /**
- * A renewal is not sent if the last one in the server is more recent than this. A Node is unreachable after 50 s without a
- * renewal.
+ * The server does not get a renewal if its last renewal is more recent than this. A Node is unreachable after 50 s
+ * without a renewal.
  */
 const SPARED_MS = 35_000;
 
-/** A complete answer that can be used again. */
+/** A complete response that can be used again. */
 interface Kept {
   readonly status: number;
   readonly text: string;
@@ -24,10 +24,10 @@ async function keep(answer: TransportResponse, at: number): Promise<Kept> {
 const again = ({ status, text }: Kept): TransportResponse => answerOf(status, text);
 
 /**
- * Answers requests without the server if their answer and their effect are known. Most requests of an idle world are of this
- * kind.
- * - A probe gets the answer of the first probe, because its object never exists.
- * - With `renewals`, the renewal of a kubelet's Lease gets the answer of the last renewal, if that is recent.
+ * Handles requests without the server if their response and their effect are known. Most requests of an idle simulation
+ * are of this kind.
+ * - A probe gets the response of the first probe, because its object never exists.
+ * - With `renewals`, the renewal of a kubelet's Lease gets the response of the last renewal, if that renewal is recent.
  */
 export function withShortcuts(
   clock: Clock,

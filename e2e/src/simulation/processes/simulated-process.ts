@@ -2,22 +2,22 @@ import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { isWatch } from '@mcm/kube';
 
 /**
- * The request at which a process is killed: before it sends the n-th request, or after the effect of the request and before
- * its answer.
+ * The request at which a process is killed: before it sends the n-th request, or after the effect of the request and
+ * before its response.
  */
 export interface KillPoint {
   readonly request: number;
   readonly when: 'before' | 'after';
 }
 
-/** Never settles. A killed process gets no answers. */
+/** Never settles. A killed process gets no responses. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
- * A simulated process from its start to its end. All of its requests and timers pass through this class, so it can be killed
- * or frozen at any time.
- * - After a kill, it sends and receives nothing, as after SIGKILL.
- * - While it is frozen, it does not run, as after SIGSTOP. Inputs arrive when it continues.
+ * A simulated process from its start to its end. All of its requests and timers pass through this class, so that a test
+ * can kill or freeze the process at any time.
+ * - After a kill, the process sends and receives nothing, as after SIGKILL.
+ * - A frozen process does not run, as after SIGSTOP. Inputs arrive when the process continues.
  */
 export class SimulatedProcess {
   #requests = 0;
@@ -59,13 +59,14 @@ export class SimulatedProcess {
     this.#thawed = undefined;
   }
 
-  /** Delivers an input to the process. While it is frozen, the input is delayed; after a kill, it is dropped. */
+  /**
+   * Delivers an input to the process. For a frozen process, the input is delayed. After a kill, the input is dropped.
+   */
   async #reach<T>(value: T): Promise<T> {
     while (this.#thawed) await this.#thawed.promise;
     return this.#dead ? never() : value;
   }
 
-  /** Wraps a transport for this process. */
   wrap(transport: Transport): Transport {
     return async (request) => {
       if (this.#dead) return never();

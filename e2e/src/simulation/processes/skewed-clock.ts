@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '@mcm/kube';
 
-/** The clock of one process: its timers are correct, but its time of day may jump. */
+/** The clock of one process, with correct timers but a time of day that may jump. */
 export class SkewedClock implements Clock {
   readonly #base: Clock;
-  /** The difference to the real time of day in milliseconds. Negative: the clock is behind. */
+  /** The difference to the real time of day in milliseconds. A negative value means that the clock is behind. */
   skewMs = 0;
 
   constructor(base: Clock) {

@@ -12,7 +12,6 @@ interface LeaseBody {
 interface Candidate {
   readonly identity: string;
   readonly proc: SimulatedProcess;
-  /** The name of its Lease. */
   readonly lease: string;
 }
 
@@ -20,7 +19,8 @@ const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 
 /**
- * Records the holder of each Lease in the API server. Reports each write of a process while another process holds its Lease.
+ * Tracks the holder of each Lease in the API server. Reports each write of a process while another process holds its
+ * Lease.
  */
 export class FenceVerifier {
   readonly #reporter: Reporter;
@@ -38,7 +38,7 @@ export class FenceVerifier {
     return identity !== undefined && [...this.#holders.values()].includes(identity);
   }
 
-  /** Wraps a transport to the API server, to record written Leases. */
+  /** Wraps a transport to the API server, to track written Leases. */
   sees(transport: Transport): Transport {
     return async (request) => {
       const answer = await transport(request);
@@ -54,8 +54,8 @@ export class FenceVerifier {
   }
 
   /**
-   * Wraps a transport, to verify requests when they leave their process. The holder may change before the request arrives,
-   * which no process can prevent.
+   * Wraps a transport, to verify requests when they leave their process. The holder may change before the request
+   * arrives, which no process can prevent.
    */
   wrap({ identity, proc, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(proc, identity);

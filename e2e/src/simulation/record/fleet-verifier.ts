@@ -24,8 +24,8 @@ export interface FleetVerifierOptions {
   /** The largest size of a set since a time, by the UID of the set. */
   readonly largestSince: (setUid: string, since: number) => number;
   /**
-   * The time at which the size of a set was last reduced, by the UID of the set. The time is in virtual milliseconds since
-   * 1970. Undefined: never.
+   * The time at which the size of a set was last reduced, by the UID of the set. The time is in virtual milliseconds
+   * since 1970. Undefined if the size was never reduced.
    */
   readonly reducedAt: (setUid: string) => number | undefined;
   /** The value of `--max-unhealthy-replacements`. */
@@ -59,15 +59,14 @@ export class FleetVerifier {
     return this.#o.clock.now().getTime();
   }
 
-  /** Records a new request of the user. */
   wishes(wish: Wish): void {
     this.#wishes.push({ since: this.#now, wish });
   }
 
   /**
-   * Records that a node was selected for an update, or is no longer selected. The node has the name of its machine.
-   * @param byHand Whether the user selected it. Users have no limit.
-   * @returns Whether it was not selected before.
+   * Records a change of a node's selection for an update. The node has the name of its machine.
+   * @param byHand Whether the user selected the node. Users have no limit.
+   * @returns whether the node was not selected before.
    */
   selects(name: string, on: boolean, byHand: boolean): boolean {
     const machine = this.#machines.get(name);
@@ -78,13 +77,15 @@ export class FleetVerifier {
     return true;
   }
 
-  /** After an in-place update, the machine belongs to its new set, although its node keeps the label for a short time. */
+  /**
+   * After an in-place update, the machine belongs to its new set, although its node keeps the label for a short time.
+   */
   #isSelected(machine: Machine): boolean {
     const selection = this.#selected.get(machine.metadata.name);
     return selection !== undefined && selection.set === controllerOf(machine)?.uid;
   }
 
-  /** The UIDs of machines whose selection the controllers must already see. */
+  /** The UIDs of machines whose selection the controllers must already know. */
   #knownSelections(): ReadonlySet<string> {
     const now = this.#now;
     const lagMs = this.#o.lagMs();
@@ -95,7 +96,7 @@ export class FleetVerifier {
     return new Set(known.map(({ metadata }) => metadata.uid));
   }
 
-  /** Called when the server was restored and shows an older state. Nothing is verified. */
+  /** Called when the server was restored to an older state. Nothing is verified. */
   relearns(machine: Machine, isGone: boolean): void {
     if (isGone) this.#machines.delete(machine.metadata.name);
     else this.#machines.set(machine.metadata.name, machine);
@@ -123,8 +124,8 @@ export class FleetVerifier {
   }
 
   /**
-   * Whether a set may create its missing machines, as a ReplicaSet does. The set may do so even if the user scaled in and
-   * the deployment has not yet reduced the size of the set.
+   * Whether a set may create its missing machines, as a ReplicaSet does. After a scale-in by the user, the set may do
+   * so until the deployment has reduced the size of the set.
    */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
@@ -133,7 +134,10 @@ export class FleetVerifier {
     return own <= this.#o.largestSince(set, this.#now - this.#o.lagMs());
   }
 
-  /** Records that a set grew. @param total The total size of all sets. */
+  /**
+   * Records that a set grew.
+   * @param total The total size of all sets.
+   */
   grows(name: string, total: number): void {
     const most = this.#most();
     if (total > most) this.#o.violate(`set ${name} grew to ${total} machines in all sets, at most ${most} are allowed`);
@@ -147,15 +151,15 @@ export class FleetVerifier {
     this.#verifyRepair(before, machine, byHand);
     if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
-    // The cloud ends the VM of an interrupted machine anyway, so its deletion is allowed.
+    // The deletion of an interrupted machine is allowed, because the cloud ends its VM anyway.
     const isInterrupted = machine.metadata.annotations?.[Annotations.Interruption] !== undefined;
     if (deleted && !byHand && !isInterrupted) this.#decided(name, 'was deleted');
     else this.#lostAt.set(uid, this.#now);
   }
 
   /**
-   * Verifies a repair. The limit is `--max-unhealthy-replacements`, and together with a rollout also the disruption budget
-   * of the deployment.
+   * Verifies a replacement. The limit is `--max-unhealthy-replacements`, and during a rollout also the disruption
+   * budget of the deployment.
    */
   #verifyRepair(before: Machine, machine: Machine, byHand: boolean): void {
     const wishes = this.#recentWishes();
@@ -170,9 +174,9 @@ export class FleetVerifier {
   }
 
   /**
-   * Verifies that enough other machines are available when mcm makes an available machine unavailable. mcm may not yet know
-   * that a machine was just lost. A set with too many machines deletes them as a ReplicaSet does, even if a user deletes
-   * another machine in the meantime. In this case, the decision was the reduction of its size.
+   * Verifies that enough other machines are available when mcm makes an available machine unavailable. mcm may not know
+   * yet that a machine was lost. A set with too many machines deletes them as a ReplicaSet does, even if a user deletes
+   * another machine. In this case, the decision was the reduction of its size.
    */
   #decided(name: string, how: string): void {
     const since = Math.min(this.#now, this.#reducedAt(name)) - this.#o.lagMs();

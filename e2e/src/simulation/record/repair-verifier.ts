@@ -8,8 +8,8 @@ interface Repair {
   readonly failed: string;
   readonly uid: string;
   /**
-   * Whether the machine failed before it joined, without a rollout. In this case, the replacement ends when the machine is
-   * deleted and another machine is created.
+   * Whether the machine failed before it joined, without a rollout. In this case, the replacement ends when the machine
+   * is deleted and another machine is created.
    */
   readonly idle: boolean;
   /** The UID of the replacement. */
@@ -35,7 +35,8 @@ const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyP
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? BOUNDS.patience.ms;
 
 /**
- * The time until which a creation may wait for the machine. The time includes the rounding of its creation time to seconds.
+ * The time until which a creation may wait for the machine. The time includes the rounding of its creation time to
+ * seconds.
  */
 const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
 
@@ -45,8 +46,8 @@ const served = ({ status }: Machine): boolean =>
 
 /**
  * Counts the machines that use the disruption budget of a deployment, from the stored objects:
- * - failed machines that are being replaced: from the deletion until the new machine runs, fails, or exceeds its creation
- *   timeout
+ * - failed machines that are being replaced: from the deletion until the new machine runs, fails, or exceeds its
+ *   creation timeout
  * - machines that the rollout made unavailable
  */
 export class RepairVerifier {
@@ -65,7 +66,6 @@ export class RepairVerifier {
     this.#limit = limit;
   }
 
-  /** Records a new machine. */
   appeared(machine: Machine): void {
     this.#machines.set(machine.metadata.uid, machine);
     const empty = this.#repairs.filter(({ set, successor }) => set === setOf(machine) && !successor);
@@ -83,7 +83,7 @@ export class RepairVerifier {
 
   /**
    * Records a changed machine.
-   * @returns A sentence if the change exceeds a limit of the deployment.
+   * @returns a sentence if the change exceeds a limit of the deployment.
    */
   changed(before: Machine, machine: Machine, allowance: Allowance): string | undefined {
     const { replicasOf, byHand } = allowance;
@@ -92,8 +92,7 @@ export class RepairVerifier {
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < replicasOf(set);
-    // If a set already has the whole size of the deployment, it does not make room for another set. Such a set only becomes
-    // smaller.
+    // A set with the whole size of the deployment only becomes smaller, so its deletions do not let another set grow.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
     // A machine that has not joined yet was not available before, so its deletion does not count.
     if (decided && !refills && !carries && !this.#isJoining(before)) this.#given++;
@@ -118,8 +117,8 @@ export class RepairVerifier {
     // Without a rollout, only `--max-unhealthy-replacements` applies.
     if (unavailable === 0 && !this.#rolls()) return undefined;
     const largest = Math.max(...replicas);
-    // After a scale-in there are too many machines, and failed ones are deleted first. The sizes of the sets are reduced
-    // later.
+    // After a scale-in there are too many machines, and failed machines are deleted first. The sizes of the sets are
+    // reduced later.
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} of them updated in place)` : '';

@@ -2,7 +2,7 @@ import { type Machine, machines } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../world/world.ts';
 
-/** Tests of the verifiers: each rule is violated on purpose. */
+/** Each test violates one rule on purpose. */
 
 test('a machine without a request is reported', async () => {
   const world = await World.start();

@@ -3,9 +3,11 @@ import type { Change, Clock } from '@mcm/kube';
 import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './fleet-verifier.ts';
 
 export interface HistoryEntry {
-  /** The virtual milliseconds since the start. */
+  /** Virtual milliseconds since the start. */
   readonly at: number;
-  /** `request`: an answer of a server. `state`: a change of a machine. `act`: an action of a user, or a fault. */
+  /**
+   * `request` is a response of a server, `state` is a change of a machine, and `act` is an action of a user or a fault.
+   */
   readonly kind: 'request' | 'state' | 'act';
   readonly text: string;
 }
@@ -52,7 +54,7 @@ export class Reporter {
     this.#first.resolve();
   }
 
-  /** Waits for the end of a history, or for its first violation if `endsAtViolation` is set. */
+  /** Waits for the end of a history, or for its first violation if `endsAtViolation` is true. */
   async until(
     history: Promise<void>,
     { endsAtViolation }: { readonly endsAtViolation?: boolean | undefined },
@@ -60,7 +62,6 @@ export class Reporter {
     await (endsAtViolation ? Promise.race([history, this.#first.promise]) : history);
   }
 
-  /** Records a new request of the user for a deployment. */
   wishes(deployment: string, wish: Wish): void {
     this.#fleet(deployment).wishes(wish);
   }
@@ -83,7 +84,10 @@ export class Reporter {
     this.#byHand.add(uid);
   }
 
-  /** Records that a set grew. @param total The total size of all sets of its deployment. */
+  /**
+   * Records that a set grew.
+   * @param total The total size of all sets of its deployment.
+   */
   grows({ metadata: { name, labels } }: MachineSet, total: number): void {
     this.#fleets.get(labels?.name ?? '')?.grows(name, total);
   }
@@ -99,8 +103,8 @@ export class Reporter {
   }
 
   /**
-   * Records that a node was selected for an update, or is no longer selected. The node has the name of its machine.
-   * @param byHand Whether the user selected it. Users have no limit.
+   * Records a change of a node's selection for an update. The node has the name of its machine.
+   * @param byHand Whether the user selected the node. Users have no limit.
    */
   selects(name: string, on: boolean, byHand: boolean): void {
     const fleet = this.#fleetOf(this.#machines.get(name));
@@ -109,12 +113,11 @@ export class Reporter {
     this.#selections++;
   }
 
-  /** The number of selections of nodes for an update. */
   get selections(): number {
     return this.#selections;
   }
 
-  /** Called when the server was restored and shows an older state. Nothing is verified. */
+  /** Called when the server was restored to an older state. Nothing is verified. */
   relearns({ type, object }: Change<Machine>): void {
     const { name, uid } = object.metadata;
     if (type === 'deleted') {
@@ -131,7 +134,7 @@ export class Reporter {
   readonly onChange = ({ type, object }: Change<Machine>): void => {
     const { name, uid, deletionTimestamp } = object.metadata;
     const before = this.#machines.get(name);
-    // A warm machine is no replica, until a set uses it.
+    // A warm machine is not a replica until a set uses it.
     const isWarm = ({ metadata }: Machine) => metadata.annotations?.[Annotations.WarmState] !== undefined;
     const fleet = this.#foreign.has(name) || isWarm(object) ? undefined : this.#fleetOf(object);
     if (type === 'deleted') {
@@ -156,7 +159,9 @@ export class Reporter {
     else fleet?.changed(before, object, byHand);
   };
 
-  /** Reports a machine with the name of an earlier one. The VM or the Node of the earlier one may still exist. */
+  /**
+   * Reports a machine with the name of an earlier machine. The VM or the Node of the earlier machine may still exist.
+   */
   #verifyName({ metadata: { name, uid } }: Machine): void {
     const earlier = this.#named.get(name);
     if (earlier !== undefined && earlier !== uid && !this.#foreign.has(name))

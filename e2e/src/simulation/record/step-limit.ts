@@ -5,13 +5,13 @@ import type { Reporter } from './reporter.ts';
 const WRITES_A_MINUTE = 200;
 /** The maximum number of the controllers' requests in a history. */
 const REQUESTS = 300_000;
-/** The maximum number of calls of the clock at one instant. A loop without requests exceeds it. */
+/** The maximum number of calls of the clock at one instant. A loop without requests exceeds this number. */
 export const MAX_CALLS = 1_000_000;
 const MINUTE = 60_000;
 
 /**
- * Ends a history in which the controllers do not become idle, and reports the object that they write. The limit counts the
- * answered requests. After the limit, no request is answered, so that the virtual time can continue.
+ * Ends a history in which the controllers do not become idle, and reports the object that they write. The limit counts
+ * requests with a response. After the limit, no request gets a response, so that the virtual time can continue.
  */
 export class StepLimit {
   readonly #clock: Clock;
@@ -31,8 +31,8 @@ export class StepLimit {
   }
 
   /**
-   * Records an answer of the server to a controller.
-   * @param object The changed object. Undefined: no object was changed.
+   * Records a response of the server to a controller.
+   * @param object The changed object. Undefined if no object was changed.
    */
   answered(object: string | undefined): void {
     this.#requests += 1;

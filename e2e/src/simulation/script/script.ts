@@ -1,18 +1,18 @@
 import type { Dice } from './dice.ts';
 
-/** One act of a history. */
+/** One action of a history. */
 export interface Step {
   readonly act: string;
-  /** The pause before the act. */
+  /** The pause before the action. */
   readonly pauseMs: number;
-  /** The number of random numbers that were drawn before the act, so that a replay draws the same numbers. */
+  /** The number of random numbers that were drawn before the action, so that a replay draws the same numbers. */
   readonly drawn: number;
 }
 
-/** The acts of a history, for a replay of the whole history or of a part. */
+/** The actions of a history, for a replay of the whole history or of a part. */
 export interface Plan {
   readonly steps: readonly Step[];
-  /** The pause after the last act. */
+  /** The pause after the last action. */
   readonly lastPauseMs: number;
   /** The number of random numbers that were drawn at the end. */
   readonly drawn: number;
@@ -20,18 +20,18 @@ export interface Plan {
 
 export interface ScriptOptions {
   readonly dice: Dice;
-  /** The names of acts. Likely acts occur several times in the list. */
+  /** The names of actions. A likely action occurs several times in the list. */
   readonly acts: readonly string[];
   readonly maxPauseMs: number;
-  /** Whether the first act starts immediately. */
+  /** Whether the first action starts immediately. */
   readonly beginsAtOnce?: boolean;
   readonly wait: (ms: number) => Promise<void>;
   readonly act: (name: string) => Promise<void>;
-  /** Acts that replace the random ones. */
+  /** Actions that replace the random actions. */
   readonly plan?: Plan | undefined;
 }
 
-/** Runs random acts or the acts of a plan, and records the plan for a replay. */
+/** Runs random actions or the actions of a plan, and records the plan for a replay. */
 export class Script {
   readonly #options: ScriptOptions;
   readonly #steps: Step[] = [];
@@ -41,12 +41,11 @@ export class Script {
     this.#options = options;
   }
 
-  /** The acts until now. */
   get plan(): Plan {
     return { steps: [...this.#steps], lastPauseMs: this.#lastPauseMs, drawn: this.#options.dice.drawn };
   }
 
-  /** @param count The number of acts. A plan takes precedence. */
+  /** @param count The number of actions. A plan takes precedence. */
   async play(count: number): Promise<void> {
     const { dice, acts, maxPauseMs, beginsAtOnce = false, wait, plan } = this.#options;
     if (plan) return this.#replay(plan);

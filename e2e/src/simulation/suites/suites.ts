@@ -7,7 +7,6 @@ import { playMachines } from '../machines/machine-history.ts';
 
 type Play = (options: HistoryOptions) => Promise<Outcome>;
 
-/** The kinds of histories, by name. */
 export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ['machines', playMachines],
   ...FLEET_MODES.map((mode): [string, Play] => [mode, (options) => play(mode, options)]),
@@ -20,7 +19,6 @@ export interface Case extends HistoryOptions {
   readonly suite: string;
 }
 
-/** Runs a case. */
 export function playCase({ suite, ...options }: Case): Promise<Outcome> {
   const play = SUITES.get(suite);
   if (!play) throw new Error(`suite must be one of ${[...SUITES.keys()].join(', ')}, not ${suite}`);

@@ -115,7 +115,7 @@ function tell(failure: Failure): void {
   print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation in the second run'}`);
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
-  // Other threads may still run long histories, so the process exits at once.
+  // Other threads may still run long histories, so the process exits immediately.
   if (flags.first) process.exit(1);
 }
 

@@ -33,7 +33,6 @@ export function writeReplay(folder: string, { one, violations }: Failure): strin
   return path;
 }
 
-/** Reads a replay file. */
 export function readReplay(path: string): Failure {
   const parsed = file.safeParse(JSON.parse(readFileSync(path, 'utf8')));
   if (!parsed.success) throw new Error(`${path} is not a replay file: ${z.prettifyError(parsed.error)}`);

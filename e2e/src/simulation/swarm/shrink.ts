@@ -4,7 +4,8 @@ import type { Plan, Step } from '../script/script.ts';
 export type StillFails = (plan: Plan) => Promise<boolean>;
 
 /**
- * Shrinks a failed history by delta debugging: it leaves out halves, quarters and so on, then single acts, then pauses.
+ * Shrinks a failed history by delta debugging: the function removes halves, quarters and so on, then single actions,
+ * then pauses.
  * @param most The maximum number of histories to run.
  */
 export async function shrink(plan: Plan, stillFails: StillFails, most = 200): Promise<Plan> {

@@ -8,17 +8,17 @@ export interface SwarmOptions {
   readonly workers: number;
   /** The cases in the order of their runs. The number may be infinite. */
   readonly cases: Iterable<Case>;
-  /** No case starts after this time. Undefined: no limit. */
+  /** No case starts after this time. If undefined, there is no limit. */
   readonly forMs: number | undefined;
   /** The maximum real time of a case. A longer case has an endless loop. */
   readonly caseMs: number;
   /** Whether the swarm stops after the first failure, without shrinking it. */
   readonly endsAtFailure: boolean;
-  /** The program of each thread. Default: it runs and verifies the cases. */
+  /** The program of each thread. The default program runs and verifies the cases. */
   readonly worker?: URL;
   /** Data for the program of each thread. */
   readonly workerData?: object;
-  /** The interval in which idle threads are detected, in milliseconds of real time. */
+  /** The interval of the check for idle threads, in milliseconds of real time. */
   readonly idleMs?: number;
   readonly onFailure: (failure: Failure) => void;
   readonly onProgress: (tally: Tally) => void;
@@ -32,10 +32,13 @@ export interface Tally {
 }
 
 const PROGRESS_MS = 60_000;
-/** If a worker is idle for this time, it waits for an event that never occurs. Histories do not wait for real time. */
+/**
+ * A worker that is idle for this time waits for an event that never occurs, because histories do not wait for real
+ * time.
+ */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
-/** The number of cases of a worker. Afterwards, a new worker with an empty heap replaces it. */
+/** The number of cases of a worker. After that, a new worker with an empty heap replaces the worker. */
 const CASES_A_WORKER = 500;
 
 const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): void => {
@@ -43,7 +46,7 @@ const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): vo
   counts.set(name, (counts.get(name) ?? 0) + 1);
 };
 
-/** Runs cases on several threads until the time expires or no case is left. */
+/** Runs cases on several threads until the time expires or no case remains. */
 export class Swarm {
   readonly #options: SwarmOptions;
   readonly #cases: Iterator<Case>;
@@ -97,7 +100,7 @@ export class Swarm {
     await worker?.terminate();
   }
 
-  /** The result of a worker for a case. If a worker does not answer in time, or ends, the case has failed. */
+  /** The result of a worker for a case. If a worker ends or does not respond in time, the case has failed. */
   #verify(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
     return new Promise((resolve) => {
       const fail = (why: string): void => {

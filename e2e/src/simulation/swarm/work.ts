@@ -6,11 +6,13 @@ import { shrink } from './shrink.ts';
 /** The result of a worker for a case. */
 export interface Verdict {
   readonly one: Case;
-  /** Set after a violation: the smallest number of acts with the same violation. */
+  /** Present after a violation: the smallest number of actions with the same violation. */
   readonly failure?: Failure;
 }
 
-/** The text of a violation without names, numbers and times. A shrunk history must have a violation with the same text. */
+/**
+ * The text of a violation without names, numbers and times. A shrunk history must have a violation with the same text.
+ */
 const kindOf = (violation: string): string =>
   violation
     .replace(/[a-z0-9]+(-[a-z0-9]+)+/g, '_')
@@ -18,7 +20,7 @@ const kindOf = (violation: string): string =>
     .slice(0, 60);
 
 /**
- * Runs a case. Shrinks the history if it fails.
+ * Runs a case, and shrinks the history if it fails.
  * @param most The maximum number of histories for shrinking. With 0, the history ends at its first violation.
  */
 export async function verify(

@@ -21,11 +21,11 @@ const OFFERINGS: Readonly<Record<string, string>> = {
 
 /** The data that one process has about an offering. */
 interface Known {
-  /** Until then, requests are accepted. The calls of these requests may have started before the first refusal. */
+  /** Until this time, requests are accepted, because their calls may have started before the first refusal. */
   acceptedUntil: number;
   /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
   refusedAt: number | undefined;
-  /** The number of calls since the refusal that have no answer yet. */
+  /** The number of calls since the refusal that have no response yet. */
   probes: number;
 }
 
@@ -33,7 +33,8 @@ interface Known {
  * Reports wrong calls to the cloud:
  * - A VM is requested only for an offering of its class, and only for the offering that is recorded on its Machine.
  * - The cloud returns a VM with this offering.
- * - After a refusal, no call requests the offering until the wait is over. Afterwards, only one call at a time requests it.
+ * - After a refusal, no call requests the offering until the wait is over. After the wait, only one call at a time
+ *   requests the offering.
  */
 export class CapacityVerifier {
   readonly #offerings = new Set(Object.values(OFFERINGS));
@@ -45,7 +46,7 @@ export class CapacityVerifier {
     return this.#verified;
   }
 
-  /** Sets the world. The world is created after its options, which contain this verifier. */
+  /** Connects the verifier to the simulation, whose options already contain the verifier. */
   attach(world: World): void {
     this.#world = world;
   }
@@ -78,8 +79,8 @@ export class CapacityVerifier {
   };
 
   /**
-   * Verifies the zone of the VM. A repeated call finds the VM of the first call. If this VM had another offering, the record
-   * on the Machine would be wrong.
+   * Verifies the zone of the VM. A repeated call finds the VM of the first call. If this VM had another offering, the
+   * record on the Machine would be wrong.
    */
   #verifyVm(world: World, { name, zone }: Named): void {
     const vms = [...world.cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
@@ -105,7 +106,9 @@ export class CapacityVerifier {
     entry.refusedAt = now;
   }
 
-  /** Verifies that the offering was recorded on the Machine before the call. The record cannot change during the call. */
+  /**
+   * Verifies that the offering was recorded on the Machine before the call. The record cannot change during the call.
+   */
   #verifyRecord(world: World, name: string, key: string): void {
     const violate = (error: unknown): void => {
       if (!isNotFound(error)) world.reporter.violate(String(error));
@@ -123,7 +126,7 @@ export class CapacityVerifier {
 
 type Named = Offering & { readonly name: string };
 
-/** Whether an answer is a refusal. A creation has no other conflict than `InsufficientCapacity`. */
+/** Whether a response is a refusal. A creation has no other conflict than `InsufficientCapacity`. */
 const isRefusal = (status: number): boolean => status === 409;
 
 function offeringOf(path: string, body: string): Named | undefined {

@@ -15,7 +15,7 @@ const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 /** A machine, and the time of its last change. */
 interface Seen {
   machine: Machine;
-  /** The time at which it stopped being ready, in milliseconds since 1970. */
+  /** The time at which the machine stopped being ready, in milliseconds since 1970. */
   lostAt: number;
 }
 
@@ -23,15 +23,15 @@ const isThere = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
 /**
- * Verifies rollouts that a pool started: before a ready machine is removed, enough other machines must be ready. A machine
- * with a configuration is ready when its node has applied one. The verifier reads this from the Node and not from
- * annotations of this project.
+ * Verifies rollouts that a pool started: before a ready machine is removed, enough other machines must be ready. A
+ * machine with a configuration is ready when its node has applied one. The verifier reads this from the Node and not
+ * from annotations of this project.
  */
 export class HandoverVerifier {
   readonly #world: World;
   readonly #lagMs: () => number;
   readonly #machines = new Map<string, Seen>();
-  /** The names of nodes that were once Done, by UID. */
+  /** The names of nodes that were Done at any time, by UID. */
   readonly #configured = new Map<string, string>();
   readonly #sizes: { readonly at: number; readonly least: number }[] = [];
   #isHandedOver = false;
@@ -99,7 +99,7 @@ export class HandoverVerifier {
     this.#machines.set(uid, { machine, lostAt: isLost ? this.#now : (before?.lostAt ?? Number.NEGATIVE_INFINITY) });
   }
 
-  /** If a machine has no configuration, it existed before the pool. */
+  /** A machine without a configuration existed before the pool. */
   #serves({ metadata }: Machine): boolean {
     const isMade = metadata.annotations?.[TemplateConfig] !== undefined;
     return !isMade || [...this.#configured.values()].includes(metadata.labels?.[Labels.Node] ?? '');

@@ -18,10 +18,10 @@ const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
  * Reports changes by a rollout that must not act, from the stored objects:
  * - The size of a set changes only when the user scales.
  * - A set creates and deletes machines only to reach its size, or because they failed.
- * - If only one set has machines, it may grow to the size of the deployment, because a rollout may have stopped after its
- *   first deletion.
- * - A machine whose node postpones is deleted only after a scale-in, by the user, or when it is not Running. This rule
- *   applies at any time.
+ * - If only one set has machines, it may grow to the size of the deployment, because a rollout may have stopped after
+ *   its first deletion.
+ * - A machine whose node postpones the rollout is deleted only after a scale-in, by the user, or when it is not
+ *   Running. This rule applies at any time.
  */
 export class HoldVerifier {
   readonly #world: World;
@@ -30,7 +30,10 @@ export class HoldVerifier {
   readonly #hold: Hold;
   #deployment: MachineDeployment | undefined;
   #replicas: number | undefined;
-  /** The times at which nodes got the label that postpones, by name. The times are in virtual milliseconds since 1970. */
+  /**
+   * The times at which nodes got the label that postpones the rollout, by name. The times are in virtual milliseconds
+   * since 1970.
+   */
   readonly #postponed = new Map<string, number>();
   /** The start of the last hold that was counted. */
   #counted: number | undefined;
@@ -44,7 +47,7 @@ export class HoldVerifier {
     this.#hold = hold;
   }
 
-  /** Verifies a world until `signal` aborts. */
+  /** Runs the verifier until `signal` aborts. */
   static watch(world: World, hold: Hold, signal: AbortSignal): HoldVerifier {
     const verifier = new HoldVerifier(world, hold);
     const { admin, clock, log } = world;
@@ -63,7 +66,7 @@ export class HoldVerifier {
     return verifier;
   }
 
-  /** The number of verified holds. The holds started while sets of several templates had machines. */
+  /** The number of verified holds that started while sets of several templates had machines. */
   get verified(): number {
     return this.#verified;
   }
@@ -86,7 +89,7 @@ export class HoldVerifier {
     else if (!this.#postponed.has(metadata.name)) this.#postponed.set(metadata.name, this.#now());
   }
 
-  /** The start of the current hold. Counts it if it is new. */
+  /** The start of the current hold. Counts the hold if it is new. */
   #heldSince(): number | undefined {
     const since = this.#deployment && this.#hold.since(this.#deployment, this.#now());
     if (since === undefined || since === this.#counted || this.#active().length <= 1) return since;
@@ -141,7 +144,9 @@ export class HoldVerifier {
     return status?.currentStatus?.phase !== 'Failed' && !this.#world.reporter.isDeletedByHand(metadata.uid);
   }
 
-  /** Whether the machine has been Running, and its node has had the label, for longer than the maximum age of caches. */
+  /**
+   * Whether the machine has been Running, and its node has had the label, for longer than the maximum age of caches.
+   */
   #keeps({ metadata, status }: Machine): boolean {
     const lag = this.#world.lagMs();
     const { phase, lastUpdateTime = '' } = status?.currentStatus ?? {};

@@ -20,8 +20,8 @@ const REPLACES: ReadonlySet<string> = new Set<Kind>(['Terminate', 'Maintenance']
  * Reports wrong reactions to interruptions:
  * - An interruption that is recorded on a Machine was announced by the cloud for its VM, and its kind requires a
  *   replacement.
- * - Without faults, a machine is deleted within seconds after a notice, and has a successor. mcm deletes the VM before the
- *   cloud does.
+ * - Without faults, a machine is deleted within seconds after a notice, and has a successor. mcm deletes the VM before
+ *   the cloud does.
  * - At the end, no machine has an interruption, and the queue of the cloud is empty.
  */
 export class InterruptionVerifier {
@@ -35,7 +35,7 @@ export class InterruptionVerifier {
     this.#world = world;
   }
 
-  /** Verifies a world until `signal` aborts. */
+  /** Runs the verifier until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): InterruptionVerifier {
     const verifier = new InterruptionVerifier(world);
     const { admin, clock, log } = world;

@@ -10,14 +10,14 @@ const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
 
 /** The limits of pools, by the `name` label of their machines. Machines without a pool are ignored. */
 export interface JoinRules {
-  /** The pool for the machines of a deployment. Absent: none. */
+  /** The pool for the machines of a deployment. If absent, there is no pool. */
   readonly poolOf: (deployment: string) => string | undefined;
   /**
-   * The maximum number of unavailable machines in a pool. When it is reached, the pool must not update another machine.
-   * Undefined: no limit.
+   * The maximum number of unavailable machines in a pool. At this number, the pool must not update another machine. If
+   * undefined, there is no limit.
    */
   readonly limitOf: (pool: string) => number | undefined;
-  /** Whether nodes in use are protected from the autoscaler. Default: yes. Nodes of other pools are not protected. */
+  /** Whether nodes in use are protected from the autoscaler. Default: true. Nodes of other pools are not protected. */
   readonly protects?: boolean;
   /** The maximum age of the state on which a decision is based, in milliseconds. Default: 1 s. */
   readonly lagMs?: () => number;
@@ -34,8 +34,9 @@ const isSelected = ({ metadata }: Node): boolean => metadata.labels?.[Labels.Sel
 /**
  * Reads Machines and Nodes from the API server. Reports conflicts between the machine controller and the
  * machine-config-controller:
- * - A pool updates a node although the limit of the pool is reached, or although the machine is being deleted or changed.
- * - One controller makes a node schedulable that the other one keeps unschedulable.
+ * - A pool updates a node although the limit of the pool is reached, or although the machine is being deleted or
+ *   changed.
+ * - One controller makes a node schedulable, although the other controller keeps it unschedulable.
  * - The autoscaler may remove a node that is in use.
  */
 export class JoinVerifier {

@@ -1,12 +1,14 @@
 import { nodes, type Transport } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
-/** Verifies the VMs of a restored cluster: each is drained before its deletion, and two VMs never have the same name. */
+/**
+ * Verifies the VMs of a restored cluster: each VM is drained before its deletion, and two VMs never have the same name.
+ */
 export class RestoreVerifier {
   #world: World | undefined;
   /**
-   * The names of running VMs that the restored server may not contain. These VMs may be deleted on request of a user, or
-   * after a drain.
+   * The names of running VMs that the restored server may not contain. These VMs may be deleted on request of a user,
+   * or after a drain.
    */
   readonly #forgotten = new Set<string>();
 

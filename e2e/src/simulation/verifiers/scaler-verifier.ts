@@ -3,17 +3,17 @@ import { createInformer, seededRandom } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
 /**
- * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. Wrong effects are deleted machines that
- * were not named, and created machines without an increase of the count.
+ * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. Wrong effects are deleted machines
+ * that were not named, and created machines without an increase of the replicas.
  */
 export class ScalerVerifier {
   readonly #world: World;
   readonly #named = new Set<string>();
   readonly #known = new Map<string, Machine>();
-  /** The number of requested machines: the first machines, plus each increase of the count. */
+  /** The number of requested machines: the first machines, plus each increase of the replicas. */
   #asked: number;
   #made = 0;
-  /** The UIDs of machines that failed. Each may be replaced. */
+  /** The UIDs of failed machines, which may be replaced once. */
   readonly #failed = new Set<string>();
 
   /** The time at which the last machine was named, in virtual milliseconds since 1970. */
@@ -27,9 +27,9 @@ export class ScalerVerifier {
   }
 
   /**
-   * Verifies a world until `signal` aborts. The deployment starts with `replicas` machines.
-   * @param namesArriveLate Whether names and the count are in two objects with separate latencies. A decision may then be
-   * based on the count only.
+   * Runs the verifier until `signal` aborts. The deployment starts with `replicas` machines.
+   * @param namesArriveLate Whether names and replicas are in two objects with separate latencies. A decision may then
+   * be based only on the replicas.
    */
   static watch(world: World, replicas: number, signal: AbortSignal, namesArriveLate = false): ScalerVerifier {
     const verifier = new ScalerVerifier(world, replicas, namesArriveLate);
@@ -51,7 +51,7 @@ export class ScalerVerifier {
     return this.#namesArriveLate && this.#world.clock.now().getTime() - this.#namedAt <= this.#world.lagMs();
   }
 
-  /** Records an increase of the count by the autoscaler. */
+  /** Records an increase of the replicas by the autoscaler. */
   rises(by: number): void {
     this.#asked += by;
   }

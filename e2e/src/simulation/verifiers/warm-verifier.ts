@@ -7,8 +7,8 @@ const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annota
 
 /**
  * Reports wrong decisions about warm machines:
- * - There are never more than the user ever requested.
- * - No MachineSet owns a warm machine, and it has no label of the template. So it never counts as a replica.
+ * - There are never more warm machines than the user has requested at any time.
+ * - No MachineSet owns a warm machine, and the machine has no label of the template. So it never counts as a replica.
  * - A machine that a set begins to use is Pending, so it does not count as available before its Node is Ready.
  */
 export class WarmVerifier {
@@ -20,7 +20,7 @@ export class WarmVerifier {
     this.#world = world;
   }
 
-  /** Verifies a world until `signal` aborts. */
+  /** Runs the verifier until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): WarmVerifier {
     const verifier = new WarmVerifier(world);
     const { admin, clock, log } = world;

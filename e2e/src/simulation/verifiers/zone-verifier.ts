@@ -17,10 +17,10 @@ function zoneIn({ metadata }: Machine, key: string): string | undefined {
 
 /**
  * Reports wrong decisions about zones:
- * - A machine has a zone from the start, and the zone and the record of its offering never differ.
+ * - A machine has a zone from the start, and the zone always equals the zone of its recorded offering.
  * - The VM of a machine is in the zone of the machine.
  * - No machine is created in an evacuated zone.
- * - When all is quiet, the numbers of machines differ by one at most.
+ * - Without changes, the numbers of machines in the zones differ by at most one.
  */
 export class ZoneVerifier {
   readonly #world: World;
@@ -32,7 +32,7 @@ export class ZoneVerifier {
     this.#world = world;
   }
 
-  /** Verifies a world until `signal` aborts. */
+  /** Runs the verifier until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): ZoneVerifier {
     const verifier = new ZoneVerifier(world);
     const { admin, clock, log } = world;
@@ -42,7 +42,7 @@ export class ZoneVerifier {
     return verifier;
   }
 
-  /** The number of machines that were created while a zone was evacuated. */
+  /** The number of machines that were created during the evacuation of a zone. */
   get placed(): number {
     return this.#placed;
   }
@@ -86,12 +86,10 @@ export class ZoneVerifier {
       this.#world.reporter.violate(`${name} was created in zone ${zone}, which is evacuated`);
   }
 
-  /** Waits until the zones are balanced. */
   async untilBalanced(): Promise<void> {
     await this.#world.until(async () => this.#imbalance() === undefined, BOUNDS.settled.ms);
   }
 
-  /** Verifies that the zones are balanced. */
   async verifyBalance(): Promise<void> {
     await this.#world.clock.settle();
     const text = this.#imbalance();

@@ -22,7 +22,10 @@ export interface CloudProcessOptions {
   readonly disk?: Disk | undefined;
 }
 
-/** The local cloud with its simulated kubelets. Like a process, it can stop and start again with its stored state. */
+/**
+ * The local cloud with its simulated kubelets. Like a process, the cloud can stop and start again with its stored
+ * state.
+ */
 export class CloudProcess {
   readonly #options: CloudProcessOptions;
   #store: CloudStore;
@@ -42,10 +45,7 @@ export class CloudProcess {
     return this.#cloud;
   }
 
-  /**
-   * Whether the process runs. The value is false between the end of a process and the start of the next one, and then the
-   * store is closed.
-   */
+  /** Whether the process runs. Between two runs, the value is false and the store is closed. */
   get runs(): boolean {
     return !this.#life.signal.aborted;
   }
@@ -71,8 +71,8 @@ export class CloudProcess {
   }
 
   /**
-   * Restarts the process: its connections end, and it starts again with its stored state. A stopped process stays stopped.
-   * The start waits until the pending requests of its kubelets have ended, which takes virtual time.
+   * Restarts the process: its connections end, and the process starts again with its stored state. A stopped process
+   * stays stopped. The start waits until the pending requests of its kubelets have ended, which takes virtual time.
    */
   restart(downMs: number): void {
     if (this.#life.signal.aborted) return;
@@ -89,7 +89,7 @@ export class CloudProcess {
     clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 
-  /** A connection to the cloud. After every answer, it verifies that no machine has two VMs. */
+  /** A connection to the cloud. After every response, the connection verifies that no machine has two VMs. */
   transport(): Transport {
     return async (request) => {
       const { signal } = this.#life;

@@ -28,15 +28,17 @@ const TREE = new Map([
   ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
 ]);
 
-/** Options of the machine-config-controllers in a world. */
 export interface ConfigControllersOptions {
   /** The number of degraded nodes at which the controller stops rollouts. */
   readonly haltDegraded?: number;
   /** Whether two processes take part in the leader election. The leader then uses its fence. */
   readonly elections?: boolean;
-  /** Whether the leader works without a fence, to verify that this is detected. */
+  /** Whether the leader works without a fence, to test that the verifier detects this. */
   readonly unfenced?: boolean;
-  /** The difference of each process's time of day to the time of the world, in milliseconds. Negative: behind. */
+  /**
+   * The difference of each process's time of day to the time of the simulation, in milliseconds. Negative values mean
+   * that the clock is behind.
+   */
   readonly skewMs?: readonly number[];
 }
 
@@ -53,7 +55,10 @@ interface Running {
   ended: Promise<void>;
 }
 
-/** The machine-config-controllers of a world. Each can be killed or frozen. A killed one is started again. */
+/**
+ * The machine-config-controllers of a simulation. A test can kill or freeze each process. A killed process is started
+ * again.
+ */
 export class ConfigControllers {
   readonly #parts: Parts;
   readonly #options: ConfigControllersOptions;
@@ -89,7 +94,7 @@ export class ConfigControllers {
     this.kill();
   }
 
-  /** Stops the active process like SIGSTOP, and continues it after `ms`. */
+  /** Stops the active process as SIGSTOP does, and continues it after `ms`. */
   freeze(ms: number): void {
     const worker = this.#worker;
     if (!worker || worker.proc.frozen) return;
@@ -101,7 +106,7 @@ export class ConfigControllers {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { stop } of this.#running) stop.abort(new Error('closed'));
-    // A frozen process counts as ended at the end of the world.
+    // A frozen process counts as ended at the end of the simulation.
     const ends = this.#running.flatMap(({ proc, ended }) => (proc.dead || proc.frozen ? [] : [ended]));
     await this.#parts.clock.ended(Promise.all(ends), { maxMs: CLOSE_MS });
   }
@@ -141,7 +146,10 @@ export class ConfigControllers {
     });
   }
 
-  /** Runs the controllers while the process holds the Lease. When it loses the Lease, it ends and is started again. */
+  /**
+   * Runs the controllers while the process holds the Lease. When the process loses the Lease, it ends and is started
+   * again.
+   */
   async #elected(
     client: KubeClient,
     identity: string,

@@ -26,13 +26,14 @@ const GATHER_MS = 1_000;
 /** The kinds on which the controller bases its decisions. */
 const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
 
-/** Options of a world with machine configurations. */
 export interface ConfigWorldOptions extends WorldOptions {
   readonly kubelets?: KubeletBehaviour;
   readonly configControllers?: ConfigControllersOptions;
 }
 
-/** Machines with their configurations: the machine controllers, the machine-config-controller, and simulated machines. */
+/**
+ * Machines with their configurations: the machine controllers, the machine-config-controller, and simulated machines.
+ */
 export class ConfigWorld {
   readonly world: World;
   /** The connection between the machine-config-controller and the API server. */
@@ -79,7 +80,9 @@ export class ConfigWorld {
     );
   }
 
-  /** The maximum age of the cached state on which a write of the machine-config-controller is based, in milliseconds. */
+  /**
+   * The maximum age of the cached state on which a write of the machine-config-controller is based, in milliseconds.
+   */
   lagMs(): number {
     return GATHER_MS + this.network.lagMs('manager', ...DECIDED_BY);
   }

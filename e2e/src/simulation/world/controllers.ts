@@ -39,7 +39,7 @@ export interface ControllersParts {
   readonly cloud: Transport;
 }
 
-/** The slots of the processes with one name: one works, and with leader election another one is the standby. */
+/** With leader election, a second process with the same name is the standby. */
 const SLOTS = [0, 1] as const;
 
 interface Running {
@@ -47,7 +47,7 @@ interface Running {
   readonly stop: AbortController;
 }
 
-/** The default Lease with fewer renewals. A renewal is a request, and histories are long. */
+/** The default Lease with fewer renewals, because a renewal is a request, and histories are long. */
 const ELECTION = { follow: true, timings: { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 } } as const;
 
 /** The state of one run of a process. */
@@ -61,7 +61,7 @@ interface Self {
   readonly peer: Peer;
 }
 
-/** Both controllers. Each can be killed or frozen between two requests. A killed one is started again. */
+/** Both controllers. A test can kill or freeze each process between two requests. A killed process is started again. */
 export class Controllers {
   readonly #parts: ControllersParts;
   readonly #options: WorldOptions;
@@ -90,7 +90,7 @@ export class Controllers {
     return living.find(({ proc }) => this.#fences.holds(proc)) ?? living[0];
   }
 
-  /** Kills a process like SIGKILL. */
+  /** Kills a process as SIGKILL does. */
   kill(name: ProcessName): void {
     const worker = this.#worker(name);
     if (!worker) return;
@@ -98,7 +98,7 @@ export class Controllers {
     worker.proc.kill();
   }
 
-  /** Stops a process like SIGSTOP, and continues it after `ms`. */
+  /** Stops a process as SIGSTOP does, and continues it after `ms`. */
   freeze(name: ProcessName, ms: number): void {
     const worker = this.#worker(name);
     if (!worker || worker.proc.frozen) return;
@@ -118,7 +118,7 @@ export class Controllers {
     for (const slot of this.#options.elections ? SLOTS : [0]) this.#start(name, slot);
   }
 
-  /** Starts a process. The process reads its state from the API server and from the cloud. */
+  /** Starts a process, which reads its state from the API server and from the cloud. */
   #start(name: ProcessName, slot: number): void {
     const { clock, reporter, network } = this.#parts;
     const { elections } = this.#options;
@@ -150,7 +150,10 @@ export class Controllers {
     });
   }
 
-  /** Runs the controller while the process holds the Lease. When it loses the Lease, it ends and is started again. */
+  /**
+   * Runs the controller while the process holds the Lease. When the process loses the Lease, it ends and is started
+   * again.
+   */
   async #elected(
     client: KubeClient,
     self: Self,

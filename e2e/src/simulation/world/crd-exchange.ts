@@ -1,7 +1,6 @@
 import { crds } from '@mcm/api';
 import { isNotFound, type KubeClient, type KubeObject, type ResourceDefinition } from '@mcm/kube';
 
-/** A CRD in the API server. */
 interface Definition extends KubeObject {
   spec: {
     readonly versions: readonly { readonly name: string; readonly served: boolean; readonly storage: boolean }[];
@@ -22,7 +21,9 @@ export const EXCHANGED = crds
   .filter((name) => name.endsWith('.machine.sapcloud.io'));
 const OTHER_VERSION = 'v1alpha2';
 
-/** Adds another served version to a CRD, or removes it. The stored version is not changed. The watches of the kind end. */
+/**
+ * Adds another served version to a CRD, or removes it. The stored version is not changed. The watches of the kind end.
+ */
 export async function exchangeVersion(admin: KubeClient, name: string): Promise<void> {
   const all = admin.resource(definitions);
   const { spec } = await all.get(name);
@@ -33,7 +34,6 @@ export async function exchangeVersion(admin: KubeClient, name: string): Promise<
   await all.patch(name, { type: 'merge', body: { spec: { versions: [...others, ...added] } } });
 }
 
-/** Whether the CRD and its objects are deleted. */
 export async function isGone(admin: KubeClient, name: string): Promise<boolean> {
   try {
     await admin.resource(definitions).get(name);
@@ -49,7 +49,6 @@ export async function deleteCrd(admin: KubeClient, name: string): Promise<void> 
   await admin.resource(definitions).delete(name);
 }
 
-/** Creates a CRD of this repository. */
 export async function createCrd(admin: KubeClient, name: string): Promise<void> {
   const definition = crds.find(({ metadata }) => metadata.name === name);
   if (!definition) throw new Error(`there is no CRD ${name}`);

@@ -13,8 +13,8 @@ const CLOUD_FILES = ['cloud.sqlite'];
 const PLANE_FILES = ['store.sqlite'];
 
 /**
- * The files of the local cloud and of the control plane. After a crash, the files contain an incomplete write at the end of
- * the log.
+ * The files of the local cloud and of the control plane. After a crash, the files contain an incomplete write at the
+ * end of the log.
  */
 export class Disk {
   readonly #base = mkdtempSync(join(tmpdir(), 'mcm-simulation-'));
@@ -26,25 +26,25 @@ export class Disk {
     this.#random = random;
   }
 
-  /** The folder of the control plane. */
   get plane(): string {
     return join(this.#base, 'plane');
   }
 
-  /** Opens the store of the local cloud. */
   openCloud(): CloudStore {
     return openSqliteStore(this.#cloud);
   }
 
   /**
-   * The local cloud crashes. The next process of the cloud opens a copy of the files from this time, because the crashed
-   * process may still write.
+   * The local cloud crashes. The next process of the cloud opens a copy of the files from this time, because the
+   * crashed process may still write.
    */
   crashCloud(): void {
     this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);
   }
 
-  /** Sentences about differences after a crash: objects of the control plane that would be lost, changed or additional. */
+  /**
+   * Sentences about differences after a crash: objects of the control plane that would be lost, changed or additional.
+   */
   planeLosses({ objects }: ReturnType<ControlPlane['snapshot']>): readonly string[] {
     const database = new DatabaseSync(join(this.#torn(this.plane, PLANE_FILES), 'store.sqlite'));
     const stored = new Map(

@@ -13,7 +13,7 @@ import { NAMESPACE, type WorldOptions } from './world-options.ts';
 /** The name of the first deployment. */
 export const DEPLOYMENT = 'workers';
 
-/** A deployment and its machines, from the view of the user. Each request of the user is recorded in the verifier. */
+/** A deployment and its machines, from the view of the user. The verifier records each request of the user. */
 export class Fleet {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
@@ -114,7 +114,6 @@ export class Fleet {
     });
   }
 
-  /** A user marks the machine as Failed. */
   async failMachine(name: string): Promise<void> {
     this.reporter.note('act', `${name} is marked as Failed`);
     const lastUpdateTime = this.clock.now().toISOString();

@@ -1,7 +1,6 @@
 import { DEFAULT_INSTALL, installSections, separated } from '@mcm/cli';
 import type { KubeClient, Transport } from '@mcm/kube';
 
-/** The namespace of an installation by `mcm install`. */
 const { namespace } = DEFAULT_INSTALL;
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
@@ -24,7 +23,10 @@ const rolesOf = (isSeparate: boolean): readonly RbacObject[] =>
     .filter(isRbac);
 const ROLES = { shared: rolesOf(false), separate: rolesOf(true) } as const;
 
-/** Creates the roles of the installation. @param isSeparate Whether the machine controller has its own ServiceAccount. */
+/**
+ * Creates the roles of the installation.
+ * @param isSeparate Whether the machine controller has its own ServiceAccount.
+ */
 export async function makeRoles(admin: KubeClient, isSeparate = false): Promise<void> {
   await Promise.all(
     ROLES[isSeparate ? 'separate' : 'shared'].map((object) => {
@@ -34,7 +36,10 @@ export async function makeRoles(admin: KubeClient, isSeparate = false): Promise<
   );
 }
 
-/** Sends requests as a ServiceAccount of the installation. So the roles of the installation apply to the controller. */
+/**
+ * Sends requests as a ServiceAccount of the installation, so that the roles of the installation apply to the
+ * controller.
+ */
 export function asInstalled(transport: Transport, account = DEFAULT_INSTALL.accounts.manager): Transport {
   const user = `system:serviceaccount:${namespace}:${account}`;
   return async function ask(request) {
@@ -42,6 +47,5 @@ export function asInstalled(transport: Transport, account = DEFAULT_INSTALL.acco
   };
 }
 
-/** The ServiceAccounts of the two programs. */
 export const accountsOf = (isSeparate: boolean): typeof DEFAULT_INSTALL.accounts =>
   (isSeparate ? separated(DEFAULT_INSTALL) : DEFAULT_INSTALL).accounts;

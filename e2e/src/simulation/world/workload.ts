@@ -38,7 +38,8 @@ const isReady = ({ metadata, status }: Pod): boolean =>
   (status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false);
 
 /**
- * Pods of a ReplicaSet with a PodDisruptionBudget. The controllers of the control plane and the simulated kubelets run them.
+ * Pods of a ReplicaSet with a PodDisruptionBudget. The controllers of the control plane and the simulated kubelets run
+ * them.
  */
 export class Workload {
   readonly budget = `${NAMESPACE}/web`;
@@ -94,12 +95,11 @@ export class Workload {
     void informer.run(this.#stop.signal).catch((error: unknown) => this.#world.reporter.violate(String(error)));
   }
 
-  /** The number of pods that are ready and not being deleted. */
+  /** The number of pods that are ready and not in deletion. */
   get ready(): number {
     return [...this.#pods.values()].filter(isReady).length;
   }
 
-  /** The nodes with pods. */
   get nodeNames(): string[] {
     return [...new Set([...this.#pods.values()].flatMap(({ spec }) => spec.nodeName ?? []))].sort();
   }
@@ -123,7 +123,7 @@ export async function holdNode(world: World, nodeName: string): Promise<void> {
   });
 }
 
-/** Creates a budget that allows no eviction of the held pods. */
+/** Creates a budget that allows no eviction of these pods. */
 export async function holdAll(world: World, count: number): Promise<void> {
   await world.admin.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE).create({
     metadata: { name: 'held', namespace: NAMESPACE },

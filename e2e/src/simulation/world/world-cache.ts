@@ -20,7 +20,7 @@ interface Size {
 
 /** The sizes of the sets in the API server, by UID. */
 export class WorldCache {
-  /** All sizes of each set. The newest one is the last. */
+  /** All sizes of each set, oldest first. */
   readonly #sizes = new Map<string, Size[]>();
   readonly #reducedAt = new Map<string, number>();
   /** Sets that were not deleted. */
@@ -80,7 +80,7 @@ export class WorldCache {
     const setInformer = createInformer<MachineSet>(admin, machineSets, options);
     setInformer.onChange((change) => this.#setChanged(change, clock.now().getTime(), reporter, setInformer.doubted));
     const machineInformer = createInformer<Machine>(admin, machines, options);
-    // A restored server shows older objects again. Older objects are not new actions.
+    // A restored server returns older objects again, which are not new actions.
     machineInformer.onChange((change) =>
       machineInformer.doubted ? reporter.relearns(change) : reporter.onChange(change),
     );

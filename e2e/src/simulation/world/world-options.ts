@@ -7,8 +7,8 @@ import type { KillPoint } from '../processes/simulated-process.ts';
 
 export const NAMESPACE = 'default';
 /**
- * The endpoint of the local cloud in the Secret of the classes. The simulation does not connect to it: its transport
- * receives the requests.
+ * The endpoint of the local cloud in the Secret of the classes. The transport of the simulation receives the requests,
+ * so nothing connects to this address.
  */
 export const ENDPOINT = 'http://cloud.invalid';
 
@@ -22,7 +22,7 @@ export interface WorldOptions {
   /** Whether the machine controller has its own ServiceAccount, as in separate pods. */
   readonly isSeparate?: boolean;
   readonly seed?: number;
-  /** The latencies and faults of requests, answers and events. Default `none`. */
+  /** The latencies and faults of requests, responses and events. Default: `none`. */
   readonly profile?: ProfileName | undefined;
   /** The time at which each process is killed. The process is started again after `restartAfterMs`. */
   readonly killPoints?: Partial<Record<ProcessName, KillPoint>>;
@@ -37,7 +37,7 @@ export interface WorldOptions {
   readonly maxUnhealthyReplacements?: number;
   /** The annotations of the deployment. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** If set, the deployment uses in-place updates instead of rolling updates. */
+  /** If present, the deployment uses in-place updates instead of rolling updates. */
   readonly inPlace?: 'Auto' | 'Manual';
   /** The names of MachineClasses in addition to `blue` and `green`. */
   readonly moreClasses?: readonly string[] | undefined;
@@ -51,7 +51,7 @@ export interface WorldOptions {
   readonly wrapCloud?: ((transport: Transport) => Transport) | undefined;
   /** Whether two processes of each name take part in the leader election. The leader then uses its fence. */
   readonly elections?: boolean;
-  /** Whether the leader works without a fence, to verify that this is detected. */
+  /** Whether the leader works without a fence, to test that the verifier detects this. */
   readonly unfenced?: boolean;
   /** Receives the spans of the driver's calls. */
   readonly tracer?: DriverTracer;
@@ -61,14 +61,20 @@ export interface WorldOptions {
   readonly furnish?: (admin: KubeClient) => Promise<void>;
   /** Additional decoded data for the Secret of all classes. */
   readonly secretData?: Readonly<Record<string, string>>;
-  /** The difference of a process's time of day to the time of the world, in milliseconds. Negative: behind. */
+  /**
+   * The difference of a process's time of day to the time of the simulation, in milliseconds. Negative values mean that
+   * the clock is behind.
+   */
   readonly skewMs?: Partial<Record<ProcessName, number>>;
-  /** Whether the local cloud and the control plane store their data in files. A crash leaves an incomplete write in them. */
+  /**
+   * Whether the local cloud and the control plane store their data in files. A crash leaves an incomplete write in
+   * these files.
+   */
   readonly disks?: boolean;
   /** Whether `World.restore` can restore backups of the cluster. */
   readonly restorable?: boolean;
   /** More kinds. */
   readonly crds?: typeof crds;
-  /** The port of the API server for other processes. If absent, it does not listen. */
+  /** The port of the API server for other processes. If absent, the server does not listen. */
   readonly port?: number;
 }

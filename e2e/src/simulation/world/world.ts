@@ -39,7 +39,7 @@ const CLOSE_MS = 60_000;
 
 /** The desired state of one deployment. */
 export interface Wanted {
-  /** The name of the deployment. If absent, the first deployment. */
+  /** The name of the deployment. Default: the first deployment. */
   readonly name?: string;
   readonly replicas: number;
   readonly machineClass: string;
@@ -55,8 +55,9 @@ type Plane = Pick<ControlPlane, 'fetch' | 'transport' | 'close' | 'kubeconfig'> 
 type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 
 /**
- * The whole system in one process with a virtual clock: the embedded control plane, the local cloud with simulated kubelets,
- * and both controllers. Each controller can be killed between two requests and is started again.
+ * The whole system in one process with a virtual clock: the embedded control plane, the local cloud with simulated
+ * kubelets, and both controllers. A test can kill each controller between two requests. A killed controller is started
+ * again.
  */
 export class World extends Fleet {
   readonly log: MemoryLogger;
@@ -65,7 +66,7 @@ export class World extends Fleet {
   readonly lagMs: () => number;
   /** Ends a history that does not become idle. */
   readonly steps: StepLimit;
-  /** Writes of the controllers that the server answered, as `verb resource name`. */
+  /** Writes of the controllers with a response, as `verb resource name`. */
   readonly writes: string[] = [];
   /** The machines that controllers deleted, with the times as RFC 3339. */
   readonly deletions: { readonly at: string; readonly name: string }[] = [];
@@ -215,12 +216,10 @@ export class World extends Fleet {
     return this.reporter.violations;
   }
 
-  /** The kubeconfig of an API server that listens. */
   kubeconfig(): string {
     return this.#plane.kubeconfig();
   }
 
-  /** A backup of the cluster. */
   backup(): ReturnType<Plane['snapshot']> {
     return this.#plane.snapshot();
   }
@@ -232,10 +231,9 @@ export class World extends Fleet {
     await this.#plane.restore(backup, { bumpRevision });
   }
 
-  /** Answers a request to the API server as its administrator, for `openDoor`. */
+  /** Handles a request to the API server as its administrator, for `openDoor`. */
   readonly fetch = (request: Request): Promise<Response> => this.#plane.fetch(request);
 
-  /** A connection to the API server. */
   transport(): Transport {
     return this.#plane.transport;
   }
@@ -244,7 +242,7 @@ export class World extends Fleet {
     return this.#cloud.cloud;
   }
 
-  /** Whether the process of the cloud runs. If it is stopped, its VMs must not be changed. */
+  /** Whether the process of the cloud runs. If it is stopped, a test must not change its VMs. */
   get cloudRuns(): boolean {
     return this.#cloud.runs;
   }
@@ -255,14 +253,14 @@ export class World extends Fleet {
   }
 
   /**
-   * Restarts the process of the cloud. The connections of the process end, and the process starts again with its stored
-   * state. A stopped process stays stopped.
+   * Restarts the process of the cloud. The connections of the process end, and it starts again with its stored state. A
+   * stopped process stays stopped.
    */
   restartCloud(downMs: number): void {
     this.#cloud.restart(downMs);
   }
 
-  /** Verifies that the files of the control plane contain every change that it has confirmed. */
+  /** Verifies that the files of the control plane contain every confirmed change. */
   async verifyDisk(): Promise<void> {
     if (!this.#disk) return;
     await this.clock.settle();
@@ -274,12 +272,12 @@ export class World extends Fleet {
     this.#controllers.kill(name);
   }
 
-  /** Stops a process like SIGSTOP, and continues it after `ms`. */
+  /** Stops a process as SIGSTOP does, and continues it after `ms`. */
   freeze(name: ProcessName, ms: number): void {
     this.#controllers.freeze(name, ms);
   }
 
-  /** Starts a new process in addition to the running one. */
+  /** Starts a new process in addition to the running process. */
   startProcess(name: ProcessName): void {
     this.#controllers.start(name);
   }
@@ -289,7 +287,7 @@ export class World extends Fleet {
     return this.#controllers.requests(name);
   }
 
-  /** The names of the VMs in the cloud, without terminated ones. */
+  /** The names of the VMs in the cloud, without terminated VMs. */
   vms(): string[] {
     return [...this.cloud.instances.list()]
       .filter((instance) => instance.state !== 'terminated')
@@ -297,7 +295,7 @@ export class World extends Fleet {
       .sort();
   }
 
-  /** Waits until `done` returns true. Checks it at intervals of virtual time. */
+  /** Waits until `done` returns true, and checks at intervals of virtual time. */
   async until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     let nextLook = 0;
     let due = false;
@@ -339,8 +337,8 @@ export class World extends Fleet {
   }
 
   /**
-   * The class of a machine. After an in-place update, the machine still contains the name of its first class, so the class
-   * of its set is used.
+   * The class of a machine. After an in-place update, the machine still contains the name of its first class, so the
+   * class of its set is used.
    */
   #classOf(machine: Machine): string | undefined {
     const owner = this.#options.inPlace && controllerOf(machine);
@@ -361,7 +359,7 @@ export class World extends Fleet {
     );
   }
 
-  /** Each warm machine has the state of the setting, and only their VMs are stopped. */
+  /** Each warm machine has the requested power state, and only the VMs of warm machines are stopped. */
   #lacksWarm(machines: readonly Machine[]): string | undefined {
     const warm = machines.filter(isWarm);
     if (warm.length !== this.wantsWarm) return `${warm.length} warm machines, not ${this.wantsWarm}`;
@@ -406,8 +404,8 @@ export class World extends Fleet {
   async close(): Promise<void> {
     this.#end.abort(new Error('closed'));
     this.#controllers.stop();
-    // Requests of kubelets may still be pending. After the step limit they get no answer, so the end of the cloud is not
-    // awaited.
+    // Requests of kubelets may still be pending. After the step limit, requests get no response, so the end of the
+    // cloud is not awaited.
     if (!this.steps.isOver) await this.clock.ended(this.cloud.close(), { maxMs: CLOSE_MS });
     await this.#plane.close();
     this.#disk?.remove();
