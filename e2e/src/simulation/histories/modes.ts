@@ -12,6 +12,7 @@ import type { WorldOptions } from '../world/world.ts';
  * - `warm`: the deployment keeps warm machines, whose number changes, and the cloud temporarily refuses to start them.
  * - `zones`: the deployment has three zones. Users evacuate and return zones, and all machines of a zone become
  *   unreachable for hours.
+ * - `hooks`: machines wait for hooks in all stages. The owners of the hooks are often away for longer than the timeouts.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories, each deployment has a
  *   machine config pool.
@@ -29,6 +30,7 @@ export const FLEET_MODES = [
   'capacity',
   'warm',
   'zones',
+  'hooks',
   'leases',
   'large',
   'crds',
@@ -43,7 +45,7 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
 
 /** Whether users neither mark machines as Failed nor pause rollouts. */
 export const isPlainMode = (mode: FleetMode): boolean =>
-  ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity', 'warm', 'zones'].includes(mode);
+  ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity', 'warm', 'zones', 'hooks'].includes(mode);
 
 /** Whether each deployment has a machine config pool. Such histories take four times as long. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;

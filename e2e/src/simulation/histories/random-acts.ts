@@ -6,6 +6,7 @@ import { type Draw, drawFaultChances, faultyCloud, lostVm } from '../network/ran
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
+import type { HookVerifier } from '../verifiers/hook-verifier.ts';
 import type { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
 import { ZONES, type ZoneVerifier } from '../verifiers/zone-verifier.ts';
 import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../world/crd-exchange.ts';
@@ -55,6 +56,10 @@ const ZONE_ACTS = [
   ...([...OFTEN, ...OFTEN, ...MISFORTUNES, 'scale', 'scale'] as const),
   ...(['evacuate', 'evacuate', 'evacuate', 'evacuate', 'lose zone', 'lose zone', 'lose zone'] as const),
 ] as const;
+const HOOK_ACTS = [
+  ...[...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES.filter((act) => act !== 'lost VM')],
+  ...Array<'owners away'>(8).fill('owners away'),
+] as const;
 const WARM = ['warm', 'warm', 'refuse starts', 'refuse starts', 'refuse starts'] as const;
 const WARM_ACTS = [...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...WARM] as const;
 const POOL_ACTS = ['configure', 'configure', 'direct', 'kill config'] as const;
@@ -76,6 +81,7 @@ type ActName =
       | 'refuse starts'
       | 'evacuate'
       | 'lose zone'
+      | 'owners away'
     );
 
 /** The actions of modes with a separate list. */
@@ -88,6 +94,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   capacity: CAPACITY_ACTS,
   warm: WARM_ACTS,
   zones: ZONE_ACTS,
+  hooks: HOOK_ACTS,
 };
 
 /** The desired state of a deployment. */
@@ -123,6 +130,7 @@ export class RandomHistory {
   readonly #pools: FleetPools | undefined;
   readonly #interruptions: InterruptionVerifier | undefined;
   readonly #zones: ZoneVerifier | undefined;
+  readonly #hooks: HookVerifier | undefined;
 
   constructor(
     world: World,
@@ -132,16 +140,19 @@ export class RandomHistory {
       pools,
       interruptions,
       zones,
+      hooks,
     }: {
       readonly pools?: FleetPools | undefined;
       readonly interruptions?: InterruptionVerifier | undefined;
       readonly zones?: ZoneVerifier | undefined;
+      readonly hooks?: HookVerifier | undefined;
     },
   ) {
     this.#world = world;
     this.#pools = pools;
     this.#interruptions = interruptions;
     this.#zones = zones;
+    this.#hooks = hooks;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -217,6 +228,7 @@ export class RandomHistory {
       'refuse starts': () => this.#refuseStarts(),
       evacuate: () => this.#evacuate(),
       'lose zone': () => this.#loseZone(),
+      'owners away': () => this.#ownersAway(),
       exchange: () => this.#exchange(),
       'delete CRD': () => this.#deleteCrd(),
       configure: () => this.#pools?.change(),
@@ -341,6 +353,14 @@ export class RandomHistory {
     await this.#world.clock.advance(this.#dice.pause(ms));
   }
 
+  /** The owners of all hooks are away, and machines need their hooks. */
+  async #ownersAway(): Promise<void> {
+    const ms = this.#dice.pause(1_200_000);
+    this.#note(`the owners of the hooks are away for ${ms} ms`);
+    this.#hooks?.away(ms);
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
+  }
+
   /** The user resumes the rollout temporarily, and pauses it again. */
   async #pauseAgain(): Promise<void> {
     await this.#world.change({ paused: false });
@@ -371,6 +391,7 @@ export class RandomHistory {
       for (const { name } of this.#wanted) await deployments.patch(name, { type: 'merge', body });
     }
     await this.#zones?.evacuate(undefined);
+    this.#hooks?.away(0);
     if (this.#byHand) this.#selectAgainAndAgain();
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);

@@ -2,6 +2,7 @@ import { Annotations } from '@mcm/api';
 import { Dice } from '../script/dice.ts';
 import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.ts';
 import { HoldVerifier } from '../verifiers/hold-verifier.ts';
+import { HOOKS, HookVerifier } from '../verifiers/hook-verifier.ts';
 import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
 import { WarmVerifier } from '../verifiers/warm-verifier.ts';
 import { ZONE_LIST, ZoneVerifier } from '../verifiers/zone-verifier.ts';
@@ -26,6 +27,8 @@ export interface RandomOutcome extends Outcome {
   readonly used: number;
   /** The number of machines that were created during the evacuation of a zone. */
   readonly placed: number;
+  /** The number of hooks that ended. */
+  readonly hooked: number;
 }
 
 export interface FleetHistoryOptions extends HistoryOptions {
@@ -68,7 +71,11 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',
     interruptions: mode === 'interruptions',
-    alternatives: capacity && ALTERNATIVES,
+    classAnnotations: capacity
+      ? { [Annotations.CapacityAlternatives]: ALTERNATIVES }
+      : mode === 'hooks'
+        ? { [Annotations.Hooks]: HOOKS }
+        : undefined,
     wrapCloud: options.wrapCloud ?? capacity?.wrap,
     isSeparate: seed % 2 === 1,
     ...elected,
@@ -85,9 +92,10 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const interruptions = mode === 'interruptions' ? InterruptionVerifier.watch(world, end.signal) : undefined;
   const warm = mode === 'warm' ? WarmVerifier.watch(world, end.signal) : undefined;
   const zones = mode === 'zones' ? ZoneVerifier.watch(world, end.signal) : undefined;
+  const hooks = mode === 'hooks' ? HookVerifier.watch(world, new Dice(seed + 3_000_000), end.signal) : undefined;
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
-  const played = new RandomHistory(world, mode, options, { pools, interruptions, zones });
+  const played = new RandomHistory(world, mode, options, { pools, interruptions, zones, hooks });
   try {
     await pools?.create(end.signal);
     await world.reporter.until(played.run(), options);
@@ -109,5 +117,6 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     refusals: capacity?.verified ?? 0,
     used: warm?.used ?? 0,
     placed: zones?.placed ?? 0,
+    hooked: hooks?.verified ?? 0,
   };
 }

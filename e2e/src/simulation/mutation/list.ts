@@ -16,6 +16,7 @@ export const TOPICS = [
   ...['deletion', 'finalizers', 'orphans', 'idempotency', 'drain', 'budget', 'breaker', 'freeze', 'fence', 'names'],
   'pools',
   'capacity',
+  'hooks',
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -25,6 +26,7 @@ const F = ['sick', 'rolls'] as const;
 const CONFIG = 'packages/machine-config/src';
 const P = ['join', 'pools'] as const;
 const C = ['capacity'] as const;
+const H = ['hooks'] as const;
 
 type Change = readonly [find: string, replace: string];
 
@@ -306,4 +308,22 @@ export const MUTANTS: readonly Mutant[] = [
       '    entry.retryAt = this.#options.clock.monotonic() + jitter + ms / 100;',
     ],
   ),
+  ...of('hooks', `${CORE}/hooks/pending.ts`, H, ["hook.afterTimeout === 'Continue' && until <= now;", 'until <= now;']),
+  ...of('hooks', `${CORE}/hooks/pending.ts`, H, [
+    'until: new Date(since.getTime() + hook.timeoutMs)',
+    'until: new Date(since.getTime() + hook.timeoutMs / 4)',
+  ]),
+  ...of('hooks', `${CORE}/machine/deletion/deletion.ts`, H, [
+    "return planDeleteHooks(o, now) ?? planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });",
+    "return planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });",
+  ]),
+  ...of('hooks', `${CORE}/machine/deletion/deletion.ts`, H, ['    planDrainHooks(o, now) ??\n', '']),
+  ...of('hooks', `${CORE}/machine/hooks/hooks.ts`, H, [
+    "!ignoresHooks(o) && stageState(o.machine, o.machineClass, 'after-ready', now).is !== 'done';",
+    'ignoresHooks(o) && now < now;',
+  ]),
+  ...of('hooks', `${CORE}/machine/creation/creation.ts`, H, [
+    "planHooks(o, 'before-create', now,",
+    "planHooks({ ...o, interruptions: undefined, machineClass: undefined }, 'before-create', now,",
+  ]),
 ];

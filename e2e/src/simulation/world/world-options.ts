@@ -45,8 +45,8 @@ export interface WorldOptions {
   readonly machine?: object;
   /** Wraps the requests of a controller to the API server, for example with another identity. */
   readonly wrap?: ((name: ProcessName, transport: Transport) => Transport) | undefined;
-  /** The capacity alternatives of all classes, as the text of the annotation. */
-  readonly alternatives?: string | undefined;
+  /** The annotations of all classes. */
+  readonly classAnnotations?: Readonly<Record<string, string>> | undefined;
   /** Wraps the requests of the machine controller to the cloud. */
   readonly wrapCloud?: ((transport: Transport) => Transport) | undefined;
   /** Whether two processes of each name take part in the leader election. The leader then uses its fence. */

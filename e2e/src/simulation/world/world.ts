@@ -189,8 +189,7 @@ export class World extends Fleet {
         Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
       ),
     });
-    const { alternatives } = this.#options;
-    const annotations = withoutUndefined({ [Annotations.CapacityAlternatives]: alternatives });
+    const annotations = this.#options.classAnnotations ?? {};
     for (const name of ['blue', 'green', ...(this.#options.moreClasses ?? [])]) {
       await this.admin.resource(machineClasses, NAMESPACE).create({
         metadata: { name, namespace: NAMESPACE, annotations },

@@ -1,0 +1,188 @@
+import { Annotations, type Machine, machines, parseTime } from '@mcm/api';
+import { type Change, createInformer, ignoreNotFound, type Node, nodes, seededRandom } from '@mcm/kube';
+import type { Dice } from '../script/dice.ts';
+import { NAMESPACE, type World } from '../world/world.ts';
+
+type Stage = 'before-create' | 'after-ready' | 'before-drain' | 'before-delete';
+
+interface Hook {
+  readonly stage: Stage;
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly afterTimeout: 'Continue' | 'Block';
+}
+
+const MINUTE = 60_000;
+
+const ALL: readonly Hook[] = [
+  { stage: 'before-create', name: 'permit', timeoutMs: 2 * MINUTE, afterTimeout: 'Continue' },
+  { stage: 'after-ready', name: 'check', timeoutMs: MINUTE, afterTimeout: 'Continue' },
+  { stage: 'before-drain', name: 'backup', timeoutMs: 4 * MINUTE, afterTimeout: 'Continue' },
+  { stage: 'before-delete', name: 'detach', timeoutMs: MINUTE, afterTimeout: 'Block' },
+];
+
+/** The hooks of all classes in the histories `hooks`, as the text of the annotation. */
+export const HOOKS = ALL.map(
+  ({ stage, name, timeoutMs, afterTimeout }) => `${stage} ${name} owner ${timeoutMs / MINUTE}m ${afterTimeout}`,
+).join('; ');
+
+/** The states of a VM after a request to delete the VM. */
+const ENDING: ReadonlySet<string> = new Set(['shutting-down', 'terminated']);
+
+const keyOf = ({ stage, name }: Hook): string => `${stage}.${Annotations.HookSuffix}/${name}`;
+
+const HOOK_OF = new Map(ALL.map((hook) => [keyOf(hook), hook]));
+
+const begunAt = ({ metadata }: Machine, stage: Stage): Date | undefined =>
+  parseTime(
+    metadata.annotations?.[Annotations.HooksBegun]
+      ?.split(',')
+      .find((entry) => entry.startsWith(`${stage}=`))
+      ?.slice(stage.length + 1),
+  );
+
+/**
+ * Ends the hooks of all machines, like the owners of the hooks, and reports wrong decisions:
+ * - A machine has no VM before its `before-create` hook has ended.
+ * - A machine is not `Running` before its `after-ready` hook has ended.
+ * - The machine controller deletes no VM before the `before-drain` and `before-delete` hooks have ended.
+ * - The machine controller ends a hook only after its timeout, and never a hook with `Block`.
+ */
+export class HookVerifier {
+  readonly #world: World;
+  readonly #dice: Dice;
+  readonly #machines = new Map<string, Machine>();
+  /** The hooks that were begun, as `<uid> <key>`, and whether the owner has ended them. */
+  readonly #hooks = new Map<string, 'begun' | 'ended'>();
+  /** The UIDs of machines whose VM was running. */
+  readonly #ran = new Set<string>();
+  /** The UIDs of machines in deletion whose VM and Node existed. */
+  readonly #drains = new Set<string>();
+  readonly #nodes = new Set<string>();
+  #awayUntil = 0;
+  #verified = 0;
+
+  private constructor(world: World, dice: Dice) {
+    this.#world = world;
+    this.#dice = dice;
+  }
+
+  /** Verifies a world until `signal` aborts. */
+  static watch(world: World, dice: Dice, signal: AbortSignal): HookVerifier {
+    const verifier = new HookVerifier(world, dice);
+    const { admin, clock, log } = world;
+    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
+    all.onChange((change) => verifier.#changed(change));
+    const joined = createInformer<Node>(admin, nodes, { clock, log, random: seededRandom(0) });
+    joined.onChange(({ type, object: { metadata } }) => {
+      if (type === 'deleted') verifier.#nodes.delete(metadata.name);
+      else verifier.#nodes.add(metadata.name);
+    });
+    for (const informer of [all, joined])
+      void informer.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    return verifier;
+  }
+
+  /** The number of hooks that ended. */
+  get verified(): number {
+    return this.#verified;
+  }
+
+  /** The owners end no hook for a while. */
+  away(ms: number): void {
+    this.#awayUntil = this.#now + ms;
+  }
+
+  get #now(): number {
+    return this.#world.clock.now().getTime();
+  }
+
+  #changed({ type, object }: Change<Machine>): void {
+    const { uid } = object.metadata;
+    if (type === 'deleted') {
+      this.#machines.delete(uid);
+      this.#verifyEnd(object);
+      return;
+    }
+    const before = this.#machines.get(uid);
+    this.#machines.set(uid, object);
+    for (const [key, hook] of HOOK_OF) this.#follow(object, before, key, hook);
+    this.#verify(object);
+  }
+
+  /** Notices the start and the end of a hook. */
+  #follow(machine: Machine, before: Machine | undefined, key: string, hook: Hook): void {
+    const id = `${machine.metadata.uid} ${key}`;
+    const isPending = machine.metadata.annotations?.[key] !== undefined;
+    if (isPending && !this.#hooks.has(id)) {
+      this.#hooks.set(id, 'begun');
+      this.#endLater(machine, key);
+    }
+    if (isPending || before?.metadata.annotations?.[key] === undefined) return;
+    this.#verified++;
+    if (this.#hooks.get(id) === 'ended') return;
+    const since = begunAt(machine, hook.stage)?.getTime() ?? Number.NaN;
+    const isExpired = this.#now >= since + hook.timeoutMs;
+    if (hook.afterTimeout === 'Block' || !isExpired)
+      this.#violate(`the machine controller ended the hook ${key} of ${machine.metadata.name}`);
+  }
+
+  #endLater(machine: Machine, key: string): void {
+    // A step takes up to 90 s, which is longer than the shortest timeout.
+    const ms = Math.max(this.#dice.number(1.5 * MINUTE), this.#awayUntil - this.#now);
+    this.#world.clock.setTimeout(() => {
+      if (this.#now < this.#awayUntil) this.#endLater(machine, key);
+      else void this.#end(machine, key).catch((error: unknown) => this.#violate(String(error)));
+    }, ms);
+  }
+
+  async #end({ metadata: { name, uid } }: Machine, key: string): Promise<void> {
+    const machine = this.#machines.get(uid);
+    if (machine?.metadata.annotations?.[key] === undefined) return;
+    this.#verify(machine);
+    this.#hooks.set(`${uid} ${key}`, 'ended');
+    const body = { metadata: { uid, annotations: { [key]: null } } };
+    await ignoreNotFound(this.#world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body }));
+  }
+
+  /** Whether the machine controller may pass a stage. */
+  #mayPass(machine: Machine, stage: Stage): boolean {
+    const since = begunAt(machine, stage)?.getTime();
+    if (since === undefined) return false;
+    return [...HOOK_OF].every(([key, hook]) => {
+      if (hook.stage !== stage || machine.metadata.annotations?.[key] === undefined) return true;
+      const isExpired = hook.afterTimeout === 'Continue' && this.#now >= since + hook.timeoutMs;
+      return isExpired || this.#hooks.get(`${machine.metadata.uid} ${key}`) === 'ended';
+    });
+  }
+
+  #verify(machine: Machine): void {
+    const { uid, name, deletionTimestamp } = machine.metadata;
+    const phase = machine.status?.currentStatus?.phase;
+    if (phase === 'Running' && !this.#mayPass(machine, 'after-ready'))
+      this.#violate(`${name} is Running before its after-ready hook has ended`);
+    if (!this.#world.cloudRuns) return;
+    const hasVm = [...this.#world.cloud.instances.list()].some((vm) => vm.name === name && !ENDING.has(vm.state));
+    if (!hasVm) {
+      this.#verifyEnd(machine);
+      return;
+    }
+    this.#ran.add(uid);
+    if (deletionTimestamp !== undefined && this.#nodes.has(name)) this.#drains.add(uid);
+    if (!this.#mayPass(machine, 'before-create'))
+      this.#violate(`${name} has a VM before its before-create hook has ended`);
+  }
+
+  /** Verifies a machine whose VM is gone, or that is gone itself. A machine without a Node is not drained. */
+  #verifyEnd(machine: Machine): void {
+    const { uid, name, deletionTimestamp } = machine.metadata;
+    if (!this.#ran.has(uid) || deletionTimestamp === undefined) return;
+    const stages = this.#drains.has(uid) ? (['before-drain', 'before-delete'] as const) : (['before-delete'] as const);
+    for (const stage of stages)
+      if (!this.#mayPass(machine, stage)) this.#violate(`the VM of ${name} is gone before its ${stage} hook has ended`);
+  }
+
+  #violate(text: string): void {
+    this.#world.reporter.violate(text);
+  }
+}
