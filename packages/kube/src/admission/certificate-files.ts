@@ -11,31 +11,21 @@ import type { ServingPair } from './server.ts';
 /** A directory with `tls.crt` and `tls.key`, such as a mounted Secret of type kubernetes.io/tls. */
 export interface CertificateFiles {
   readonly directory: string;
-  /** The flag that contains the directory. Errors name this flag. */
   readonly flag: string;
 }
 
 /** Receives the certificates of a directory, and errors about them. */
 export interface ServedCertificate {
-  /**
-   * Serves the pair from now on.
-   * @param from The path of the directory with the pair
-   */
   use(pair: ServingPair, from?: string): void;
-  /** Reports why the current files are not served. Undefined if the current files are served. */
+  /** Reports why the current files are not served, or undefined when they are served. */
   unusable(sentence: string | undefined): void;
 }
 
-/** Interval of the checks. A kubelet takes about a minute to update a mounted Secret, so a faster check has no use. */
+/** A kubelet takes about a minute to update a mounted Secret, so a faster check has no use. */
 const LOOK_MS = 10_000;
 
-/** Returns the directory and its flag as text for messages. */
 const nameOf = ({ directory, flag }: CertificateFiles): string => `${flag} ${directory}`;
 
-/**
- * Reads the files.
- * @throws ConfigError with the flag and the directory, if files are missing or do not belong together
- */
 async function read(files: CertificateFiles): Promise<ServingPair> {
   try {
     const [cert = '', key = ''] = await Promise.all(
@@ -53,7 +43,8 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
 }
 
 /**
- * Serves the pair of a directory, and each later valid pair. While the files are invalid, the previous pair stays in use.
+ * Serves the pair of a directory, and each later valid pair. While the files are invalid, the previous pair stays in
+ * use.
  * @throws ConfigError that names the flag and the directory if the first pair is missing or invalid.
  */
 export async function serveCertificateFiles<S extends { use(pair: ServingPair): void }>(
@@ -80,7 +71,7 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
       log.info('Serving with a new certificate', { directory: files.directory });
     } catch (error) {
       const sentence = errorText(error);
-      // An error is reported when it is seen twice, because the two files may be written one after the other.
+      // An error is reported when two checks find it, because the two files may be written one after the other.
       if (sentence === doubt) served.unusable(`${sentence}; the previous certificate stays in use`);
       doubt = sentence;
     }

@@ -1,6 +1,6 @@
 import { errorText } from '../base/error-text.ts';
 
-/** The request of an API server to a webhook. Source: admission.k8s.io/v1, AdmissionRequest. */
+/** The request of an API server to a webhook. */
 export interface AdmissionRequest {
   readonly uid: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
@@ -8,9 +8,7 @@ export interface AdmissionRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly subResource?: string;
-  /** The new object. Null in a deletion. */
   readonly object: unknown;
-  /** The stored object. Null in a creation. */
   readonly oldObject: unknown;
 }
 
@@ -23,11 +21,9 @@ export interface AdmissionCause {
 
 /** The answer of a webhook. */
 export interface AdmissionVerdict {
-  /** Invalid fields. If empty, the request is allowed. */
+  /** If empty, the request is allowed. */
   readonly causes: readonly AdmissionCause[];
-  /** JSON patch operations. Only a defaulting webhook sets them. */
   readonly patch?: readonly object[];
-  /** Sentences that `kubectl` prints next to the result. */
   readonly warnings?: readonly string[];
 }
 
@@ -43,7 +39,7 @@ function parseRequest(body: string): AdmissionRequest | undefined {
     const request = typeof review === 'object' && review !== null && 'request' in review ? review.request : undefined;
     return isRequest(request) ? request : undefined;
   } catch {
-    return undefined; // Answered with 400.
+    return undefined;
   }
 }
 
@@ -59,7 +55,8 @@ function refusal({ kind, name }: AdmissionRequest, causes: readonly AdmissionCau
 }
 
 /**
- * Answers an AdmissionReview of `admission.k8s.io/v1`. The result is an HTTP status and a body. The promise never rejects.
+ * Answers an AdmissionReview of `admission.k8s.io/v1`. The result is an HTTP status and a body. The promise never
+ * rejects.
  */
 export async function answerReview(body: string, handler: AdmissionHandler): Promise<{ status: number; body: string }> {
   const request = parseRequest(body);

@@ -135,7 +135,7 @@ test('certificate files are read again when they change; a pair that does not ma
     expect(used).toEqual([first, second].flatMap(({ pair }) => [pair.cert, `--tls-cert-dir ${directory}`]));
     await writeFile(join(directory, 'tls.key'), first.pair.key);
     await clock.advance(10_000);
-    expect(reported).toEqual([undefined]); // A single failure is not reported, because the file may be in the middle of a write.
+    expect(reported).toEqual([undefined]);
     await clock.advance(10_000);
     const sentence = `--tls-cert-dir ${directory}: must contain tls.crt and the matching tls.key in PEM: the key does not belong to the certificate; the previous certificate stays in use`;
     expect(reported).toEqual([undefined, sentence]);
@@ -148,7 +148,7 @@ test('certificate files are read again when they change; a pair that does not ma
       await writeFile(join(directory, 'tls.key'), pair.key);
       await clock.advance(10_000);
     }
-    expect(reported.at(-1)).toBeUndefined(); // Each check read the file in the middle of a write.
+    expect(reported.at(-1)).toBeUndefined();
     await put((await signed(-30_000)).pair);
     await clock.advance(20_000);
     expect(reported.at(-1)).toMatch(

@@ -12,14 +12,11 @@ export interface ServingPair {
 /** A running webhook server. */
 export interface AdmissionServer {
   readonly port: number;
-  /** Serves new connections with this certificate. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
 
-/**
- * Maximum size of a request. A request contains the new and the old object, each of at most 1.5 MiB (the limit of etcd).
- */
+/** A request contains the new and the old object, each of at most 1.5 MiB (the limit of etcd). */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
@@ -36,7 +33,6 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 
 /**
  * Serves admission webhooks over HTTPS.
- *
  * @param pair If absent, connections are refused until {@link AdmissionServer.use} sets a pair.
  * @param handlers By path, such as `/validate`.
  * @throws ConfigError when the port is in use or the certificate is invalid.
@@ -58,7 +54,6 @@ export async function startAdmissionServer(
   const server = createServer(options, (request, response) => {
     answer(request).then(
       ({ status, body }) => response.writeHead(status, { 'content-type': 'application/json' }).end(body),
-      // The client closed the connection during its request.
       () => response.destroy(),
     );
   });

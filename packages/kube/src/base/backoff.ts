@@ -2,9 +2,7 @@ import type { Random } from './random.ts';
 
 /** Exponential back-off with jitter. */
 export interface BackoffOptions {
-  /** The first wait. */
   readonly baseMs: number;
-  /** The longest wait. */
   readonly maxMs: number;
   /** Random part of a wait, from 0 to 1. With 0.5, a wait of 8 s becomes 4 to 8 s. */
   readonly jitter: number;

@@ -1,24 +1,19 @@
-/** T, where each optional property may also be undefined. */
 type Loose<T> = { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] };
 
-/** T, where each property that may be undefined is optional instead. */
 type Exact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
 /**
- * Returns the object without its undefined properties, for the API server. TypeScript infers the type from the expected type
- * of the result. Use `withoutUndefined` for an object without an expected type.
+ * Returns the object without its undefined properties, for the API server. Use `withoutUndefined` for an object
+ * without an expected type.
  */
 export function defined<T extends object = never>(members: NoInfer<Loose<T>>): T;
 export function defined(members: object): object {
   return stripped(members);
 }
 
-/**
- * Returns the object without its undefined properties. Use it in a spread, such as `{ ...defaults, ...withoutUndefined({
- * name, labels }) }`.
- */
+/** Use it in a spread, such as `{ ...defaults, ...withoutUndefined({ name, labels }) }`. */
 export function withoutUndefined<T extends object>(members: T): Exact<T>;
 export function withoutUndefined(members: object): object {
   return stripped(members);

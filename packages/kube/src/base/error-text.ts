@@ -5,7 +5,7 @@ const ownText = (error: Error): string => {
   return error.message === '' ? error.name : error.message.trim();
 };
 
-/** Returns the messages of an error and of its causes, on one line. */
+/** On one line, with the messages of the causes. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = ownText(error);

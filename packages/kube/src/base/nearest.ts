@@ -21,15 +21,14 @@ function distance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** Maximum length of a compared name. A longer name is not a typing error, and its comparison would be expensive. */
+/** A longer name is not a typing error, and its comparison would be expensive. */
 const LONGEST = 200;
 
-/** Returns the number of changes from which two names count as different. */
 const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;
 
 /**
- * Returns the known name that the user probably meant. Returns undefined if no name is similar. A name is similar if at
- * most a third of the longer name differs, ignoring case. Of two equally similar names, the function returns the first.
+ * Returns the known name that the user probably meant. At most a third of the longer name differs, ignoring case.
+ * Undefined if no name is similar.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;

@@ -6,19 +6,16 @@ import { errorText } from './error-text.ts';
 /** Logs the start and the end of an outage, but not each attempt in between. */
 export interface OutageLog {
   /**
-   * Records a failed attempt. The log contains a warning about the first failure and about each new reason. Other failures
-   * are logged at debug level.
+   * The log contains a warning about the first failure and about each new reason. Other failures are logged at debug
+   * level.
    */
   failed(error: unknown): void;
-  /** Records a successful attempt. The log contains the success only after a failure. */
+  /** The log contains the success only after a failure. */
   worked(): void;
   readonly failures: number;
 }
 
-/**
- * Returns a key for the reason of an outage. The message of an API server's error is not part of the key, because this
- * message contains the request.
- */
+/** Without the message of an API server's error, because it contains the request. */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 

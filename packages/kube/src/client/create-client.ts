@@ -12,21 +12,19 @@ import { callOptions, HttpResourceClient } from './resource-client.ts';
 /** The options of a client. */
 export interface ClientOptions {
   readonly transport: Transport;
-  /** The value of the header `User-Agent`, see `userAgent`. */
   readonly userAgent: string;
   readonly clock: Clock;
   /** Adds jitter to the waits that a server requests. The default has a fixed seed. */
   readonly random?: Random;
-  /** Rate limit of the client. If absent, only API priority and fairness of the server limits the rate. */
+  /** If absent, only API priority and fairness of the server limits the rate. */
   readonly rateLimit?: RateLimit | undefined;
   /**
-   * Time limit of a whole answer in milliseconds; 0 means no limit. A watch must open within this time, and within 30,000.
-   * The default is 60,000, as in the original.
+   * Time limit of a whole answer in milliseconds; 0 means no limit. A watch must open within this time, and within
+   * 30,000. The default is 60,000, as in the original.
    */
   readonly requestTimeoutMs?: number;
-  /** History of the server, which its clients share. The default is a new history. */
+  /** History of the server, which its clients share. */
   readonly history?: ServerHistory;
-  /** Called after each exchange. */
   readonly observe?: (sample: RequestSample) => void;
   /** Called with each error answer (400 and above) before it is thrown. */
   readonly refused?: (error: KubeError) => void;

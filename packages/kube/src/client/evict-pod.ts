@@ -2,7 +2,7 @@ import type { KubeClient } from '../contract/client.ts';
 import { isDenied, isNotFound, KubeError } from '../contract/errors.ts';
 import { pods } from '../types/core.ts';
 
-/** Identifies a pod by its UID, so that a later pod of the same name is not evicted. */
+/** The UID prevents the eviction of a later pod of the same name. */
 export interface EvictedPod {
   readonly namespace: string;
   readonly name: string;
@@ -13,7 +13,8 @@ export interface EvictedPod {
  * The result of an eviction request.
  * - `asked`: the eviction was accepted.
  * - `gone`: the pod does not exist.
- * - `deleted`: the API server has no eviction API, so the pod was deleted with its grace period, without disruption budgets.
+ * - `deleted`: the API server has no eviction API, so the pod was deleted with its grace period, without disruption
+ *   budgets.
  * - `kept`: the API server has no eviction API, and the caller does not allow the deletion.
  */
 export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
@@ -21,13 +22,10 @@ export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 /** The API version of Kubernetes 1.22 and later, and the API version of earlier releases. */
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
-/**
- * Returns true if the error names an object. An API server answers 404 with a name for a missing object, and without a name
- * for a path that it does not serve.
- */
+/** An API server answers 404 with a name for a missing object, and without a name for a path that it does not serve. */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** Returns true if the answer comes from an API server. A proxy can also answer 404, but the body of its answer differs. */
+/** A proxy can also answer 404, but the body of its answer differs. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**

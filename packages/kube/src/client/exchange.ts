@@ -4,20 +4,18 @@ import { KubeError } from '../contract/errors.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { noAnswer, refusal, tooLate } from './refusal.ts';
 
-/** One finished exchange, for metrics. `code` is 0 when there was no answer. */
+/** `code` is 0 when there was no answer. */
 export interface RequestSample {
   readonly method: string;
-  /** The path with the query. The path contains names and namespaces. */
+  /** The path with the query, names and namespaces. */
   readonly path: string;
   readonly code: number;
   readonly ms: number;
-  /** The current time of the server, from the `Date` header of its answer. */
+  /** The `Date` header of the answer. */
   readonly date?: string;
-  /** The reason why the server did not answer. */
   readonly failure?: unknown;
 }
 
-/** One request of the client. */
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -26,7 +24,6 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** If false, a 429 or 503 is thrown immediately, and its Retry-After is ignored. */
   readonly patient?: boolean | undefined;
-  /** See `RequestOptions`. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
 
@@ -41,23 +38,22 @@ export interface ExchangeOptions {
   readonly refused?: ((error: KubeError) => void) | undefined;
 }
 
-/** An open stream, and the function that closes it. */
 export interface Stream {
   readonly response: TransportResponse;
   readonly signal: AbortSignal;
   end(): void;
 }
 
-/** Maximum number of retries after answers with Retry-After, as in client-go. */
+/** As in client-go. */
 const MAX_WAITS = 10;
 /**
- * Time limit for opening a watch. An idle server opens a watch immediately, and a busy server queues the request for at
- * most 15 s. Writing the answer may take longer.
+ * Time limit for opening a watch. A busy server queues the request for at most 15 s. Writing the answer may take
+ * longer.
  */
 const OPEN_WITHIN_MS = 30_000;
 /**
- * Jitter. The client extends the wait that the server requested by up to this fraction. Otherwise many clients would return
- * at the same time.
+ * The client extends the wait that the server requested by up to this fraction, so that not all clients return at the
+ * same time.
  */
 const WAIT_JITTER = 0.1;
 
@@ -65,8 +61,8 @@ const saysWhen = (error: KubeError): boolean =>
   (error.code === 429 || error.code === 503) && error.retryAfterMs !== undefined;
 
 /**
- * Sends requests over a transport. The exchange adds headers and time limits, converts errors, and waits if the server
- * requests a wait.
+ * Sends requests over a transport: adds headers and time limits, converts errors, and waits if the server requests a
+ * wait.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -75,18 +71,11 @@ export class Exchange {
     this.#options = options;
   }
 
-  /**
-   * Returns the text of the answer.
-   * @throws KubeError, or the reason of the signal
-   */
   text(call: Call): Promise<string> {
     return this.read(call, (response) => response.text());
   }
 
-  /**
-   * Returns the result of `consume` for the answer, within the time limit.
-   * @throws KubeError, or the reason of the signal
-   */
+  /** @throws KubeError, or the reason of the signal */
   async read<R>(call: Call, consume: (response: TransportResponse) => Promise<R>): Promise<R> {
     for (let waits = 0; ; waits++) {
       try {
@@ -100,10 +89,7 @@ export class Exchange {
     }
   }
 
-  /**
-   * Opens a stream. The time limit ends when the headers arrive. The method does not retry, because the callers retry a
-   * stream.
-   */
+  /** The time limit ends when the headers arrive. The method does not retry, because the callers retry a stream. */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();
     const limit = this.#limit(call, Math.min(this.#options.requestTimeoutMs, OPEN_WITHIN_MS));
@@ -172,7 +158,6 @@ export class Exchange {
     return noAnswer(call, limit.aborted ? limit.reason : error);
   }
 
-  /** Returns a signal that aborts with the signal of the caller, or after the time limit. */
   #limit(
     call: Call,
     withinMs = this.#options.requestTimeoutMs,

@@ -19,8 +19,7 @@ const nasty = fc.oneof(
   fc.constantFrom('"', '\\', '\\"', '{', '}', '[', ']', '"items":[', ',', 'ü', '😀', ''),
   fc.string(),
 );
-// Keys contain no backslashes. If an object with the key "\"" was parsed at the same place before, V8 13.6 reads this key as
-// "\\".
+// Keys contain no backslashes. After an object with the key "\"" at the same place, V8 13.6 reads this key as "\\".
 const key = fc.oneof(nasty, fc.constant('items')).filter((text) => text !== '__proto__' && !text.includes('\\'));
 const value = fc.letrec((tie) => ({
   any: fc.oneof(

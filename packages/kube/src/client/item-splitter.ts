@@ -5,27 +5,26 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Number of braces and brackets around an item: the list and its `items`. */
 const ITEM_DEPTH = 2;
 
 /**
- * Splits the JSON of a list into its items while it arrives. Each item is parsed, projected and freed before the next one.
- * A page of 500 pods that is parsed at once becomes 10 MB of objects, which the garbage collector treats as long-lived. The
- * class only finds the boundaries of items. Invalid JSON is found when the items are parsed.
+ * Splits the JSON of a list into its items while it arrives. Each item is parsed, projected and freed before the next
+ * one. A page of 500 pods that is parsed at once becomes 10 MB of objects, which the garbage collector treats as
+ * long-lived. The class only finds the boundaries of items.
  */
 export class ItemSplitter {
   #depth = 0;
   #inString = false;
   #escaped = false;
   #inItems = false;
-  /** Bytes of earlier chunks. The bytes belong to the current item, or to the list around the items. */
+  /** Bytes of earlier chunks, for the current item or for the list around the items. */
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 
   /** Returns the items that this chunk completes. The chunk must not be changed afterwards. */
   push(chunk: Uint8Array): string[] {
     const items: string[] = [];
-    let from = 0; // Start of the bytes that belong to the current item or to the rest.
+    let from = 0;
     let depth = this.#depth;
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at];
@@ -35,7 +34,7 @@ export class ItemSplitter {
       }
       if (byte === QUOTE) this.#inString = true;
       else if (byte === OPEN_BRACE) {
-        if (depth === ITEM_DEPTH && this.#inItems) from = at; // Skips commas and spaces between items.
+        if (depth === ITEM_DEPTH && this.#inItems) from = at;
         depth++;
       } else if (byte === OPEN_BRACKET) {
         depth++;
@@ -68,7 +67,6 @@ export class ItemSplitter {
     return Buffer.concat([...this.#rest, ...this.#item]).toString('utf8');
   }
 
-  /** Returns the index of the quote that ends the string, or of the chunk's last byte. */
   #endOfString(chunk: Uint8Array, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at];
@@ -96,6 +94,6 @@ export class ItemSplitter {
   #keep(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     if (!this.#inItems) this.#rest.push(bytes);
-    else if (this.#depth > ITEM_DEPTH) this.#item.push(bytes); // Bytes between items are dropped.
+    else if (this.#depth > ITEM_DEPTH) this.#item.push(bytes);
   }
 }

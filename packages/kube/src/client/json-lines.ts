@@ -1,9 +1,8 @@
 const NEWLINE = 10;
 
 /**
- * Splits a stream of bytes into lines, and yields the lines that each chunk completes.
- * - The chunks of an incomplete line are joined once, so the cost of a line is linear in its length.
- * - An incomplete last line is dropped, because the stream ended in the middle of it.
+ * Splits a stream of bytes into lines, and yields the lines that each chunk completes. The cost of a line is linear in
+ * its length. An incomplete last line is dropped, because the stream ended in the middle of it.
  */
 export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string[], void, void> {
   let pending: Uint8Array[] = [];

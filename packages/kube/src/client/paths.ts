@@ -6,13 +6,12 @@ const refuse = (message: string): never => {
 };
 
 /**
- * Returns true if an object can have this name in a path. An empty segment of a path addresses the whole collection, and
- * `..` addresses another resource. The API server accepts no such names.
+ * An empty segment of a path addresses the whole collection, and `..` addresses another resource. The API server
+ * accepts no such names.
  */
 export const isPathSegment = (value: string): boolean =>
   value !== '' && value !== '.' && value !== '..' && !value.includes('/');
 
-/** Encodes one path segment. */
 function segment(definition: ResourceDefinition<KubeObject>, field: string, value: string): string {
   if (value === '') refuse(`${definition.plural}: ${field} must not be empty`);
   if (!isPathSegment(value)) {
@@ -24,17 +23,15 @@ function segment(definition: ResourceDefinition<KubeObject>, field: string, valu
 const root = (definition: ResourceDefinition<KubeObject>): string =>
   definition.group === '' ? `/api/${definition.version}` : `/apis/${definition.group}/${definition.version}`;
 
-/** Returns the `apiVersion` of a kind, such as `v1` or `apps/v1`. */
 export const apiVersionOf = (definition: ResourceDefinition<KubeObject>): string =>
   definition.group === '' ? definition.version : `${definition.group}/${definition.version}`;
 
-/** Returns the path of all objects of a kind in one namespace. If `namespace` is undefined, in all namespaces. */
+/** If `namespace` is undefined, the path covers all namespaces. */
 export const collectionPath = (definition: ResourceDefinition<KubeObject>, namespace: string | undefined): string =>
   definition.namespaced && namespace !== undefined
     ? `${root(definition)}/namespaces/${segment(definition, 'namespace', namespace)}/${definition.plural}`
     : `${root(definition)}/${definition.plural}`;
 
-/** Returns the path of one object, or of its subresource. */
 export function objectPath(
   definition: ResourceDefinition<KubeObject>,
   namespace: string | undefined,
@@ -48,7 +45,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
 }
 
-/** Returns a query string of the parameters that have a value. Returns an empty text if no parameter has a value. */
+/** Only parameters with a value count. */
 export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   let text = '';
   for (const [name, value] of Object.entries(parameters)) {
@@ -58,10 +55,9 @@ export function query(parameters: Readonly<Record<string, string | number | bool
   return text;
 }
 
-/** Reviews are sent with POST, but the server stores nothing. */
 const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
 
-/** Returns true if a POST to this path is a review, which stores nothing. */
+/** A POST to this path stores nothing. */
 export const isReview = (path: string): boolean => REVIEWS.test(path);
 
 /** Returns true if a request is a watch, by its path with the query. */

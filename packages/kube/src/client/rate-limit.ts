@@ -1,15 +1,12 @@
 import { type Clock, sleep } from '../clock/clock.ts';
 
-/** Rate limit of a client: `burst` requests immediately, then `qps` requests per second. */
+/** `burst` requests immediately, then `qps` requests per second. */
 export interface RateLimit {
   readonly qps: number;
   readonly burst: number;
 }
 
-/**
- * Creates a token bucket. Each call reserves its token immediately, and waits for the token with one timer. Calls continue
- * in their order. The token of an aborted call stays unused.
- */
+/** Creates a token bucket. Calls continue in their order. The token of an aborted call stays unused. */
 export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: AbortSignal) => Promise<void> {
   const spacingMs = 1000 / limit.qps;
   const slackMs = Math.max(limit.burst - 1, 0) * spacingMs;

@@ -7,16 +7,13 @@ import type { TransportResponse } from '../contract/transport.ts';
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  /** Body of the request. The body is used only to remove its contents from an error. */
+  /** Used only to remove its contents from an error. */
   readonly body?: string | undefined;
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/**
- * Parses the JSON of an answer. The text may be a Secret, so the error never contains it. The error of V8 would contain the
- * text.
- */
+/** The text may be a Secret, so the error must not contain it, unlike the error of V8. */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -31,11 +28,10 @@ function parseStatus(text: string): StatusBody | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) && value.kind === 'Status' ? value : undefined;
   } catch {
-    return undefined; // The body is not a Status. The HTTP code is enough.
+    return undefined;
   }
 }
 
-/** Converts seconds or an HTTP date to milliseconds from `now`. */
 function retryAfterMs(header: string | null, status: StatusBody | undefined, now: Date): number | undefined {
   const seconds = header === null ? status?.details?.retryAfterSeconds : Number(header);
   if (seconds !== undefined && Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
@@ -44,18 +40,17 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 }
 
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
-/** Codes of refusals whose message comes from the authorizer or the registry. Users need this message to find the cause. */
+/** The message comes from the authorizer or the registry, and users need it to find the cause. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
-/** Minimum length of a secret. A shorter text is a common word. */
+/** A shorter text is a common word. */
 const SHORTEST_SECRET = 6;
 
-/** Returns every text in a value, at any depth. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Returns true if a message contains data of a Secret. The data can be encoded as in the request, or decoded. */
+/** The data of a Secret can be encoded as in the request, or decoded. */
 function quotes(words: string, body: string): boolean {
   const sent: unknown = JSON.parse(body);
   const values = isRecord(sent) && !Array.isArray(sent) ? [sent.data, sent.stringData] : [sent];
@@ -65,10 +60,7 @@ function quotes(words: string, body: string): boolean {
     .some((text) => text.length >= SHORTEST_SECRET && words.includes(text));
 }
 
-/**
- * Returns the Status without its message if the message may contain a Secret of the request. Errors are logged and reported
- * in events.
- */
+/** Errors are logged and reported in events, so a message that may contain a Secret of the request is removed. */
 function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
@@ -77,8 +69,8 @@ function discreet({ path, body }: Asked, code: number, status: StatusBody | unde
 }
 
 /**
- * Returns the error for an answer with the code 400 or above. The error contains the message of the Status, or the HTTP
- * code if a proxy answered. A message with a Secret of the request is removed.
+ * Returns the error for an answer with the code 400 or above. The error contains the message of the Status, or the
+ * HTTP code if a proxy answered. A message with a Secret of the request is removed.
  */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
   const status = discreet(asked, response.status, parseStatus(text));
@@ -91,7 +83,7 @@ export function refusal(asked: Asked, response: TransportResponse, text: string,
   });
 }
 
-/** Returns the error for an `ERROR` event of a watch, whose object is a Status. */
+/** For an `ERROR` event of a watch, whose object is a Status. */
 export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   return new KubeError(`${describe(asked)}: ${status.message ?? 'the server ended the watch with an error'}`, {
     code: status.code ?? 500,
@@ -100,18 +92,16 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   });
 }
 
-/** Returns the error of a request that exceeded its time limit. */
 export const tooLate = (limitMs: number): Error =>
   Object.assign(new Error(`no answer within ${limitMs} ms`), { code: 'ETIMEDOUT' });
 
 /**
- * Returns the error for an answer that does not come from an API server.
+ * For an answer that does not come from an API server.
  * @param what Continues the text "the answer", such as `is not JSON`
  */
 export const badAnswer = (asked: Asked, what: string): KubeError =>
   new KubeError(`${describe(asked)}: the answer ${what}`, { code: 0, reason: 'BadAnswer' });
 
-/** Returns the error for a request that got no answer. */
 export function noAnswer(asked: Asked, cause: unknown): KubeError {
   return new KubeError(`${describe(asked)}: no answer: ${errorText(cause)}`, { code: 0, reason: 'NoAnswer', cause });
 }

@@ -33,7 +33,6 @@ const selectors = (options: ListOptions | WatchOptions | undefined) => ({
   resourceVersion: options?.resourceVersion,
 });
 
-/** Returns the properties of a call that the options of a request set. */
 export const callOptions = (options: RequestOptions | undefined): Pick<Call, 'signal' | 'patient' | 'beforeSend'> => ({
   signal: options?.signal,
   beforeSend: options?.beforeSend,
@@ -54,7 +53,6 @@ function deleteBody(options: DeleteOptions | undefined): { body?: string } {
   return { body: JSON.stringify(body) };
 }
 
-/** Requests for one kind, in one namespace or in all. */
 export class HttpResourceClient<T extends KubeObject> implements ResourceClient<T> {
   readonly #exchange: Exchange;
   readonly #history: ServerHistory;
@@ -157,8 +155,8 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       path: this.#path(name, subresource),
       body: JSON.stringify(body),
       ...callOptions(options),
-      // While the API server updates a disruption budget, it answers 429 with Retry-After: 10. client-go waits for this time
-      // inside the call.
+      // While the API server updates a disruption budget, it answers 429 with Retry-After: 10. client-go waits for
+      // this time inside the call.
       ...withoutUndefined({ patient: subresource === 'eviction' ? false : undefined }),
     });
   }
@@ -178,7 +176,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
     return answer as R;
   }
 
-  /** Adds the type to an item of a list. The API server sends the items of a list without their type. */
+  /** The API server sends the items of a list without their type. */
   #setType(item: T): void {
     item.apiVersion = this.#apiVersion;
     item.kind = this.#definition.kind;

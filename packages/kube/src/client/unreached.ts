@@ -1,6 +1,6 @@
 import { KubeError } from '../contract/errors.ts';
 
-/** Reasons why an API server did not answer, each with a hint. The keys are error codes of Node.js and undici. */
+/** The keys are error codes of Node.js and undici. */
 const FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens at its address: start the API server, or correct the address',
   ENOTFOUND: 'the host name of its address does not exist: correct the address, or repair DNS',
@@ -25,10 +25,7 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'ERR_SSL_WRONG_VERSION_NUMBER',
 };
 
-/**
- * Returns the codes of an error and of its causes, the outermost code first. For an error without a code, the function
- * returns its name.
- */
+/** The outermost code first. For an error without a code, its name. */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const own = ['code' in error && typeof error.code === 'string' ? error.code : error.name];
@@ -37,8 +34,8 @@ function codesOf(error: unknown): readonly string[] {
 }
 
 /**
- * Returns the fault for a refusal without a `Status`. Such a refusal does not come from a Kubernetes API, with one
- * exception: kube-apiserver answers 404 without a `Status` for an unknown path.
+ * A refusal without a `Status` does not come from a Kubernetes API, with one exception: kube-apiserver answers 404
+ * without a `Status` for an unknown path.
  */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';
@@ -54,8 +51,9 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Returns why no API server answered a request, with a hint, as a clause. Undefined if an API server answered, or if only
- * the text of the error is known. Pass an answer without a `Status` only for a path that every API server has: `/version`.
+ * Returns why no API server answered a request, with a hint, as a clause. Undefined if an API server answered, or if
+ * only the text of the error is known. Pass an answer without a `Status` only for a path that every API server has:
+ * `/version`.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

@@ -20,9 +20,7 @@ async function* read<T>(stream: Stream, call: Call): AsyncGenerator<WatchEvent<T
   }
 }
 
-/**
- * Opens a watch and yields its events, see `ResourceReader.watch`. When the loop ends, the function closes the connection.
- */
+/** See `ResourceReader.watch`. When the loop ends, the function closes the connection. */
 export async function* watchEvents<T>(
   exchange: Exchange,
   call: Call,

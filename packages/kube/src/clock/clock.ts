@@ -3,19 +3,20 @@ export interface Timer {
   cancel(): void;
 }
 
-/** The clock, which callers pass in as a dependency. Only `main` uses the system clock and its timers directly. */
+/** Only `main` uses the system clock and its timers directly. */
 export interface Clock {
   /** The time of day, for stored times. The time may jump in either direction. */
   now(): Date;
   /** Milliseconds since an arbitrary time, for intervals and deadlines of this process. The value never jumps. */
   monotonic(): number;
   /**
-   * Calls `callback` once after `ms` milliseconds. With 0, the call happens as soon as possible, but never synchronously.
+   * Calls `callback` once after `ms` milliseconds. With 0, the call happens as soon as possible, but never
+   * synchronously.
    */
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
-/** The system clock. The timers of this clock do not keep the process alive. */
+/** The timers of this clock do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   monotonic: () => Math.floor(performance.now()),
@@ -28,7 +29,7 @@ export const realClock: Clock = {
 
 /** Resolves after `ms` milliseconds, or as soon as the signal aborts. The promise never rejects. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return sleep(clock, ms, signal).catch(() => undefined); // `sleep` rejects only when the signal aborts.
+  return sleep(clock, ms, signal).catch(() => undefined);
 }
 
 /** Resolves after `ms` milliseconds. If the signal aborts first, the promise rejects with the reason of the signal. */

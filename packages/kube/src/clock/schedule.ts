@@ -1,10 +1,8 @@
-/** One entry of a `Schedule`. */
 export interface Scheduled<V> {
   readonly at: number;
   /** Entries with the same time are popped in the order of insertion. */
   readonly order: number;
   readonly value: V;
-  /** True until the entry is popped or canceled. */
   live: boolean;
 }
 
@@ -12,15 +10,14 @@ const before = (a: Scheduled<unknown>, b: Scheduled<unknown>): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
 /**
- * A binary heap of values, sorted by the time in milliseconds at which they are due. Canceling is O(1). A canceled entry is
- * removed when it reaches the top, or when the heap contains more canceled entries than live entries.
+ * A binary heap of values, sorted by the time in milliseconds at which they are due. Canceling is O(1). Canceled
+ * entries are removed at the top, or when the heap contains more canceled entries than live entries.
  */
 export class Schedule<V> {
   #heap: Scheduled<V>[] = [];
   #order = 0;
   #cancelled = 0;
 
-  /** Number of live entries. */
   get size(): number {
     return this.#heap.length - this.#cancelled;
   }
@@ -32,7 +29,7 @@ export class Schedule<V> {
     return entry;
   }
 
-  /** Cancels an entry. Canceling a popped entry has no effect. */
+  /** Canceling a popped entry has no effect. */
   cancel(entry: Scheduled<V>): void {
     if (!entry.live) return;
     entry.live = false;
@@ -50,7 +47,6 @@ export class Schedule<V> {
     }
   }
 
-  /** Removes and returns the earliest live entry. */
   pop(): Scheduled<V> | undefined {
     const top = this.peek();
     if (top === undefined) return undefined;

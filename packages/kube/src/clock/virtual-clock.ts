@@ -3,36 +3,34 @@ import { Schedule } from './schedule.ts';
 
 /** Options of a virtual clock. */
 export interface VirtualClockOptions {
-  /** Start time; the default is 2026-01-01T00:00:00Z. */
   readonly start?: Date;
   /**
-   * After this number of turns of the event loop without activity, all work counts as complete. The default is two. Code
-   * that chains several `setImmediate` calls without reading the time needs a higher number.
+   * After this number of turns of the event loop without activity, all work counts as complete. The default is two.
+   * Code that chains several `setImmediate` calls without reading the time needs a higher number.
    */
   readonly quietTurns?: number;
-  /** The maximum number of calls of the clock at one instant. More calls are an error: a loop without end that takes no time. */
+  /** Maximum number of calls of the clock at one instant. More calls indicate a loop without end that takes no time. */
   readonly maxCalls?: number;
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Returns true if a file is being read, written or closed. libuv executes these operations outside of the event loop. */
+/** libuv executes these operations outside of the event loop. */
 const filesUnderWay = (): boolean =>
   process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq') || name === 'CloseReq');
 
 /**
  * A clock that advances only when a test or simulation advances it. The time jumps from timer to timer.
- * - Between two timers, all work that needs no time completes: promises, in-process servers, streams. So the same calls
- *   always have the same results.
- * - The clock waits for reads and writes of files. Other work outside of the event loop (sockets, thread pool) must be
- *   wrapped in `hold`.
+ * - Between two timers, all work that needs no time completes: promises, in-process servers, streams. So the same
+ *   calls always have the same results.
+ * - The clock waits for reads and writes of files. Other work outside of the event loop (sockets, thread pool) must
+ *   be wrapped in `hold`.
  */
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
   readonly #quietTurns: number;
-  /** Wall-clock time at the start, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   #began: number;
-  /** Milliseconds since the start. */
   #now = 0;
   #activity = 0;
   /** The activity at which the calls at this instant exceed their maximum. */
@@ -85,19 +83,18 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** The number of pending timers. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Milliseconds until the next timer; undefined if there is none. */
   get nextInMs(): number | undefined {
     const next = this.#timers.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now);
   }
 
   /**
-   * Stops the virtual time until `work` ends. Use this method for work outside of the event loop (sockets, thread pool).
+   * Stops the virtual time until `work` ends. Use this method for work outside of the event loop (sockets, thread
+   * pool).
    */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
@@ -121,10 +118,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /**
-   * Advances the time by `ms`. The clock fires each due timer in order, and waits after each timer until its work is
-   * complete.
-   */
+  /** Fires each due timer in order, and waits after each timer until its work is complete. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await this.settle();
@@ -157,8 +151,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Advances the time from timer to timer until `work` ends, and returns its result. Without a timer, the time stops and the
-   * clock waits for `work`, which may load a module or use a socket.
+   * Advances the time from timer to timer until `work` ends, and returns its result. Without a timer, the clock waits
+   * for `work`, which may load a module or use a socket.
    * @throws Error after `maxMs` of virtual time
    */
   async ended<R>(work: Promise<R>, options: { readonly maxMs: number }): Promise<R> {

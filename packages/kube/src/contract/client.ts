@@ -12,14 +12,14 @@ export type Patch =
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * The behavior after an answer 429 or 503 with Retry-After. By default, the client waits for this time and retries. With
-   * `throw`, the client throws immediately, and the error contains `retryAfterMs`. `createSubresource` of an `eviction`
-   * always throws, so that a drain does not block a worker.
+   * The behavior after an answer 429 or 503 with Retry-After. By default, the client waits for this time and retries.
+   * With `throw`, the client throws immediately, and the error contains `retryAfterMs`. `createSubresource` of an
+   * `eviction` always throws, so that a drain does not block a worker.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
    * Called before each attempt, after all waits of the client. If the function rejects, the client does not send the
-   * request. The client throws the error as a `KubeError`.
+   * request, and throws the error as a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }
@@ -65,8 +65,8 @@ export interface WriteOptions extends RequestOptions {
   /** The subresource, such as `status` or `scale`. If absent, the write is to the main resource. */
   readonly subresource?: string;
   /**
-   * True if the write only records an earlier action of this process. In observe mode, such a write is not reported as a
-   * decision.
+   * True if the write only records an earlier action of this process. In observe mode, such a write is not reported as
+   * a decision.
    */
   readonly bookkeeping?: boolean;
 }
@@ -91,12 +91,12 @@ export type WatchEvent<T> =
       };
     };
 
-/** Reads of one kind. Every method throws `KubeError`. */
+/** Every method throws `KubeError`. */
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
   /**
-   * Lists the objects. With `each`, the client parses a page item by item, so the whole page is never in memory. Use `each`
-   * for large objects of which only a few fields are kept.
+   * With `each`, the client parses a page item by item, so the whole page is never in memory. Use `each` for large
+   * objects of which only a few fields are kept.
    */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /**
@@ -106,21 +106,18 @@ export interface ResourceReader<T extends KubeObject> {
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 }
 
-/**
- * Writes of one kind. Every method throws `KubeError`. A client retries a request only after a 429 or 503 with Retry-After.
- */
+/** Every method throws `KubeError`. A client retries a request only after a 429 or 503 with Retry-After. */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
-  /** Sends a PUT. The request fails with a conflict if `metadata.resourceVersion` is not the newest. */
+  /** The request fails with a conflict if `metadata.resourceVersion` is not the newest. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
   /**
-   * Deletes an object. Resolves to the object while finalizers or the grace period keep the object, and to undefined when
-   * the object is deleted.
+   * Resolves to the object while finalizers or the grace period keep the object, and to undefined when the object is
+   * deleted.
    */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
-  /** Sends a POST to a subresource such as `eviction`, `binding` or `token`. */
   createSubresource<R = unknown>(name: string, subresource: string, body: object, options?: RequestOptions): Promise<R>;
 }
 
@@ -132,8 +129,8 @@ export interface KubeClient {
   /** Detects that the server returned to an older state. All clients of a server in a process can share it. */
   readonly history: ServerHistory;
   /**
-   * Returns a client for one kind. Without a namespace, reads of a namespaced kind cover all namespaces, and writes use the
-   * namespace of the object.
+   * Returns a client for one kind. Without a namespace, reads of a namespaced kind cover all namespaces, and writes
+   * use the namespace of the object.
    */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
   /** Sends any other request and returns the JSON of the answer. */

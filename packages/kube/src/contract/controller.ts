@@ -2,8 +2,8 @@ import type { Change, Informer } from './informer.ts';
 import type { Key, KubeObject } from './objects.ts';
 
 /**
- * The result of a successful reconcile: finished, or reconcile again after a delay. After an error, the back-off applies
- * instead.
+ * The result of a successful reconcile: finished, or reconcile again after a delay. After an error, the back-off
+ * applies.
  */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
 
@@ -11,18 +11,18 @@ export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; read
 export const done: Outcome = { kind: 'done' };
 /** Requests another reconcile after `afterMs` milliseconds. */
 export const again = (afterMs: number): Outcome => ({ kind: 'again', afterMs });
-/** Returns the outcome with the earliest next reconcile. Returns {@link done} if no outcome requests another reconcile. */
+/** Returns the outcome with the earliest next reconcile. */
 export const soonest = (...all: readonly Outcome[]): Outcome =>
   all.reduce((a, b) => (a.kind === 'done' ? b : b.kind === 'done' || a.afterMs <= b.afterMs ? a : b), done);
 
 /**
- * Compares the actual with the desired state of one object, and changes it towards the desired state. A controller never
- * runs two reconciles of one key at the same time.
+ * Compares the actual with the desired state of one object, and changes it towards the desired state. A controller
+ * never runs two reconciles of one key at the same time.
  * - `done`: the failures of the key are forgotten, and only an event starts the next reconcile.
- * - `again`: the failures are forgotten too, and the next reconcile runs after `afterMs`. Use it for deadlines, not for
- *   polling.
- * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409, the next reconcile runs soon,
- *   without a log line at level error.
+ * - `again`: the failures are forgotten too, and the next reconcile runs after `afterMs`. Use it for deadlines, not
+ *   for polling.
+ * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409, the next reconcile runs
+ *   soon, without a log line at level error.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 
@@ -30,15 +30,15 @@ export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 export interface Controller {
   readonly name: string;
   /**
-   * Adds a key immediately, or after `afterMs`. If a key is added several times, the controller reconciles it once, at the
-   * earliest of the times.
+   * Adds a key immediately, or after `afterMs`. If a key is added several times, the controller reconciles it once, at
+   * the earliest of the times.
    */
   enqueue(key: Key, afterMs?: number): void;
   /**
-   * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the informer,
-   * and while its cache is doubted.
-   * @param without If set, the controller does not wait for a refused informer. The function returns the keys to reconcile
-   * when the refusal starts or ends.
+   * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the
+   * informer, and while its cache is doubted.
+   * @param without If set, the controller does not wait for a refused informer. The function returns the keys to
+   * reconcile when the refusal starts or ends.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
@@ -46,8 +46,9 @@ export interface Controller {
     without?: () => Iterable<Key>,
   ): void;
   /**
-   * Waits for the watched informers, then reconciles until the signal aborts. Resolves when the last reconcile has ended. An
-   * informer is ready when it has synced. A refused informer is ready if the controller continues without it.
+   * Waits for the watched informers, then reconciles until the signal aborts. Resolves when the last reconcile has
+   * ended. An informer is ready when it has synced. A refused informer is ready if the controller continues without
+   * it.
    */
   run(signal: AbortSignal): Promise<void>;
   /** Returns true if no key is queued, being reconciled, or delayed by at most `withinMs` (default 0). */

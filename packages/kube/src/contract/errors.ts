@@ -11,16 +11,13 @@ export interface StatusBody {
   };
 }
 
-/**
- * The error of a request. Either the API server refused the request (`code` ≥ 400), or there was no answer (`code` 0, with
- * the cause).
- */
+/** Either the API server refused the request (`code` ≥ 400), or there was no answer (`code` 0, with the cause). */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly code: number;
   readonly reason: string;
   readonly status: StatusBody;
-  /** Wait that the server requests, from `Retry-After` or `details.retryAfterSeconds`, in milliseconds. */
+  /** From `Retry-After` or `details.retryAfterSeconds`, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -43,10 +40,12 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
-/** Returns true if a webhook denied the request. The webhook chooses the code, so the code does not describe the object. */
+/**
+ * Returns true if a webhook denied the request. The webhook chooses the code, so the code does not describe the
+ * object.
+ */
 export const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
-/** Returns true if the code describes the object. */
 const describes = (error: unknown, code: number): error is KubeError => hasCode(error, code) && !isDenied(error);
 
 /** Returns true if the object does not exist (404). */
@@ -63,16 +62,16 @@ export const isGone = (error: unknown): error is KubeError => hasCode(error, 410
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
 /** Returns true if a permission is missing (403). */
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
-/** Returns true if the server refuses the request for now (429), for example an eviction that a budget does not allow. */
+/** The server refuses the request for now (429), for example an eviction that a budget does not allow. */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
 /**
- * Returns true if a write was not sent because of `--observe-only`. Such an error is not a failure, and the decision was
- * already logged.
+ * Returns true if a write was not sent because of `--observe-only`. Such an error is not a failure, and the decision
+ * was already logged.
  */
 export const isNotSent = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.reason === 'ObserveOnly';
 
-/** Resolves to undefined if the object does not exist. In a deletion, a missing object is a success. */
+/** In a deletion, a missing object is a success. */
 export async function ignoreNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;

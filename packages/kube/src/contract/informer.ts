@@ -12,74 +12,67 @@ export interface Store<T> {
   get(key: Key): T | undefined;
   list(): readonly T[];
   /**
-   * Returns the objects for which the index function `index` returned `value`. The cost is proportional to the number of
-   * objects.
+   * Returns the objects for which the index function `index` returned `value`. The cost is proportional to the number
+   * of objects.
    */
   byIndex(index: string, value: string): readonly T[];
-  /** Returns the number of objects that `byIndex` would return, at a constant cost. */
+  /** The number of objects of `byIndex`, at a constant cost. */
   countByIndex(index: string, value: string): number;
   readonly size: number;
 }
 
 /**
- * A cache of one kind that is always updated: a list in pages, then a watch with bookmarks. After a 410, the informer lists
- * again and applies the difference. The informer retries without limit.
+ * A cache of one kind that is always updated: a list in pages, then a watch with bookmarks. After a 410, the informer
+ * lists again and applies the difference. The informer retries without limit.
  */
 export interface Informer<T extends KubeObject> {
   /** Plural name of the kind. */
   readonly resource: string;
   readonly store: Store<T>;
-  /** True after the first complete list. */
   readonly synced: boolean;
-  /** Resolves when `synced` becomes true. Rejects if the signal aborts before. */
+  /** Rejects if the signal aborts before the first complete list. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /**
-   * The reason why the API server refuses the kind now. Either a permission is missing (403), or the kind does not exist
-   * (404). Undefined if the API server serves the kind. During a refusal, the cached objects are not updated, and the
-   * informer keeps retrying.
+   * The reason why the API server refuses the kind now: a missing permission (403), or a missing kind (404). During a
+   * refusal, the cached objects are not updated, and the informer keeps retrying.
    */
   readonly refused: KubeError | undefined;
   /** Calls `handler` when a refusal starts, changes its reason, or ends. */
   onRefused(handler: () => void): () => void;
   /**
-   * True if the cached objects may be newer than the state of the server. In this case, the server returned to an older
-   * state, for example because a backup was restored, and no complete list has followed.
+   * True if the cached objects may be newer than the state of the server. For example, a backup was restored, and no
+   * complete list has followed.
    */
   readonly doubted: boolean;
   /**
    * True if it is proven that the server has not returned to a state before the cached one. After a lost connection,
-   * `proven` is false until the server has sent its version again. The value is also false while the cache is `doubted`.
-   * Actions that cannot be undone wait until `proven` is true.
+   * the value is false until the server has sent its version again. Actions that cannot be undone wait until `proven`
+   * is true.
    */
   readonly proven: boolean;
-  /** Calls `handler` when `doubted` changes. */
   onDoubt(handler: () => void): () => void;
   /**
-   * Calls `handler` after each change, in order and synchronously with the update of the store. For existing objects, the
-   * informer first calls `handler` with `added`.
+   * Calls `handler` after each change, in order and synchronously with the update of the store. For existing objects,
+   * the informer first calls `handler` with `added`.
    */
   onChange(handler: (change: Change<T>) => void): () => void;
-  /** Lists and watches until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /**
-   * Lists once without a watch, for callers that read only once. Such callers do not call `run`. Rejects with the error of
-   * the server.
-   */
+  /** Lists once without a watch, for callers that do not call `run`. Rejects with the error of the server. */
   readOnce(signal: AbortSignal): Promise<void>;
   /**
    * Adds the answer of a write of this process to the cache, so that the next reconcile reads its own writes.
-   * - The answer is ignored if the watch has already reported an equal or newer version. Versions are compared as integers.
+   * - The answer is ignored if the watch has already reported an equal or newer version.
    * - Handlers are called immediately, and not again for the watch event.
    * - Afterwards the object belongs to the cache.
    */
   recordWrite(object: T): void;
-  /** Milliseconds since the server last sent data (an event, a bookmark or a list). */
+  /** Since the last event, bookmark or list. */
   sinceDataMs(): number;
   /** Milliseconds without an open watch. The value is 0 while a watch is open, and before the first watch. */
   behindForMs(): number;
   /**
-   * Number of cached objects that do not conform to their type. The cache contains repaired copies of these objects (see
-   * `faultsOf`).
+   * Number of cached objects that do not conform to their type. The cache contains repaired copies of these objects
+   * (see `faultsOf`).
    */
   readonly malformed: number;
 }
@@ -90,19 +83,18 @@ export interface InformerOptions<T extends KubeObject> {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   /**
-   * Reduces each object to the needed fields before the object is stored. The size of the result determines the memory of
-   * the cache.
+   * Reduces each object to the needed fields before it is stored. The size of the result determines the memory of the
+   * cache.
    */
   readonly project?: (object: T) => T;
-  /** Index functions by name. Each returns the index values of an object. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>> | undefined;
-  /** Page size of lists. The default is 500. */
+  /** The default is 500. */
   readonly pageSize?: number;
   /**
-   * Maximum time without data in an open watch, in milliseconds. The default is 90,000, and the server sends a bookmark
-   * every minute. After this time, the informer opens the watch again.
+   * Maximum time without data in an open watch, in milliseconds. After this time, the informer opens the watch again.
+   * The default is 90,000, because the server sends a bookmark every minute.
    */
   readonly dataTimeoutMs?: number;
-  /** Called each time the API server refuses a list or a watch. Called with undefined when a watch is open. */
+  /** Called each time the API server refuses a list or a watch, and with undefined when a watch is open. */
   readonly onAccess?: (refused: KubeError | undefined) => void;
 }

@@ -4,6 +4,5 @@ export interface Logger {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** Returns a logger that adds `fields` to every line. */
   with(fields: Readonly<Record<string, unknown>>): Logger;
 }

@@ -36,17 +36,14 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** An object to create. The server adds the remaining metadata. */
+/** The server adds the remaining metadata. */
 export type Draft<T extends KubeObject> = Omit<T, 'metadata' | 'apiVersion' | 'kind'> & {
   apiVersion?: string;
   kind?: string;
   metadata: Partial<ObjectMeta>;
 };
 
-/**
- * Group, version and name of a kind. Clients build every path from these fields. `_type` exists only for the TypeScript
- * type.
- */
+/** Group, version and name of a kind. `_type` exists only for the TypeScript type. */
 export interface ResourceDefinition<T extends KubeObject> {
   readonly group: string;
   readonly version: string;
@@ -69,12 +66,12 @@ export const keyOf = (object: { readonly metadata: { readonly name: string; read
 export const makeKey = (namespace: string | undefined, name: string): Key =>
   namespace ? `${namespace}/${name}` : name;
 
-/** Splits a key into namespace and name. The namespace is empty for cluster-scoped objects. */
+/** The namespace is empty for cluster-scoped objects. */
 export function splitKey(key: Key): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/');
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Returns the owner reference with `controller: true`. Returns undefined if there is none. */
+/** The owner reference with `controller: true`. */
 export const controllerOf = (object: { readonly metadata: { readonly ownerReferences?: OwnerReference[] } }) =>
   object.metadata.ownerReferences?.find((reference) => reference.controller === true);

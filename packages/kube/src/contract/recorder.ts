@@ -11,12 +11,11 @@ export interface EventOptions {
 
 /**
  * Records Events. The recorder never throws and never blocks the caller. Equal events are aggregated and writes are
- * batched, so many events cause few writes. `Reason` is the list of a component's reasons. A reason outside of the list
- * does not compile.
+ * batched, so many events cause few writes. `Reason` is the list of a component's reasons.
  */
 export interface EventRecorder<Reason extends string = string> {
-  // Records an event. `event` is a property instead of a method, because TypeScript checks the parameter types of a
-  // property strictly. A recorder of all reasons can then be used as a recorder of some reasons, but not the reverse.
+  // A property instead of a method, because TypeScript checks the parameter types of a property strictly. A recorder
+  // of all reasons can then be used as a recorder of some reasons, but not the reverse.
   readonly event: (
     object: KubeObject,
     type: 'Normal' | 'Warning',
@@ -24,6 +23,5 @@ export interface EventRecorder<Reason extends string = string> {
     message: string,
     options?: EventOptions,
   ) => void;
-  /** Writes all pending events. */
   flush(): Promise<void>;
 }

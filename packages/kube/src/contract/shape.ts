@@ -13,13 +13,12 @@ export interface Shape {
 
 /** A field of a stored object whose value has a wrong type. */
 export interface Fault {
-  /** Path of the field, such as `spec.class`. */
   readonly field: string;
-  /** The problem and the expected type, such as `is missing: an object is needed`. */
+  /** Such as `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * True if the repair is a guess. False for a missing text, number or boolean, which counts as empty, 0 or false. The
-   * controller of the object validates such a value.
+   * True if the repair is a guess. False for a missing text, number or boolean, which counts as empty, 0 or false, and
+   * which the controller of the object validates.
    */
   readonly guessed: boolean;
 }
@@ -62,7 +61,7 @@ function fits(value: unknown, shape: Shape): boolean {
   }
 }
 
-/** Returns the value of a missing required field, which is the zero value of Go. */
+/** The zero value of Go. */
 function emptyOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 0;
   switch (shape.type) {
@@ -82,7 +81,6 @@ function emptyOf(shape: Shape): unknown {
   }
 }
 
-/** Removes values of a wrong type from an object or a list, and reports each removed value. */
 class Repair {
   readonly faults: Fault[] = [];
 
@@ -145,9 +143,8 @@ class Repair {
 }
 
 /**
- * Repairs an object in place, so that the object conforms to its type. A permissive schema may have accepted a malformed
- * object. A missing required field gets its zero value, and a value of a wrong type is removed. apiVersion, kind and
- * metadata are not checked.
+ * Repairs an object in place, so that it conforms to its type. A missing required field gets its zero value, and a
+ * value of a wrong type is removed. apiVersion, kind and metadata are not checked.
  * @returns The faults. Most objects have none, so the usual cost is one visit of each field in the shape.
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {

@@ -1,4 +1,4 @@
-/** One HTTP request to an API server, without a host. The transport adds the host. */
+/** One HTTP request to an API server. The transport adds the host. */
 export interface TransportRequest {
   readonly method: string;
   /** Path and query, such as `/api/v1/nodes?limit=500`. */
@@ -8,17 +8,16 @@ export interface TransportRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The part of a `Response` that the client uses. A `Response` of `fetch` has this type. */
+/** A `Response` of `fetch` has this type. */
 export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
-  /** The chunks of the body. Null if the answer has no body. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
 /**
- * A function like `fetch`. In production, undici sends the request with credentials. In tests, the handler of the embedded
- * server answers it.
+ * A function like `fetch`. In production, undici sends the request with credentials. In tests, the handler of the
+ * embedded server answers it.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;

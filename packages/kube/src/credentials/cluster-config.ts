@@ -8,7 +8,7 @@ export interface ClusterConfig {
   /** `https://host:port`, with an optional path prefix. */
   readonly server: string;
   readonly ca?: string | undefined;
-  /** The name in the certificate of the server, if this name differs from the host. */
+  /** The name in the certificate of the server, if it differs from the host. */
   readonly tlsServerName?: string | undefined;
   readonly insecureSkipTlsVerify?: boolean | undefined;
   readonly clientCertificate?: { readonly certificate: string; readonly key: string } | undefined;
@@ -18,18 +18,21 @@ export interface ClusterConfig {
     readonly clientCertificate?: string | undefined;
     readonly authorization?: string;
   };
-  /** Returns the `Authorization` header of the next request. If absent, requests have no such header. */
+  /** Returns the `Authorization` header of the next request. */
   readonly authorization?: (() => Promise<string | undefined>) | undefined;
   /** Called after a 401, so that `authorization` does not return the same value again. */
   readonly forgetAuthorization?: () => void;
-  /** Returns the current configuration from the files, for the next request. If absent, the configuration never changes. */
+  /**
+   * Returns the current configuration from the files, for the next request. If absent, the configuration never
+   * changes.
+   */
   readonly latest?: () => Promise<ClusterConfig>;
   /**
-   * Called when the server refused the credentials, or when its certificate is not trusted. The next call of `latest` then
-   * reads the files again.
+   * Called when the server refused the credentials, or when its certificate is not trusted. The next call of `latest`
+   * then reads the files again.
    */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string | undefined;
-  /** The namespace of the kubeconfig context, or of the pod. */
+  /** From the kubeconfig context, or from the pod. */
   readonly namespace?: string | undefined;
 }

@@ -15,7 +15,6 @@ const ask = (exec: object, clock = new VirtualClock()) =>
     clock,
   );
 
-/** Returns a program that prints the result of a JavaScript expression. */
 const answering = (status: string) => ({ args: ['-e', `console.log(JSON.stringify({ status: ${status} }))`] });
 const INFO = answering('{ token: process.env.KUBERNETES_EXEC_INFO }');
 

@@ -6,13 +6,11 @@ import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The credentials from a plugin. */
 export interface Given {
   readonly authorization: string | undefined;
   readonly clientCertificate: ClusterConfig['clientCertificate'];
 }
 
-/** A validated exec plugin. */
 interface Plugin {
   readonly command: string;
   readonly args: readonly string[];
@@ -32,7 +30,7 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 /**
  * Reads `user.exec` of a kubeconfig.
  * @param name Name of the plugin in errors.
- * @param folder Folder of the kubeconfig. A relative path of the command starts there.
+ * @param folder Folder of the kubeconfig, for a relative path of the command.
  * @throws ConfigError with the field and a hint.
  */
 export function readPlugin(
@@ -62,7 +60,6 @@ export function readPlugin(
   };
 }
 
-/** Returns the cluster information for a plugin with `provideClusterInfo`. */
 function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   const known = ['server', 'tls-server-name', 'insecure-skip-tls-verify', 'proxy-url'].flatMap((name) =>
     cluster[name] === undefined ? [] : [[name, cluster[name]] as const],
@@ -77,7 +74,7 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   };
 }
 
-/** Returns a function that runs the plugin. When the credentials have expired, the function runs the plugin again. */
+/** Returns a function that runs the plugin again when the credentials have expired. */
 export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   let kept: { readonly given: Given; readonly until: number } | undefined;
   return async () => {
@@ -87,13 +84,10 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   };
 }
 
-/**
- * Returns the standard output of the plugin.
- * @throws Error with the error output of the plugin
- */
+/** @throws Error with the error output of the plugin */
 function run({ command, args, env, installHint }: Plugin): Promise<string> {
   return new Promise((done, fail) => {
-    // The plugin gets no standard input. Otherwise it could wait for input without end.
+    // Without standard input, the plugin cannot wait for input without end.
     const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     let [answer, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

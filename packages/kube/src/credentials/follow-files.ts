@@ -4,31 +4,27 @@ import type { Clock } from '../clock/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 import { mustNotHaveExpired } from './key-pair.ts';
 
-/** Reads a file as text. */
 export type ReadText = (path: string) => Promise<string>;
 
 /** The result of a check of the configuration files. */
 export type FilesNews =
   | { readonly kind: 'as-before' }
   | { readonly kind: 'renewed'; readonly config: ClusterConfig }
-  /** The files cannot be used. The previous configuration stays in use. */
+  /** The previous configuration stays in use. */
   | { readonly kind: 'unusable'; readonly sentence: string };
 
-/** Options of `followFiles`. */
 export interface FollowOptions {
   readonly clock: Clock;
-  /** Called with the result of each check. */
   readonly onFiles?: ((news: FilesNews) => void) | undefined;
 }
 
-/** Interval of the checks. client-go has the same interval. A kubelet needs the same time to update a mounted Secret. */
+/** client-go has the same interval, and a kubelet needs the same time to update a mounted Secret. */
 const LOOK_MS = 60_000;
 /** Minimum interval after a refusal, because hundreds of requests may be refused at the same time. */
 const LOOK_AGAIN_MS = 1_000;
 
 interface Loaded {
   readonly config: ClusterConfig;
-  /** Contents of the files by path. Undefined for a file that could not be read. */
   readonly texts: ReadonlyMap<string, string | undefined>;
 }
 
@@ -56,9 +52,7 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/**
- * Refuses a change of the server. Another cluster has other machines, so mcm would treat the current machines as deleted.
- */
+/** Another cluster has other machines, so mcm would treat the current machines as deleted. */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
@@ -67,7 +61,7 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
 }
 
 /**
- * Refuses an expired client certificate, so that a valid certificate stays in use. At the start, an expired certificate is
+ * An expired client certificate in new files must not replace a valid one. At the start, an expired certificate is
  * reported and used.
  */
 function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
@@ -76,8 +70,8 @@ function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): vo
 }
 
 /**
- * Loads a configuration with `load`. When authorities, client certificates or tokens in the files have changed, `latest`
- * loads the configuration again. The server must stay the same.
+ * Loads a configuration with `load`. When authorities, client certificates or tokens in the files have changed,
+ * `latest` loads it again. The server must stay the same.
  */
 export async function followFiles(
   load: Load,
@@ -88,7 +82,6 @@ export async function followFiles(
   let lookedAt = clock.monotonic();
   let everyMs = LOOK_MS;
   let looking: Promise<void> | undefined;
-  /** Undefined if a credential plugin returned no credentials. */
   let reported: ClusterConfig | undefined = first.config;
   const look = async (): Promise<void> => {
     if (!(await haveChanged(current.texts))) return reported && onFiles({ kind: 'as-before' });
@@ -103,7 +96,6 @@ export async function followFiles(
       onFiles({ kind: 'unusable', sentence: `${errorText(error)}; the previous configuration stays in use` });
     }
   };
-  /** Returns the configuration with current credentials from a credential plugin. */
   const given = async (config: ClusterConfig): Promise<ClusterConfig> => {
     if (config.latest === undefined) return config;
     try {

@@ -10,11 +10,10 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 interface InCluster {
   readonly clock: Clock;
   readonly readText: ReadText;
-  /** Folder of the service account. The default is its mount path in every pod. */
   readonly folder?: string;
 }
 
-/** Loads the configuration of a pod: environment variables, and the files of its service account. */
+/** The configuration of a pod: environment variables, and the files of its service account. */
 export async function inClusterConfig(
   env: Readonly<Record<string, string | undefined>>,
   { clock, readText, folder = SERVICE_ACCOUNT }: InCluster,

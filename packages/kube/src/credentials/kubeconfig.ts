@@ -9,22 +9,19 @@ import { tokenFile } from './token-file.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A kubeconfig from one or several files. */
 interface Config {
   readonly files: readonly { readonly path: string; readonly fields: Fields }[];
-  /** Name of the kubeconfig in errors. */
   readonly label: string;
   readonly readText: ReadText;
 }
 
-/** The entries that belong to one context. */
 interface Selected {
   readonly cluster: Part;
   readonly user: Part;
   readonly namespace: string | undefined;
 }
 
-/** The fields of an entry, and the folder of its file. Paths in the fields are relative to this folder. */
+/** The fields of an entry, and the folder of its file for relative paths in the fields. */
 interface Part {
   readonly fields: Fields;
   readonly folder: string;
@@ -38,7 +35,7 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Parses a file. Returns undefined for an optional file that does not exist. */
+/** Returns undefined for an optional file that does not exist. */
 async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
@@ -51,7 +48,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The error contains no message of the parser, because the parser quotes the line, which may contain a key.
+  // The parser quotes the line, which may contain a key.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -59,7 +56,6 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   return value;
 }
 
-/** Reads the files that exist. */
 async function read(paths: readonly string[], readText: ReadText): Promise<Config> {
   const found = await Promise.all(
     paths.map(async (path) => {
@@ -72,7 +68,6 @@ async function read(paths: readonly string[], readText: ReadText): Promise<Confi
   return { files: found.flat(), label, readText };
 }
 
-/** Returns the entries of a list, such as `clusters`, with the folders of their files. */
 const entriesOf = (
   { files }: Config,
   list: string,
@@ -83,7 +78,7 @@ const entriesOf = (
     return entries.filter(isFields).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
-/** Returns the entry `name` of a list, from the first file with this entry. */
+/** From the first file with this entry. */
 function named(config: Config, list: string, field: string, name: string): Part {
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
@@ -111,7 +106,7 @@ function select(config: Config, wanted: string | undefined): Selected {
   };
 }
 
-/** Returns the PEM text of `<name>-data` (base64), or of the file in `<name>`, relative to the kubeconfig. */
+/** The PEM text is in `<name>-data` (base64), or in the file `<name>`, relative to the kubeconfig. */
 async function pem({ fields, folder }: Part, name: string, { label, readText }: Config): Promise<Pem | undefined> {
   const data = text(fields, `${name}-data`);
   if (data !== undefined)
@@ -147,7 +142,6 @@ function staticAuthorization({ fields: user, folder }: Part, clock: Clock): Part
   return header === undefined ? {} : { authorization: async () => header };
 }
 
-/** Returns the source of the credentials, for messages. */
 function placeOfAuthorization({ fields: user, folder }: Part, label: string): string {
   const file = text(user, 'tokenFile');
   return file === undefined ? `the user of ${label}` : resolve(folder, file);
@@ -163,10 +157,7 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
   ['user', 'auth-provider', 'token'],
 ];
 
-/**
- * Refuses a kubeconfig that refers to files or programs. The author of such a kubeconfig could otherwise read files of this process or run
- * programs in it.
- */
+/** The author of a kubeconfig with references could read files of this process or run programs in it. */
 function mustBeComplete(selected: Selected, label: string): void {
   for (const [part, field, instead] of OUTSIDE) {
     if (selected[part].fields[field] !== undefined)
@@ -174,17 +165,16 @@ function mustBeComplete(selected: Selected, label: string): void {
   }
 }
 
-/** How a kubeconfig is read. */
 export interface KubeconfigOptions {
   readonly clock: Clock;
   readonly context: string | undefined;
   readonly readText: ReadText;
-  /** True if the kubeconfig must not refer to files or programs. The default is false. */
+  /** True if the kubeconfig must not refer to files or programs. */
   readonly complete?: boolean;
 }
 
 /**
- * Returns the address and credentials of a context. The default is the current context.
+ * The default is the current context.
  * @throws ConfigError
  */
 export async function kubeconfigFiles(

@@ -18,7 +18,6 @@ afterEach(() => rm(folder, { recursive: true }));
 
 let one: ServingPair;
 let two: ServingPair;
-/** A pair whose certificate has expired. */
 let old: ServingPair;
 beforeAll(async () => {
   const pair = async (days = 1) => {
@@ -92,7 +91,6 @@ describe('kubeconfig', () => {
   test('an exec plugin is run', async () => {
     const script = `console.log(JSON.stringify({apiVersion:'client.authentication.k8s.io/v1',kind:'ExecCredential',status:{token:'from-plugin'}}))`;
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', args: ['-e', script], interactiveMode: 'Never' };
-    // Paths are relative to the kubeconfig, as in kubectl.
     await symlink(process.execPath, join(folder, 'plugin'));
     for (const command of [process.execPath, './plugin']) {
       const loaded = await load(config({ exec: { ...exec, command } }));
@@ -104,7 +102,6 @@ describe('kubeconfig', () => {
     const clock = new VirtualClock();
     const news: FilesNews[] = [];
     const given = (status: object) => writeFile(join(folder, 'given.json'), JSON.stringify(status));
-    // The plugin records each run.
     const script = `const { appendFileSync, readFileSync } = require('node:fs'); appendFileSync('asked', '.'); console.log(JSON.stringify({ status: JSON.parse(readFileSync('given.json')) }))`;
     await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
     const exec = { command: process.execPath, args: [join(folder, 'plugin.cjs')] };
@@ -124,13 +121,13 @@ describe('kubeconfig', () => {
     expect(await asked()).toBe(2);
 
     await given({ token: 'third' });
-    expect(await loaded.latest?.()).toBe(config1); // The credentials do not expire.
+    expect(await loaded.latest?.()).toBe(config1);
     loaded.lookAgain?.();
     const third = await loaded.latest?.();
     expect([await third?.authorization?.(), third?.clientCertificate]).toEqual(['Bearer third', undefined]);
     loaded.lookAgain?.();
     expect(await loaded.latest?.()).toBe(third);
-    expect(await asked()).toBe(3); // The plugin runs once, although hundreds of requests were refused.
+    expect(await asked()).toBe(3);
     expect(news).toEqual([config1, third].map((each) => ({ kind: 'renewed', config: each })));
 
     await rm(join(folder, 'given.json'));
@@ -145,7 +142,7 @@ describe('kubeconfig', () => {
     const reported = news.length;
     await clock.advance(60_000);
     await expect(loaded.latest?.()).rejects.toThrow('is not JSON');
-    expect(news.slice(reported)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // The error stays reported until the file changes.
+    expect(news.slice(reported)).toEqual([expect.objectContaining({ kind: 'unusable' })]);
     await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
     await given({ token: 'third' });
     await loaded.latest?.();
@@ -222,7 +219,6 @@ describe('kubeconfig', () => {
 });
 
 describe('changed files', () => {
-  /** Writes a kubeconfig with a client certificate and an authority in files, with a stopped clock. */
   const follow = async () => {
     const [clock, news] = [new VirtualClock(), [] as FilesNews[]];
     const path = join(folder, 'config');
@@ -262,7 +258,7 @@ describe('changed files', () => {
     expect((await latest()).ca).toBe(`${one.cert}${two.cert}`);
     await clock.advance(59_000);
     await latest();
-    expect(news).toHaveLength(2); // After a refusal, the files are checked once.
+    expect(news).toHaveLength(2);
     await clock.advance(1_000);
     await latest();
     expect(news.map(({ kind }) => kind)).toEqual(['renewed', 'renewed', 'as-before']);

@@ -9,22 +9,18 @@ export const IN_CLUSTER = 'inClusterConfig';
 
 /** Environment for loading credentials. */
 export interface LoadOptions {
-  /** The clock that determines when files are read again. The default is the system clock. */
   readonly clock?: Clock;
-  /** Called with the result of each check of the files by `latest`. */
   readonly onFiles?: FollowOptions['onFiles'];
-  /** Environment variables of the in-cluster configuration. The default is the variables of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Name of the context in the kubeconfig. The default is the current context of the kubeconfig. */
+  /** The default is the current context of the kubeconfig. */
   readonly context?: string;
 }
 
 /**
- * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, the function loads
- * the credentials of the pod. If one source fails, no other source is tried.
+ * Loads the address and credentials of a cluster from a kubeconfig file, or of the pod for the text `inClusterConfig`.
  * - `latest` reads files again after they have changed.
- * - Several files are merged as in kubectl: for each name, the first file with this name applies. Missing files are ignored
- *   if at least one exists.
+ * - Several files are merged as in kubectl: for each name, the first file with this name applies. Missing files are
+ *   ignored if at least one exists.
  * @throws ConfigError
  */
 export function loadKubeconfig(source: string | readonly string[], options: LoadOptions = {}): Promise<ClusterConfig> {
@@ -38,8 +34,8 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
 }
 
 /**
- * Returns the address and credentials of a kubeconfig that a client wrote to an object of the API server. Such a
- * kubeconfig must not refer to files or programs.
+ * For a kubeconfig that a client wrote to an object of the API server. Such a kubeconfig must not refer to files or
+ * programs.
  * @param source Origin of the text, for messages
  * @throws ConfigError
  */

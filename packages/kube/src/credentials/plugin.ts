@@ -6,19 +6,17 @@ import { execAsker, type Given, readPlugin } from './exec-plugin.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of a kubeconfig that configure a credential plugin. */
 export interface PluginUser {
   readonly cluster: Fields;
   readonly user: Fields;
-  /** Folder of the kubeconfig. A relative path of the plugin starts there. */
+  /** Folder of the kubeconfig, for a relative path of the plugin. */
   readonly folder: string;
-  /** Name of the kubeconfig in errors. */
   readonly label: string;
 }
 
 /** Minimum interval between two runs after refusals, because hundreds of requests may be refused at the same time. */
 const FORGET_EVERY_MS = 1_000;
-/** Maximum length of an error, because some plugins print a stack trace. */
+/** Some plugins print a stack trace. */
 const REASON_LENGTH = 300;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
@@ -30,8 +28,8 @@ function named({ user, label }: PluginUser): string {
 }
 
 /**
- * Returns the error of the plugin in one line. The text never contains the output of the plugin, which may be a token. The
- * error of a JSON parser would contain this output.
+ * Returns the error of the plugin in one line, without its output, which may be a token. The error of a JSON parser
+ * would contain this output.
  */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError
@@ -42,7 +40,7 @@ const reason = (error: unknown): string =>
 const PROVIDERS = ['azure', 'gcp', 'oidc'];
 
 /**
- * Returns a function that gets credentials. When the credentials have expired, the function gets them again.
+ * Returns a function that gets the credentials again when they have expired.
  * @throws ConfigError if the user entry of the kubeconfig is invalid
  */
 async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Promise<() => Promise<Given>> {
@@ -86,10 +84,7 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   };
 }
 
-/**
- * Returns the configuration of a cluster with a credential plugin. `latest` returns the current credentials. After
- * `lookAgain`, `latest` runs the plugin again.
- */
+/** `latest` returns the current credentials. After `lookAgain`, `latest` runs the plugin again. */
 export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: Clock): Promise<ClusterConfig> {
   let ask = await asker(of, cluster.ca, clock);
   let given = await ask();

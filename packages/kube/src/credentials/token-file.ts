@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../clock/clock.ts';
 
-/** Interval of the reads, as in client-go. The kubelet replaces a projected token long before the token expires. */
+/** As in client-go. The kubelet replaces a projected token long before the token expires. */
 const REREAD_AFTER_MS = 60_000;
 
 /** Reads a bearer token from a file that changes. While the file cannot be read, the last token stays in use. */

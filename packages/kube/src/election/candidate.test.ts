@@ -12,7 +12,6 @@ import type { ElectionOptions } from './settings.ts';
 const LEASE = { namespace: 'default', name: 'lock' };
 const never = new AbortController().signal;
 
-/** Creates a candidate. The test can answer its requests. */
 async function setUp(change: Partial<ElectionOptions> = {}) {
   const p = await serve(startControlPlane);
   onTestFinished(() => p.server.close());
@@ -31,7 +30,6 @@ async function setUp(change: Partial<ElectionOptions> = {}) {
   return { ...p, create, ...create('a'), network, resource, lease, patch, version };
 }
 
-/** Answers every write of the Lease with a status of this code. */
 const refusing =
   (code: number, headers: Record<string, string> = {}) =>
   (): Transport =>
@@ -279,7 +277,7 @@ test('the version of the leader is reported to the waiting candidates', async ()
   expect(seen).toEqual([['b', '1.2.3']]);
 });
 
-/** Answers a watch with these events, and ends it after `afterMs`. */
+/** Ends the watch after `afterMs`. */
 const watching =
   (clock: { advance(ms: number): Promise<unknown> }, events: readonly object[], afterMs: number) =>
   (send: Transport): Transport =>
@@ -292,7 +290,7 @@ const watching =
 test('the candidate reads the lease again immediately after a long watch, but not after a watch that ends immediately', async () => {
   const t = await setUp({ follow: true });
   await t.create('b').candidate.tryOnce(never);
-  expect(await t.candidate.follow(never)).toBe(false); // The candidate has not read the Lease yet.
+  expect(await t.candidate.follow(never)).toBe(false);
   expect(await t.candidate.tryOnce(never)).toBe('other');
   t.network.answer = watching(t.clock, [], 0);
   expect(await t.candidate.follow(never)).toBe(false);
@@ -363,7 +361,7 @@ test('bookmarks are ignored, and a watch ends when the lease is deleted or belon
     metadata: { name: 'lock', resourceVersion: '9' },
   };
   t.network.answer = watching(t.clock, [{ type: 'BOOKMARK', object }], 3_000);
-  expect(await t.candidate.follow(never)).toBe(true); // The watch was long, so the result is true.
+  expect(await t.candidate.follow(never)).toBe(true);
   t.network.answer = watching(t.clock, [{ type: 'BOOKMARK', object }], 0);
   expect(await t.candidate.follow(never)).toBe(false);
   t.network.answer = watching(t.clock, [{ type: 'DELETED', object: held }], 3_000);

@@ -26,14 +26,11 @@ export class Candidate {
   readonly #resource: ResourceClient<Lease>;
   readonly outage: OutageLog;
   #lease: Lease | undefined;
-  /**
-   * Time of the last observed change of the Lease, by the clock of this process. Clocks of different machines are not
-   * compared.
-   */
+  /** By the clock of this process. Clocks of different machines are not compared. */
   #observedAt = 0;
   /**
-   * Time since the last successful request for the Lease. Other candidates wait at least for the lease duration after this
-   * request.
+   * Time since the last successful request for the Lease. Other candidates wait at least for the lease duration after
+   * this request.
    */
   #renewed: Age | undefined;
   /** True if the last confirmed write contains the identity of this process. */
@@ -49,10 +46,7 @@ export class Candidate {
     this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
   }
 
-  /**
-   * Tries once to acquire or renew the Lease.
-   * @throws KubeError if the request fails
-   */
+  /** @throws KubeError if the request fails */
   async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
     const record = await this.#look(signal);
     const mine = record?.holder === this.#options.identity;
@@ -64,7 +58,7 @@ export class Candidate {
     return 'mine';
   }
 
-  /** Renews the Lease of this process with one write. Returns `other` if another candidate has acquired the Lease. */
+  /** Returns `other` if another candidate has acquired the Lease. */
   async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
     try {
       return await this.#renewKnown(signal);
@@ -74,16 +68,16 @@ export class Candidate {
       const record = await this.#look(signal);
       this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
-      // Another candidate was the leader in the meantime. This holds even if that candidate has already released the Lease.
-      // The cached state of this process may be outdated.
+      // Another candidate was the leader in the meantime, possibly only until now. The cached state of this process
+      // may be outdated.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
   }
 
   /**
-   * A Lease that is older than the last write of this process proves that the server returned to an older state. The version
-   * counter does not matter.
+   * A Lease that is older than the last write of this process proves that the server returned to an older state, with
+   * any version counter.
    */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
@@ -93,7 +87,7 @@ export class Candidate {
     );
   }
 
-  /** Confirms the leadership, see `Fence`. Concurrent calls share one write. */
+  /** Concurrent calls share one write. */
   async confirm(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#isFresh()) return;
@@ -109,8 +103,8 @@ export class Candidate {
   }
 
   /**
-   * Renews the Lease only if the Lease is unchanged. A conflict means that another candidate wrote the Lease, or that this
-   * process has renewed the Lease in the meantime.
+   * Renews the Lease only if the Lease is unchanged. After a conflict, another candidate wrote the Lease, or this
+   * process has renewed it in the meantime.
    */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
@@ -124,8 +118,8 @@ export class Candidate {
   }
 
   /**
-   * Watches the Lease of another candidate until the Lease is released or has expired. Returns false if the watch ended
-   * earlier. In this case, the next read follows after a delay.
+   * Watches the Lease of another candidate until the Lease is released or has expired. Returns false if the watch
+   * ended earlier: the next read then follows after a delay.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -142,7 +136,7 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // If the Lease is deleted, an active leader creates it again at the next renewal.
+        // An active leader creates a deleted Lease again at the next renewal.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
@@ -159,7 +153,7 @@ export class Candidate {
     }
   }
 
-  /** Records a Lease from the watch. Returns false if no other candidate holds it. */
+  /** Returns false if no other candidate holds the Lease. */
   #seesHolder(lease: Lease): boolean {
     this.#observe(lease);
     const { holder } = readRecord(lease);
@@ -214,7 +208,6 @@ export class Candidate {
     return this.#options.clock.monotonic() < this.#observedAt + record.leaseDurationSeconds * 1000;
   }
 
-  /** Milliseconds until the last known Lease expires. */
   get #validForMs(): number {
     return this.#observedAt + (this.#lease?.spec?.leaseDurationSeconds ?? 0) * 1000 - this.#options.clock.monotonic();
   }
@@ -239,8 +232,8 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     const holds = this.#renewed !== undefined;
-    // The vacancy is not recorded together with the write. If the answer of the first write was lost, that write has
-    // already acquired the Lease.
+    // If the answer of the first write was lost, that write has already acquired the Lease, so the vacancy is recorded
+    // separately.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
   }
@@ -250,8 +243,8 @@ export class Candidate {
   }
 
   /**
-   * Returns the annotations of the Lease. The leader adds its version and its flags. A released Lease has no version and no
-   * flags. A process that acquires a Lease also adds the period in which no process held the Lease.
+   * The leader adds its version and its flags, and the period in which no process held the Lease. A released Lease has
+   * no version and no flags.
    */
   #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
     const { version, settings, annotations, identity, clock } = this.#options;

@@ -3,7 +3,6 @@ import type { KubeClient, RequestOptions } from '../contract/client.ts';
 import { configMaps } from '../types/core.ts';
 import { fencedClient } from './fenced-client.ts';
 
-/** Returns a client that records its calls, and a fenced client around it. The fence is closed. */
 function recording() {
   const calls: (readonly unknown[])[] = [];
   const record =

@@ -13,10 +13,7 @@ import { KubeError } from '../contract/errors.ts';
 import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
-/**
- * Verifies the leadership immediately before the request is sent. A request can wait for a rate limit or a Retry-After for
- * longer than the lease duration.
- */
+/** Before the request is sent, it can wait for a rate limit or a Retry-After for longer than the lease duration. */
 const fenced = (fence: Fence, what: string): Pick<RequestOptions, 'beforeSend'> => ({
   beforeSend: async () => {
     try {
@@ -77,9 +74,9 @@ class FencedResource<T extends KubeObject> implements ResourceClient<T> {
 type SubresourceArguments = Parameters<ResourceClient<KubeObject>['createSubresource']>;
 
 /**
- * Wraps a client so that it sends writes only while no other process can be the leader. A process that was suspended for
- * longer than the lease duration must not execute its earlier decisions. Reads and reviews are not verified. A write that is
- * not sent fails with a `KubeError` of reason `NotLeading`.
+ * Wraps a client so that it sends writes only while no other process can be the leader. A process that was suspended
+ * for longer than the lease duration must not execute its earlier decisions. A write that is not sent fails with a
+ * `KubeError` of reason `NotLeading`.
  */
 export const fencedClient = (real: KubeClient, fence: Fence): KubeClient => ({
   history: real.history,

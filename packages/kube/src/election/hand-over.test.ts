@@ -17,7 +17,6 @@ afterEach(async () => {
 
 const watches = (path: string): boolean => path.includes('watch=');
 
-/** Creates candidates that watch the Lease. Each candidate has its own network. */
 async function setUp() {
   const p = await serve(startControlPlane);
   closers.push(() => p.server.close());

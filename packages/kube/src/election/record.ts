@@ -1,8 +1,8 @@
 import type { Lease } from '../types/groups.ts';
 
-/** The content of a Lease, as in client-go's leader election. */
+/** As in client-go's leader election. */
 export interface ElectionRecord {
-  /** Identity of the holder. Empty after the last holder released the Lease. */
+  /** Empty after the last holder released the Lease. */
   readonly holder: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime: string;
@@ -10,10 +10,10 @@ export interface ElectionRecord {
   readonly transitions: number;
 }
 
-/** Formats a time as metav1.MicroTime. */
+/** As metav1.MicroTime. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
-/** Reads a Lease. Absent fields have the same meaning as in client-go. */
+/** Absent fields have the same meaning as in client-go. */
 export const readRecord = ({ spec }: Lease): ElectionRecord => ({
   holder: spec?.holderIdentity ?? '',
   leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,
@@ -30,7 +30,6 @@ export const toSpec = (record: ElectionRecord): NonNullable<Lease['spec']> => ({
   leaseTransitions: record.transitions,
 });
 
-/** Returns the record with which the candidate `identity` acquires or renews the Lease at `now`. */
 export function claim(old: ElectionRecord | undefined, identity: string, leaseMs: number, now: Date): ElectionRecord {
   const isMine = old?.holder === identity;
   return {
@@ -42,9 +41,7 @@ export function claim(old: ElectionRecord | undefined, identity: string, leaseMs
   };
 }
 
-/**
- * Returns the record of a released Lease. Every candidate may acquire it immediately. The duration is 1 s, as in client-go.
- */
+/** Every candidate may acquire a released Lease immediately. The duration is 1 s, as in client-go. */
 export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   holder: '',
   leaseDurationSeconds: 1,
@@ -54,14 +51,14 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
 });
 
 /**
- * Annotation of a Lease: version and identity of its holder at the time of the write. Other candidates do not remove this
- * annotation.
+ * Annotation of a Lease: version and identity of its holder at the time of the write. Other candidates do not remove
+ * this annotation.
  */
 export const HOLDER_VERSION = 'holder-version';
 
 /**
- * Returns the version of a Lease's holder. Returns undefined if the annotation is from another identity. Candidates of
- * client-go leave the annotation of an earlier holder in the Lease.
+ * Undefined if the annotation is from another identity: candidates of client-go leave the annotation of an earlier
+ * holder in the Lease.
  */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ');
@@ -69,12 +66,12 @@ export function holderVersion(lease: Lease | undefined, holder: string): string 
 }
 
 /**
- * Annotation of a Lease: identity of its holder at the time of the write, and the flags with other values than the default,
- * as JSON.
+ * Annotation of a Lease: identity of its holder at the time of the write, and the flags with other values than the
+ * default, as JSON.
  */
 export const HOLDER_SETTINGS = 'holder-settings';
 
-/** Returns the flags of a Lease's holder that differ from their defaults. Undefined without a valid annotation. */
+/** Undefined without a valid annotation. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
   const text = metadata.annotations?.[HOLDER_SETTINGS] ?? '';
   const gap = text.indexOf(' ');

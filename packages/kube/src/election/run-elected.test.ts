@@ -23,7 +23,7 @@ async function setUp() {
   const leading = new Set<string>();
   let most = 0;
 
-  /** Creates a process that takes part in the election. `cut` disconnects its network. */
+  /** `cut` disconnects the network of the process. */
   function candidate(
     identity: string,
     options: { timings?: ElectionTimings; lead?: (signal: AbortSignal, fence: Fence) => Promise<void> } = {},
@@ -82,7 +82,7 @@ async function setUp() {
       },
       options.lead ?? work,
     );
-    end.catch(() => undefined); // The tests that expect an error read it.
+    end.catch(() => undefined);
     return {
       stop: () => stop.abort(new Error('stop')),
       network,
@@ -336,7 +336,7 @@ describe('election', () => {
     });
     const a = t.candidate('a');
     await t.clock.advance(29_000);
-    expect(t.leading.size).toBe(0); // The age of renewTime does not matter, because clocks of two machines are not compared.
+    expect(t.leading.size).toBe(0);
     await t.clock.advance(6000);
     expect(await t.spec()).toMatchObject({ holderIdentity: 'a', leaseTransitions: 5, leaseDurationSeconds: 15 });
     a.stop();

@@ -6,8 +6,8 @@ import type { Fence } from './fence.ts';
 import type { ElectionOptions, ElectionTimings } from './settings.ts';
 
 /**
- * The end of an election. `stopped` means that the signal aborted or `lead` ended, and the Lease was released. `lost` means
- * that another process is or may be the leader.
+ * The end of an election. `stopped` means that the signal aborted or `lead` ended, and the Lease was released. `lost`
+ * means that another process is or may be the leader.
  */
 export type ElectionEnd = 'stopped' | 'lost';
 
@@ -36,7 +36,7 @@ function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, re
 
 const isBeaten = (error: unknown): boolean => error instanceof KubeError && error.code === 409;
 
-/** Tries until this process holds the Lease. Returns false if the signal aborted first. */
+/** Returns false if the signal aborted first. */
 async function acquire(candidate: Candidate, options: ElectionOptions): Promise<boolean> {
   const { signal, clock, random } = options;
   while (!signal.aborted) {
@@ -47,8 +47,7 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
       if (await candidate.follow(signal)) continue;
     } catch (error) {
       if (isForbidden(error)) options.onForbidden?.(error);
-      // A conflict means that another candidate was faster. The next read shows the new holder, so a conflict is not
-      // reported as a failure.
+      // After a conflict, the next read shows the new holder, so a conflict is not reported as a failure.
       if (!signal.aborted && !isBeaten(error)) candidate.outage.failed(error);
     }
     await pause(clock, candidate.timings.retryMs * (1 + ACQUIRE_JITTER * random.next()), signal);
@@ -57,7 +56,8 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
 }
 
 /**
- * Renews the Lease until the signal aborts (`stopped`) or the Lease is lost. A request without an answer counts as failed.
+ * Renews the Lease until the signal aborts (`stopped`) or the Lease is lost. A request without an answer counts as
+ * failed.
  */
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
   const { clock, log, onLost } = options;
@@ -113,10 +113,10 @@ async function release(candidate: Candidate, { clock, log }: ElectionOptions): P
 }
 
 /**
- * Runs `lead` while this process holds the Lease, with the record and timing of client-go. One leader is elected among all
- * candidates, including candidates that use client-go.
- * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence detects a lost Lease before
- *   this process notices the loss.
+ * Runs `lead` while this process holds the Lease, with the record and timing of client-go. One leader is elected among
+ * all candidates, including candidates that use client-go.
+ * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence detects a lost Lease
+ *   before this process notices the loss.
  * - Errors of `lead` are thrown after the Lease was released.
  */
 export async function runElected(
@@ -144,8 +144,8 @@ export async function runElected(
     return end;
   });
   try {
-    // The Lease is renewed until the last step of the work has ended. So no other process starts while this process still
-    // writes.
+    // The Lease is renewed until the last step of the work has ended, so no other process starts while this process
+    // still writes.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),
       held: () => candidate.confirm(lost.signal),

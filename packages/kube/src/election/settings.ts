@@ -4,13 +4,14 @@ import type { KubeClient } from '../contract/client.ts';
 import type { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** Times in milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
+/** In milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
 export interface ElectionTimings {
   /** Lease duration: time after the last observed renewal at which other candidates may acquire the Lease. */
   readonly leaseMs: number;
-  /** Time for which a leader tries to renew the Lease before the leader stops. This time must be less than `leaseMs`. */
+  /**
+   * Time for which a leader tries to renew the Lease before the leader stops. This time must be less than `leaseMs`.
+   */
   readonly renewDeadlineMs: number;
-  /** Time between two attempts. */
   readonly retryMs: number;
 }
 
@@ -19,7 +20,7 @@ export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, rene
 
 /** A state of a Lease that this process has observed before the election. */
 export interface ObservedLease {
-  /** The spec of the Lease as JSON. */
+  /** As JSON. */
   readonly spec: string;
   readonly holder: string;
   /** Monotonic time at which this process first observed this state. */
@@ -30,7 +31,7 @@ export interface ObservedLease {
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Identity of the process, which must be unique. Two processes with the same identity would both be leaders. */
+  /** Must be unique: two processes with the same identity would both be leaders. */
   readonly identity: string;
   readonly timings?: ElectionTimings;
   readonly clock: Clock;
@@ -39,14 +40,10 @@ export interface ElectionOptions {
   readonly signal: AbortSignal;
   /** Called for each new leader, with its version if the Lease contains it. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
-  /**
-   * Called when the API server refuses a request for the Lease. A candidate without this permission cannot become the
-   * leader.
-   */
+  /** A candidate without permission for the Lease cannot become the leader. */
   readonly onForbidden?: (error: KubeError) => void;
-  /** Called when the Lease is lost, with the reason. */
   readonly onLost?: (because: string) => void;
-  /** Version of this program. The Lease contains this version, so that other candidates can read it. */
+  /** Version of this program, which the Lease contains for other candidates. */
   readonly version?: string;
   /**
    * Flags with other values than the default. The Lease contains these flags for its readers, so they must not contain
@@ -61,14 +58,14 @@ export interface ElectionOptions {
    */
   readonly observed?: () => ObservedLease | undefined;
   /**
-   * Time between two successful renewals. The default is `retryMs`. After a failed renewal, the next attempt always follows
-   * after `retryMs`.
+   * Time between two successful renewals. The default is `retryMs`. After a failed renewal, the next attempt always
+   * follows after `retryMs`.
    */
   readonly renewMs?: number;
   /**
-   * True if the process watches the Lease of another candidate, to acquire the Lease as soon as it is released. The watch
-   * needs the verb `watch`, which the roles of the original have. By default, the process waits `retryMs`, multiplied by a
-   * random factor from 1 to 2.2, between two reads of the Lease, like client-go.
+   * True if the process watches the Lease of another candidate, to acquire the Lease as soon as it is released. The
+   * watch needs the verb `watch`, which the roles of the original have. By default, the process waits between two
+   * reads of the Lease, like client-go.
    */
   readonly follow?: boolean;
 }

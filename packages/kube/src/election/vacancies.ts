@@ -2,16 +2,15 @@ import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 
 /**
- * Annotation of a Lease with the periods in which no process held the Lease. The format is `from/to` in RFC 3339, separated
- * by commas.
+ * Annotation of a Lease with the periods in which no process held the Lease. The format is `from/to` in RFC 3339,
+ * separated by commas.
  */
 export const VACANCIES = 'vacancies';
 
-/** Minimum length of a recorded period. A shorter period is an ordinary change of the leader. */
+/** A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
-/** Maximum age of a recorded period. A process that used a period has recorded its decision elsewhere. */
+/** A process that used a period has recorded its decision elsewhere. */
 const KEPT_MS = 24 * 3_600_000;
-/** Maximum number of periods in a Lease. */
 const MOST = 8;
 
 const text = ({ from, to }: LeaseVacancy): string => `${from.toISOString()}/${to.toISOString()}`;
@@ -21,13 +20,13 @@ function parsed(entry: string): readonly LeaseVacancy[] {
   return from < to ? [{ from: new Date(from), to: new Date(to) }] : [];
 }
 
-/** Returns the periods in a Lease, oldest first. Invalid entries are ignored, because any client may write annotations. */
+/** Oldest first. Invalid entries are ignored, because any client may write annotations. */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[VACANCIES] ?? '').split(',').flatMap(parsed);
 
 /**
- * Returns the annotation of a Lease that a process acquires at `now`. The `renewTime` of a restored Lease is older than the
- * backup. The period therefore includes the time for which the server has lost its data.
+ * Returns the annotation of a Lease that a process acquires at `now`. The `renewTime` of a restored Lease is older
+ * than the backup, so the period includes the time for which the server has lost its data.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

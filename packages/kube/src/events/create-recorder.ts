@@ -19,26 +19,22 @@ export interface RecorderOptions {
   readonly component: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /**
-   * Makes the names of Events unique. The default has a fixed seed. A fixed seed is sufficient, because names also contain
-   * the time.
-   */
+  /** Makes the names of Events unique. A fixed seed is sufficient, because names also contain the time. */
   readonly random?: Random;
   /** Time in milliseconds for which equal events are collected before they are written. The default is 1000. */
   readonly delayMs?: number;
 }
 
-/** Maximum number of concurrent writes. */
 const CONCURRENCY = 4;
-/** Maximum number of pending series. Further series are dropped, and the log contains one line about the drop. */
+/** Further series are dropped, and the log contains one line about the drop. */
 const MAX_WAITING = 2000;
-/** An event is dropped after this number of failed writes, as in client-go. */
+/** As in client-go. */
 const MAX_ATTEMPTS = 12;
 const BACKOFF: BackoffOptions = { baseMs: 1000, maxMs: 30_000, jitter: 0.5 };
 const NAME_LIMIT = 253;
 const HEX = '0123456789abcdef';
 
-/** Formats a time as RFC 3339 in whole seconds, like metav1.Time. */
+/** Like metav1.Time. */
 const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
 const mayWorkLater = (error: unknown): boolean =>
@@ -133,7 +129,7 @@ class BatchingRecorder implements EventRecorder {
     }
   }
 
-  /** Creates the Event, or increases its count. Returns its name. */
+  /** Returns the name of the Event. */
   async #send(series: Series): Promise<string> {
     const resource = this.#options.client.resource(events, series.involved.namespace ?? 'default');
     if (series.once) return this.#sendOnce(series);
@@ -151,7 +147,7 @@ class BatchingRecorder implements EventRecorder {
     return this.#create(series, series.id);
   }
 
-  /** Creates the Event. If the answer of an earlier attempt was lost, the method finds the Event of that attempt. */
+  /** If the answer of an earlier attempt was lost, the method finds the Event of that attempt. */
   async #create(series: Series, id: string): Promise<string> {
     const draft = this.#draft(series, id);
     try {
@@ -162,7 +158,7 @@ class BatchingRecorder implements EventRecorder {
     return draft.metadata.name;
   }
 
-  /** Creates the Event. If it exists, an earlier process has recorded it. */
+  /** If the Event exists, an earlier process has recorded it. */
   async #sendOnce(series: Series): Promise<string> {
     if (series.written !== undefined) return series.written;
     const { uid = '' } = series.involved;
@@ -205,5 +201,5 @@ class BatchingRecorder implements EventRecorder {
   }
 }
 
-/** Creates a recorder. An Event is in the namespace of its object. Events of cluster-scoped objects are in `default`. */
+/** An Event is in the namespace of its object. Events of cluster-scoped objects are in `default`. */
 export const createRecorder = (options: RecorderOptions): EventRecorder => new BatchingRecorder(options);

@@ -1,6 +1,5 @@
 import type { EventObject } from '../types/core.ts';
 
-/** One recorded event. */
 export interface Recorded {
   readonly involved: EventObject['involvedObject'];
   readonly type: 'Normal' | 'Warning';
@@ -22,31 +21,32 @@ export interface Series {
   readonly first: Date;
   last: Date;
   /**
-   * Unique part of the name of the Event. This part is the same for each attempt, so that a lost answer does not cause a
-   * second Event.
+   * Unique part of the name of the Event. This part is the same for each attempt, so that a lost answer does not cause
+   * a second Event.
    */
   id: string | undefined;
-  /** Name of the created Event on the server. */
   written: string | undefined;
   dirty: boolean;
   attempts: number;
 }
 
-/** All series of one object, type and reason. */
 interface Group {
   last: Date;
   readonly byMessage: Map<string, Series>;
   combined: Series | undefined;
 }
 
-/** If one object and reason have at least this number of different messages, their events are combined, as in client-go. */
+/**
+ * If one object and reason have at least this number of different messages, their events are combined, as in
+ * client-go.
+ */
 const MAX_SIMILAR = 10;
 /** After this time without events of a reason, the count starts again, as in client-go. */
 const SIMILAR_WINDOW_MS = 10 * 60_000;
-/** Maximum number of groups in memory. The least recently used group is removed first, as in client-go. */
+/** The least recently used group is removed first, as in client-go. */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
-/** Maximum length of `note` in events.k8s.io/v1, which is stored as the same object. */
+/** The limit of `note` in events.k8s.io/v1, which is stored as the same object. */
 const MAX_MESSAGE_LENGTH = 1024;
 
 const capped = (message: string): string =>
@@ -71,7 +71,6 @@ const startSeries = (event: Recorded, message: string): Series => ({
 export class EventGroups {
   readonly #groups = new Map<string, Group>();
 
-  /** Adds an event and returns its series. */
   add(event: Recorded): Series {
     const group = this.#group(event);
     const series = this.#series(group, event);

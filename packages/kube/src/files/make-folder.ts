@@ -3,10 +3,7 @@ import { dirname, resolve } from 'node:path';
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-/**
- * Returns true if the folder was created, false if it existed.
- * @throws the error of the operating system
- */
+/** @throws the error of the operating system */
 function makeOne(folder: string, mode: number): boolean {
   try {
     mkdirSync(folder, { mode });
@@ -19,9 +16,8 @@ function makeOne(folder: string, mode: number): boolean {
 }
 
 /**
- * Creates a folder and its parents. Returns the first created folder. Returns undefined if all folders existed. The option
- * `recursive` of Node.js never returns for a folder such as `/proc/x`, where the operating system refuses a new folder with
- * ENOENT.
+ * Creates a folder and its parents, and returns the first created folder. The option `recursive` of Node.js never
+ * returns for a folder such as `/proc/x`, where the operating system refuses a new folder with ENOENT.
  * @throws the error of the operating system
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {

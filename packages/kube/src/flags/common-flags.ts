@@ -18,13 +18,10 @@ export interface CommonDefaults {
   readonly concurrency: number;
   /** If false, each process of the binary runs without leader election. The default is true. */
   readonly leaderElect?: boolean;
-  /** Names of the controllers, as in the metrics of their queues. */
   readonly controllers: readonly string[];
-  /** Feature gates. By default, the binary has no feature gates. */
   readonly features?: Features;
 }
 
-/** The flags for the configuration of the process and its controllers. */
 const configurationFlags = (defaults: CommonDefaults) =>
   flagGroup('Configuration', {
     config: textFlag({
@@ -54,7 +51,6 @@ const configurationFlags = (defaults: CommonDefaults) =>
     }),
   });
 
-/** The flags for access to the clusters. */
 const CLUSTERS = flagGroup('Clusters', {
   'target-kubeconfig': textFlag({
     placeholder: '<path>',
@@ -78,7 +74,6 @@ const CLUSTERS = flagGroup('Clusters', {
   }),
 });
 
-/** The flags for leader election. */
 const electionFlags = (defaults: CommonDefaults) =>
   flagGroup('Leader election', {
     'leader-elect': booleanFlag({
@@ -103,7 +98,6 @@ const electionFlags = (defaults: CommonDefaults) =>
     'leader-elect-resource-lock': textFlag({ default: 'leases', oneOf: ['leases'], help: 'kind of the lock object' }),
   });
 
-/** The flags for ports, metrics and logs. */
 const observationFlags = (defaults: CommonDefaults) =>
   flagGroup('Health, metrics and logs', {
     port: integerFlag({
@@ -146,7 +140,6 @@ const observationFlags = (defaults: CommonDefaults) =>
     v: integerFlag({ short: 'v', min: 0, default: 0, help: 'klog verbosity; 4 and above set --log-level=debug' }),
   });
 
-/** Flags of the original that have no effect in mcm. */
 const IGNORED = {
   'cloud-provider': ignoredFlag('<text>', 'each program has a fixed provider'),
   'min-resync-period': ignoredFlag('<duration>', 'caches need no periodic resync, because watches miss no change'),
@@ -157,10 +150,7 @@ const IGNORED = {
   'log-flush-frequency': ignoredFlag('<duration>', 'log lines are always written immediately'),
 };
 
-/**
- * Returns the flags of every controller binary. Names and defaults are those of the original, unless the help says
- * otherwise.
- */
+/** Names and defaults are those of the original, unless the help says otherwise. */
 export const commonFlags = (defaults: CommonDefaults) => ({
   ...configurationFlags(defaults),
   ...CLUSTERS,

@@ -6,7 +6,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/** Maximum size of the file. The limit is larger than any set of flags, and it limits the memory if the path is wrong. */
+/** The limit is larger than any set of flags, and it limits the memory if the path is wrong. */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {
@@ -20,7 +20,7 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-/** Returns the first line of a parser's error without the position, because the message already contains the position. */
+/** Without the position, because the message already contains it. */
 function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
   if (code === 'MULTIPLE_DOCS') return 'a second YAML document starts here; put all settings into one document';
   const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);
@@ -30,7 +30,7 @@ function sentenceOf({ code, message, pos }: YAMLParseError, text: string): strin
 
 const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
-/** Returns the value as text for the command line. Returns undefined for a value that the flag does not accept. */
+/** Undefined for a value that the flag does not accept. */
 function flagText(value: unknown, flag: Flag<unknown> | undefined): string | undefined {
   if (flag?.pairs && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const pairs = Object.entries(value);
@@ -42,18 +42,14 @@ function flagText(value: unknown, flag: Flag<unknown> | undefined): string | und
   return isList ? value.join(',') : undefined;
 }
 
-/**
- * The settings of a file, and a line for each invalid entry. The line contains the file, the line number, the field, and the
- * most similar known name.
- */
+/** Each invalid entry has a line with the file, the line number, the field, and the most similar known name. */
 export interface FileSettings {
   readonly given: ReadonlyMap<string, Given>;
   readonly problems: readonly string[];
 }
 
 /**
- * Reads a YAML mapping of flag names to values. A value is a text, number or boolean. The value can be a list if the flag
- * accepts a list.
+ * Reads a YAML mapping of flag names to values: texts, numbers or booleans, and lists if the flag accepts a list.
  * @throws ConfigError for an invalid file
  */
 export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {

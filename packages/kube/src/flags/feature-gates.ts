@@ -5,18 +5,17 @@ import type { Flag } from './flag.ts';
 /** A part of a binary that can be enabled or disabled. */
 export interface Feature {
   /**
-   * Maturity of the feature, as in Kubernetes. An ALPHA feature is disabled by default and may be removed. A BETA feature is
-   * enabled by default.
+   * Maturity as in Kubernetes. An ALPHA feature is disabled by default and may be removed. A BETA feature is enabled
+   * by default.
    */
   readonly stage: 'ALPHA' | 'BETA';
-  /** A short description of the effect of the feature. */
   readonly help: string;
 }
 
 /** Features by their names. */
 export type Features = Readonly<Record<string, Feature>>;
 
-/** The state of each feature of a binary. True means enabled. */
+/** True means enabled. */
 export type FeatureStates = Readonly<Record<string, boolean>>;
 
 const isOnByDefault = ({ stage }: Feature): boolean => stage === 'BETA';
@@ -55,10 +54,7 @@ function parseStates(text: string, features: Features): FeatureStates {
   );
 }
 
-/**
- * Creates the flag `--feature-gates` as in Kubernetes: `Name=true,Other=false`, with AllAlpha and AllBeta for all other
- * features.
- */
+/** As in Kubernetes: `Name=true,Other=false`, with AllAlpha and AllBeta for all other features. */
 export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   placeholder: '<name=bool,…>',
   help: `features to enable or disable: ${[
@@ -73,7 +69,7 @@ export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   parse: (text) => parseStates(text, features),
 });
 
-/** Exports the features as a metric, as components of Kubernetes do. */
+/** As components of Kubernetes do. */
 export function registerFeatures(meters: Meters, features: Features, states: FeatureStates): void {
   meters.observed(
     {

@@ -8,9 +8,8 @@ export interface Flag<T> {
   readonly fallback: T;
   /** The default in the help. Empty if the flag has no default. */
   readonly shown: string;
-  /** The letter of the short form. */
   readonly short?: string | undefined;
-  /** Heading of the flag in the help. The default is the heading for the flags of the binary. */
+  /** The default is the heading for the flags of the binary. */
   readonly group?: string;
   /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
@@ -18,10 +17,7 @@ export interface Flag<T> {
   readonly pairs?: true;
   /** Set for flags that have no effect. mcm accepts these flags for compatibility. */
   readonly ignored?: string;
-  /**
-   * Parses a value.
-   * @throws RangeError with the allowed values
-   */
+  /** @throws RangeError with the allowed values */
   parse(text: string): T;
 }
 

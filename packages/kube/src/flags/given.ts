@@ -1,7 +1,6 @@
 import { nearest } from '../base/nearest.ts';
 import type { Flags } from './flag.ts';
 
-/** The value of a flag as text. */
 export interface Given {
   readonly text: string;
   /** Source of the value, as the start of an error, such as `--port`, `MCM_FLAG_PORT` or `/etc/mcm.yaml:3: port`. */
@@ -10,11 +9,12 @@ export interface Given {
 
 /**
  * Returns the environment variable of a flag, such as `MCM_FLAG_MACHINE_DRAIN_TIMEOUT` for `machine-drain-timeout`. A
- * shorter prefix `MCM_` would conflict with `MCM_PORT`, which the kubelet sets in every pod if a Service is called mcm.
+ * shorter prefix `MCM_` would conflict with `MCM_PORT`, which the kubelet sets in every pod if a Service is called
+ * mcm.
  */
 export const variableOf = (flag: string): string => `MCM_FLAG_${flag.replaceAll('-', '_').toUpperCase()}`;
 
-/** Returns the settings from environment variables. Empty variables are ignored. */
+/** Empty variables are ignored. */
 export function givenByEnvironment(
   flags: Flags,
   env: Readonly<Record<string, string | undefined>>,
@@ -27,10 +27,7 @@ export function givenByEnvironment(
   return given;
 }
 
-/**
- * Returns warnings about variables with the prefix that belong to no flag. Such variables are no errors, because all
- * containers of a pod may have the same environment.
- */
+/** Variables of no flag are no errors, because all containers of a pod may have the same environment. */
 export function unknownVariables(flags: Flags, env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = Object.keys(flags).map(variableOf);
   return Object.keys(env)

@@ -98,7 +98,6 @@ describe('flags', () => {
     const help = await parseFlags(program, flags, ['--help']);
     expect(help).toMatchObject({ kind: 'print', text: expect.stringContaining('--machine-drain-timeout <duration>') });
     expect(help).toMatchObject({ text: expect.stringContaining('(default 2h0m0s)') });
-    // The help also contains the deprecated name of the original's flag.
     expect(help).toMatchObject({ text: expect.stringContaining('(older: --address)') });
   });
 });

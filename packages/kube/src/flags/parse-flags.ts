@@ -56,7 +56,7 @@ function createCommand(commander: Commander, program: Program, flags: Flags, out
 
 type Sources = readonly ReadonlyMap<string, Given>[];
 
-/** Returns the value of a flag, by its name or a deprecated name, from the first source that has a value. */
+/** From the first source with a value. */
 function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings: string[]): Given | undefined {
   for (const source of sources) {
     let found = source.get(name);
@@ -108,7 +108,7 @@ function givenByArguments(command: Command): ReadonlyMap<string, Given> {
   return given;
 }
 
-/** Returns all names of the flags, including deprecated names. */
+/** Including deprecated names. */
 const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 
@@ -123,7 +123,7 @@ export async function parseFlags<F extends Flags>(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Parsed<F>> {
-  const commander = await import('commander'); // The library is loaded on demand, because only binaries parse command lines.
+  const commander = await import('commander'); // Only binaries parse command lines, so the library is loaded on demand.
   let printed = '';
   const command = createCommand(commander, program, flags, (text) => {
     printed += text;

@@ -7,9 +7,9 @@ const STRAY = /too many arguments.* Expected 0 arguments but got \d+: (?<words>.
 const bare = (flag: string): string => flag.replace(/^--?/, '');
 
 /**
- * Converts an error of the commander library to one line, with the most similar known flag. The line omits the value of an
- * unknown flag, which may be a secret. The suggestion of commander is not used, because commander compares the flag
- * together with its value.
+ * Converts an error of the commander library to one line, with the most similar known flag. The line omits the value
+ * of an unknown flag, which may be a secret. The suggestion of commander is not used, because commander compares the
+ * flag together with its value.
  * @param flags Names of all flags, without dashes.
  */
 export function refusalOf(text: string, flags: readonly string[]): string {
@@ -27,7 +27,8 @@ export function refusalOf(text: string, flags: readonly string[]): string {
 }
 
 /**
- * Configures a command so that it reports each command line error in one line, which starts with the name of the program.
+ * Configures a command so that it reports each command line error in one line, which starts with the name of the
+ * program.
  * @returns The command.
  */
 export function reportRefusals(command: Command, program: string = command.name()): Command {

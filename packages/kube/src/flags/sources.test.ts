@@ -26,7 +26,6 @@ async function run(text: string, argv: readonly string[] = [], env: Record<strin
   return parsed;
 }
 
-/** Returns the error without the folder of the file. */
 const errorOf = async (text: string, env: Record<string, string> = {}): Promise<string> =>
   run(text, [], env).then(
     () => 'accepted',

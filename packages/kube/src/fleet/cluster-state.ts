@@ -10,7 +10,6 @@
  */
 export type ClusterState = 'elsewhere' | 'starting' | 'waiting' | 'serving' | 'stopping' | 'failed' | 'refused';
 
-/** All states, in the order of a cluster's life. */
 export const CLUSTER_STATES: readonly ClusterState[] = [
   'elsewhere',
   'starting',
@@ -21,7 +20,6 @@ export const CLUSTER_STATES: readonly ClusterState[] = [
   'refused',
 ];
 
-/** The status of one cluster, as one replica sees it. */
 export interface ClusterStatus {
   readonly cluster: string;
   readonly state: ClusterState;
@@ -29,16 +27,15 @@ export interface ClusterStatus {
   readonly since: string;
   /** The replica to which the cluster is assigned. Empty if there is none. */
   readonly assigned: string;
-  /** Identity of the Lease's holder, if this process knows it. */
+  /** Identity of the Lease's holder, if known. */
   readonly holder: string;
   /** The last error. Empty if there was none since the cluster was served. */
   readonly error: string;
 }
 
-/** Receives the progress of one cluster. */
 export interface Progress {
   state(state: 'starting' | 'waiting' | 'serving' | 'stopping', holder?: string): void;
 }
 
-/** Why a cluster stopped, as a label of a metric. */
+/** A label of a metric. */
 export type FailureReason = 'kubeconfig' | 'other-cluster' | 'unreachable' | 'lease-lost' | 'other';

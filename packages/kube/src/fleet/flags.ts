@@ -48,23 +48,20 @@ export const fleetFlags = flagGroup('Fleet mode', {
 
 export type FleetFlags = FlagValues<typeof fleetFlags>;
 
-/** Whether this process serves many clusters. */
 export const isFleet = (flags: FleetFlags): boolean => flags['fleet-namespaces'] !== '' || flags['fleet-folder'] !== '';
 
-/** Name of this replica, as a part of the name of a Lease. */
+/** A part of the name of a Lease. */
 export const replicaOf = (flags: FleetFlags, host: string = hostname()): string =>
   flags['fleet-replica'] || host.toLowerCase().replace(/[^-a-z0-9.]/g, '-') || 'replica';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
-/** The parts of other flags that the fleet mode depends on. */
 interface Others {
   readonly 'target-kubeconfig': string;
   readonly 'leader-elect': boolean;
   readonly 'observe-only': boolean;
 }
 
-/** Returns errors in the flags of the fleet mode. */
 export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
   if (!isFleet(flags)) return [];
   return [

@@ -3,7 +3,6 @@ import type { Discovered, Discovery, Member } from './member.ts';
 import { assigned, type Peer, reaches } from './peers/assignment.ts';
 import { ServedCluster, type ServedClusterParts } from './served-cluster.ts';
 
-/** The replicas of the fleet, as this process sees them. */
 export interface PeerList {
   readonly live: readonly Peer[] | undefined;
   run(signal: AbortSignal): Promise<void>;
@@ -18,9 +17,7 @@ export interface PeerCallbacks {
   readonly unreachable: () => readonly string[];
 }
 
-/** Options of a fleet. */
 export interface FleetOptions extends Omit<ServedClusterParts, 'elsewhere' | 'reachChanged'> {
-  /** Name of this replica. */
   readonly replica: string;
   readonly discovery: Discovery;
   /** Creates the list of replicas. `changed` must be called after each change of the list. */
@@ -54,22 +51,18 @@ export class Fleet implements Discovered {
     return [...this.#clusters].flatMap(([name, { unreachable }]) => (unreachable ? [name] : [])).sort();
   }
 
-  /** The live replicas. Undefined while this process does not take part. */
+  /** Undefined while this process does not take part. */
   get peers(): readonly Peer[] | undefined {
     return this.#peers.live;
   }
 
-  /** The status of all clusters, by name. */
   status(): readonly ClusterStatus[] {
     return [...this.#clusters.values()]
       .map(({ status }) => status)
       .sort((a, b) => (a.cluster < b.cluster ? -1 : Number(a.cluster > b.cluster)));
   }
 
-  /**
-   * Serves clusters until the signal aborts. The peer Lease is released first, so that other replicas already wait for the
-   * Leases of the clusters.
-   */
+  /** Releases the peer Lease first, so that other replicas already wait for the Leases of the clusters. */
   async run(signal: AbortSignal): Promise<void> {
     const peers = new AbortController();
     const running = this.#peers.run(peers.signal);

@@ -11,7 +11,10 @@ import { leases } from '../types/groups.ts';
 /** Annotation of a Lease: UID of the namespace kube-system of the target cluster. */
 export const TARGET_UID = 'target-cluster-uid';
 
-/** A cluster is identified by the UID of this namespace. The API server creates the namespace with the cluster and never deletes it. */
+/**
+ * A cluster is identified by the UID of this namespace. The API server creates the namespace with the cluster and
+ * never deletes it.
+ */
 const NAMESPACE = 'kube-system';
 /** Maximum age of the last check before a request that does not fill a cache. */
 const MAX_AGE_MS = 60_000;
@@ -22,17 +25,14 @@ export class OtherCluster extends Error {
   override readonly name = 'OtherCluster';
 }
 
-/** Options of the identity check. */
 export interface IdentityOptions {
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Origin of the kubeconfig, for messages. */
   readonly source: string;
   /** How to accept another cluster, for messages. */
   readonly fix: string;
 }
 
-/** The identity of the cluster behind one kubeconfig. */
 export class ClusterIdentity {
   readonly #client: KubeClient;
   readonly #clock: Clock;
@@ -41,7 +41,6 @@ export class ClusterIdentity {
   #uid: string | undefined;
   #checked: Age | undefined;
   #checking: Promise<void> | undefined;
-  /** Called when the kubeconfig leads to another cluster. */
   onOther: (error: OtherCluster) => void = () => undefined;
 
   constructor(transport: Transport, { userAgent, clock, source, fix }: IdentityOptions) {
@@ -61,12 +60,10 @@ export class ClusterIdentity {
     return this.#uid ?? '';
   }
 
-  /** Rejects unless the same cluster answers now. */
   now(): Promise<void> {
     return this.#check();
   }
 
-  /** Rejects unless the same cluster answered recently. */
   async recently(): Promise<void> {
     if (this.#checked !== undefined && this.#checked.ms < MAX_AGE_MS) return;
     this.#checking ??= this.#check().finally(() => {
@@ -93,8 +90,8 @@ export class ClusterIdentity {
 }
 
 /**
- * Returns a transport that sends a request only if the same cluster answered recently. After the answer to a list or a watch,
- * the identity is checked again, so objects of another cluster do not get into the caches.
+ * Sends a request only if the same cluster answered recently. After the answer to a list or a watch, the identity is
+ * checked again, so objects of another cluster do not get into the caches.
  */
 export const identifiedTransport =
   (transport: Transport, identity: ClusterIdentity): Transport =>
@@ -106,7 +103,6 @@ export const identifiedTransport =
     return answer;
   };
 
-/** Returns the identity that the Lease of a unit records. Undefined if there is none. */
 export async function recordedIdentity(
   control: KubeClient,
   lease: { readonly namespace: string; readonly name: string },

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '../contract/objects.ts';
 
-/** One cluster that a discovery has found. */
 export interface Member {
   /** Unique name: the namespace in the seed, or the name of the file. */
   readonly name: string;
@@ -9,7 +8,6 @@ export interface Member {
   readonly namespace: string | undefined;
   /** The kubeconfig of the target cluster, as YAML. */
   readonly kubeconfig: string;
-  /** Origin of the kubeconfig, for messages. */
   readonly source: string;
   /** Folder for relative paths. Undefined if the kubeconfig must not refer to files or programs. */
   readonly folder: string | undefined;
@@ -19,22 +17,19 @@ export interface Member {
 
 /** Receives the result of a discovery. Repeated calls with the same arguments have no effect. */
 export interface Discovered {
-  /** A cluster exists. If it was known, `member` replaces it. */
+  /** A cluster exists. `member` replaces an earlier value. */
   engage(member: Member): void;
   /** A cluster exists but cannot be served: `problem` names the object and the fix. */
   refuse(name: string, problem: string): void;
-  /** A cluster no longer exists. */
   disengage(name: string): void;
 }
 
-/** Finds clusters until the signal aborts. */
 export interface Discovery {
-  /** The source of the clusters, for the log. */
   readonly source: string;
   run(found: Discovered, signal: AbortSignal): Promise<void>;
 }
 
-/** Returns a text that changes with the kubeconfig. The text contains no secrets. */
+/** The text changes with the kubeconfig and contains no secrets. */
 export const versionOf = ({ kubeconfig, namespace, source }: Member): string =>
   createHash('sha256')
     .update(JSON.stringify([kubeconfig, namespace, source]))

@@ -10,32 +10,27 @@ import { OtherCluster } from './identity.ts';
 import { type Member, versionOf } from './member.ts';
 import { Unreachable } from './reach.ts';
 
-/** What a cluster keeps from one run to the next. */
+/** The data of a cluster that stays from one run to the next. */
 export interface ClusterMemory {
-  /** UID of the namespace kube-system. */
   uid: string | undefined;
 }
 
-/** One run of a cluster. */
 export interface ClusterRun {
   readonly member: Member;
   readonly progress: Progress;
   readonly memory: ClusterMemory;
   /** Whether another replica may reach the API server of the cluster. */
   readonly elsewhere: () => boolean;
-  /** Aborts when the cluster must stop. */
   readonly signal: AbortSignal;
 }
 
-/** Serves one cluster until the signal aborts. Rejects if the cluster must stop earlier. */
+/** Rejects if the cluster must stop earlier. */
 type Serve = (run: ClusterRun) => Promise<void>;
 
-/** Thrown when a unit has lost its Lease. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** The parts that all clusters of a fleet share. */
 export interface ServedClusterParts {
   readonly serve: Serve;
   /** Reads the identity of the cluster, without a Lease and without a write. Rejects with `Unreachable` without an answer. */
@@ -47,7 +42,6 @@ export interface ServedClusterParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Called for each failure. */
   readonly failed: (member: Member, reason: FailureReason, error: string) => void;
 }
 
@@ -66,7 +60,10 @@ const reasonOf = (error: unknown): FailureReason => {
   return error instanceof KubeError || error instanceof Unreachable ? 'unreachable' : 'other';
 };
 
-/** One cluster of the fleet: it runs while it is wanted, and stops, fails and starts again independently of the others. */
+/**
+ * One cluster of the fleet: it runs while it is wanted, and stops, fails and starts again independently of other
+ * clusters.
+ */
 export class ServedCluster {
   readonly #parts: ServedClusterParts;
   readonly #name: string;
@@ -112,14 +109,13 @@ export class ServedCluster {
     return this.#unreachable;
   }
 
-  /** Sets the replica to which the cluster is assigned, and whether this process must serve it. */
   assign(replica: string, own: boolean): void {
     this.#assigned = replica;
     this.#wanted = own;
     this.#update('another replica serves the cluster');
   }
 
-  /** Sets the kubeconfig. A changed one stops the cluster and starts it again with a new identity check. */
+  /** A changed kubeconfig stops the cluster and starts it again with a new identity check. */
   engage(member: Member): void {
     const same = this.#member !== undefined && versionOf(this.#member) === versionOf(member);
     this.#member = member;
@@ -131,7 +127,6 @@ export class ServedCluster {
     this.#update('');
   }
 
-  /** Stops the cluster, because it has no usable kubeconfig. */
   refuse(problem: string): void {
     if (this.#state !== 'refused' || this.#error !== problem)
       this.#parts.log.error('Cluster refused: no usable kubeconfig; other clusters continue', {
@@ -144,7 +139,6 @@ export class ServedCluster {
     if (this.#run === undefined) this.#set('refused');
   }
 
-  /** Stops the cluster. Resolves when its work has ended. */
   async disengage(reason: string): Promise<void> {
     this.#member = undefined;
     this.#wanted = false;

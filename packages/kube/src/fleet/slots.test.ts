@@ -5,7 +5,6 @@ import { Slots } from './slots.ts';
 
 const request = (path: string, signal?: AbortSignal) => ({ method: 'GET', path, headers: {}, signal });
 
-/** Slots, and clusters whose requests end when the test ends them. */
 function setUp(perCluster: number, total: number) {
   const clock = new VirtualClock();
   const slots = new Slots({ perCluster, total, clock });

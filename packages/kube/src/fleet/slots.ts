@@ -2,25 +2,24 @@ import { isWatch } from '../client/paths.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** Limits of the requests in flight. */
 export interface SlotsOptions {
-  /** Maximum for one cluster. */
   readonly perCluster: number;
-  /** Maximum for all clusters. */
   readonly total: number;
   readonly clock: Clock;
 }
 
-/** After this time without an answer, a request no longer counts towards the total. The request still counts for its cluster. */
+/**
+ * After this time without an answer, a request no longer counts towards the total. The request still counts for its
+ * cluster.
+ */
 const SLOW_MS = 5_000;
 
 interface Turn {
   readonly start: () => void;
 }
 
-/** The requests of one cluster. */
 export interface ClusterSlots {
-  /** Returns a transport whose requests wait for a free slot. Watches need no slot. */
+  /** Requests wait for a free slot. Watches need no slot. */
   wrap(transport: Transport): Transport;
 }
 
@@ -30,8 +29,8 @@ interface Line {
 }
 
 /**
- * Limits the requests in flight of all clusters. Free slots go to the clusters in turn, so a cluster with many requests does
- * not delay the others. A cluster that does not answer occupies only its own slots.
+ * Limits the requests in flight of all clusters. Free slots go to the clusters in turn, so a cluster with many
+ * requests does not delay the others. A cluster that does not answer occupies only its own slots.
  */
 export class Slots {
   readonly #o: SlotsOptions;
@@ -42,12 +41,10 @@ export class Slots {
     this.#o = options;
   }
 
-  /** The number of requests in flight that count towards the total. */
   get running(): number {
     return this.#running;
   }
 
-  /** Returns the slots of a new cluster. */
   cluster(): ClusterSlots {
     const line: Line = { running: 0, waiting: [] };
     return {
@@ -63,7 +60,7 @@ export class Slots {
     };
   }
 
-  /** Resolves when a slot is free, to a function that frees it. Rejects if the signal aborts first. */
+  /** Resolves to a function that frees the slot. Rejects if the signal aborts first. */
   async #enter(line: Line, signal: AbortSignal | undefined): Promise<() => void> {
     if (!this.#free(line)) await this.#turn(line, signal);
     else this.#take(line);
@@ -115,13 +112,12 @@ export class Slots {
     });
   }
 
-  /** Starts waiting requests, one of each cluster in turn. */
+  /** One request of each cluster in turn. */
   #next(): void {
     for (const line of this.#lines) {
       if (this.#running >= this.#o.total) return;
       if (!this.#free(line)) continue;
       const turn = line.waiting.shift();
-      // The cluster goes to the end of the line.
       this.#lines.delete(line);
       if (line.waiting.length > 0) this.#lines.add(line);
       if (turn === undefined) continue;

@@ -4,10 +4,7 @@ import { faultsOf } from './faults.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/**
- * Wraps an index function. If the function throws for an object, the index does not contain this object. Other objects are
- * not affected.
- */
+/** An object for which the index function throws is not in this index. Other objects are not affected. */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {
@@ -19,10 +16,8 @@ const guarded =
     }
   };
 
-/** Called when an index function throws. */
 export type IndexFailed<T> = (index: string, object: T, error: unknown) => void;
 
-/** The objects of an index, by value. */
 class Index<T> {
   readonly valuesOf: IndexFunction<T>;
   readonly #buckets = new Map<string, Map<Key, T>>();
@@ -60,7 +55,7 @@ class Index<T> {
   }
 }
 
-/** Objects by key, with indexes. The cost of a change does not depend on the size of the cache. */
+/** The cost of a change does not depend on the size of the cache. */
 export class Cache<T extends object> implements Store<T> {
   readonly #objects = new Map<Key, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
@@ -74,7 +69,6 @@ export class Cache<T extends object> implements Store<T> {
     );
   }
 
-  /** The number of objects that do not conform to their type. */
   get malformed(): number {
     return this.#malformed;
   }

@@ -108,7 +108,7 @@ describe('failures', () => {
     );
     await t.clock.settle();
     first.event('ERROR', { kind: 'Status', code: 410, message: 'too old resource version' });
-    await t.clock.settle(); // The informer reacts immediately, without a timer.
+    await t.clock.settle();
     expect(t.changes).toEqual(['added stays@1', 'added goes@2', 'added comes@25', 'deleted goes@2']);
     expect(warnings(t)).toEqual([]);
     await t.end();
@@ -183,7 +183,6 @@ describe('failures', () => {
     expect(warnings(t)).toEqual([]);
     expect(t.informer.behindForMs()).toBe(0);
     await t.clock.advance(30_000);
-    // No data has arrived since the first watch was opened.
     expect(t.informer.behindForMs()).toBe(119_000);
     expect(warnings(t)).toEqual(['Watch without data, opening it again']);
     await t.clock.advance(2_000);
@@ -245,7 +244,7 @@ describe('failures', () => {
     last.event('MODIFIED', node('a', 20));
     await t.clock.settle();
     expect(t.changes).toEqual(['added a@1', 'updated a@20']);
-    expect(warnings(t).length).toBeLessThanOrEqual(2); // ECONNRESET, then ECONNREFUSED.
+    expect(warnings(t).length).toBeLessThanOrEqual(2);
     expect(t.log.lines.filter((line) => line.level === 'info').map((line) => line.message)).toEqual([
       'list and watch of nodes succeeds again',
     ]);

@@ -19,29 +19,29 @@ export interface InformerRuntime {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * If true, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests use this option. The
-   * default is false.
+   * If true, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests use this
+   * option.
    */
   readonly freeze?: boolean;
   /** Called after each list and watch with the number of objects or events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
-  /** Called with each failure of a list or watch. Called with undefined when a watch is open and the cache is up to date. */
+  /**
+   * Called with each failure of a list or watch. Called with undefined when a watch is open and the cache is up to
+   * date.
+   */
   readonly outage?: (resource: string, failure: unknown) => void;
   /**
-   * Called with a sentence about an object that does not conform to its type, once for each set of faults. `client` is the
-   * client of the cluster with this object.
+   * Called with a sentence about an object that does not conform to its type, once for each set of faults. `client` is
+   * the client of its cluster.
    */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
 }
 
 const DEFAULT_PAGE_SIZE = 500;
-/**
- * Default time limit without data. The server sends a bookmark every minute. If a bookmark is half a minute late, the watch
- * counts as broken.
- */
+/** The server sends a bookmark every minute. If a bookmark is half a minute late, the watch counts as broken. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** Removes the managed fields. No controller reads these fields, and they are a third of many objects. */
+/** No controller reads the managed fields, and they are a third of many objects. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;
@@ -158,13 +158,13 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   onDoubt(handler: () => void): () => void {
-    const own = (): void => handler(); // The same function may be registered twice.
+    const own = (): void => handler();
     this.#doubtHandlers.add(own);
     return () => this.#doubtHandlers.delete(own);
   }
 
   onRefused(handler: () => void): () => void {
-    const own = (): void => handler(); // The same function may be registered twice.
+    const own = (): void => handler();
     this.#refusalHandlers.add(own);
     return () => this.#refusalHandlers.delete(own);
   }
@@ -190,7 +190,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   onChange(handler: (change: Change<T>) => void): () => void {
-    const own = (change: Change<T>): void => handler(change); // The same function may be registered twice.
+    const own = (change: Change<T>): void => handler(change);
     for (const object of this.store.list()) this.#call(own, { type: 'added', key: this.#keyOf(object), object });
     this.#handlers.add(own);
     return () => this.#handlers.delete(own);
@@ -258,7 +258,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 }
 
-/** Creates an informer. The informer starts with `run`. */
+/** Creates an informer. */
 export const createInformer = <T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

@@ -3,26 +3,24 @@ import type { Fault } from '../contract/shape.ts';
 
 const known = new WeakMap<object, readonly Fault[]>();
 
-/** Records the faults of a stored object. */
 export function noteFaults(object: object, faults: readonly Fault[]): void {
   if (faults.length > 0) known.set(object, faults);
 }
 
-/** Returns the faults of a cached object. The cache contains a repaired copy of the object. */
+/** The cache contains a repaired copy of the object. */
 export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
 /**
- * Returns true if controllers must not act on an object, because a part of its spec or metadata is a guess. Faults in the
- * status do not count, because its controller writes the status again.
+ * Controllers must not act on an object if a part of its spec or metadata is a guess. Faults in the status do not
+ * count, because its controller writes the status again.
  */
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));
 
-/** Maximum number of faults in one sentence. */
 const TOLD = 5;
 
-/** Returns the faults of a cached object with the fix, for logs and events. Returns undefined if there are no faults. */
+/** With the fix, for logs and events. */
 export function faultText(object: KubeObject): string | undefined {
   const faults = faultsOf(object);
   if (faults.length === 0) return undefined;

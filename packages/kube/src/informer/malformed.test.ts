@@ -55,7 +55,6 @@ function watching(
   return { clock, log, stream, reported, informer, stop, end };
 }
 
-/** Reads every field of a shape, like code that relies on the types. */
 function readAll(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const part of Object.values(value)) readAll(part);
@@ -81,7 +80,6 @@ describe.each(definitions.map((definition) => [definition.kind, definition] as c
       const object = t.informer.store.get(`bad-${index}`);
       const fields = faultsOf(object).map((fault) => fault.field);
       expect([what, fields]).toEqual([what, reported ? [field] : []]);
-      // A repaired object conforms to its type.
       expect([what, conform(structuredClone(object ?? {}), shape)]).toEqual([what, []]);
     }
     expect(t.informer.malformed).toBe(all.filter(({ reported }) => reported).length);

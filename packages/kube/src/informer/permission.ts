@@ -1,9 +1,9 @@
-/** The permission that a request needs, as in RBAC. */
+/** As in RBAC. */
 export interface Permission {
   readonly verb: string;
   /** Resource with its subresource, such as `machines/status`. */
   readonly resource: string;
-  /** API group; empty for the core group. */
+  /** Empty for the core group. */
   readonly group: string;
 }
 
@@ -19,7 +19,7 @@ const OF_OBJECT: Readonly<Record<string, string>> = {
 };
 const OF_COLLECTION: Readonly<Record<string, string>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' };
 
-/** Returns the permission that a request needs. Returns undefined for a path that is no resource. */
+/** Returns undefined for a path that is no resource. */
 export function permissionOf(method: string, target: string): Permission | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   const parts = RESOURCE.exec(path)?.groups;
@@ -32,20 +32,20 @@ export function permissionOf(method: string, target: string): Permission | undef
     : { verb, resource: sub === undefined ? resource : `${resource}/${sub}`, group };
 }
 
-/** Matches the message of the authorizer. Admission has the same code and another message. */
+/** The message of the authorizer. Admission has the same code and another message. */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** Returns the permission that the authorizer refused. Returns undefined for other refusals. */
+/** Undefined for other refusals. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};
   return verb === undefined || resource === undefined || group === undefined ? undefined : { verb, resource, group };
 }
 
-/** Returns the permission as text, such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
+/** Such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
 export const permissionText = ({ verb, resource, group }: Permission): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
 
-/** Returns a rule of a role that grants the permission. */
+/** A rule of a role that grants the permission. */
 export const grantText = ({ verb, resource, group }: Permission): string =>
   `{apiGroups: [${group === '' ? '""' : group}], resources: [${resource}], verbs: [${verb}]}`;

@@ -21,10 +21,9 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: Random;
   readonly log: Logger;
   readonly replica: Replica<T>;
-  /** Projects a parsed object and freezes it if configured. Returns the object for the cache. */
+  /** Projects a parsed object and freezes it if configured. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
-  /** Called when `doubted` of the cache changes. */
   readonly onDoubt: (doubted: boolean) => void;
   /** Called each time the server refuses the kind or does not have it. Called with undefined when a watch is open. */
   readonly onAccess: (refused: KubeError | undefined) => void;
@@ -47,10 +46,7 @@ const SHORT_WATCH_MS = 1000;
  * server.
  */
 const EARLY_MS = 2000;
-/**
- * The reflector requests watches of 5 to 10 minutes, so that they are distributed over the replicas of the server. The
- * numbers are from client-go.
- */
+/** Watches of 5 to 10 minutes are distributed over the replicas of the server. The numbers are from client-go. */
 const WATCH_MIN_SECONDS = 300;
 
 /** Keeps a `Replica` up to date with the server. The reflector lists, watches, and starts again after a failure. */
@@ -65,7 +61,6 @@ export class Reflector<T extends KubeObject> {
    * continues.
    */
   #suspect = false;
-  /** Number of times that the server returned to an older state. */
   #rollbacks = 0;
   #doubted = false;
   /** True while this reflector reports that its list contains an older state. */
@@ -74,7 +69,7 @@ export class Reflector<T extends KubeObject> {
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
-  /** End of the last watch, by the monotonic clock. Undefined while a watch is open, and before the first one. */
+  /** By the monotonic clock. Undefined while a watch is open, and before the first one. */
   #behindSince: number | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -88,20 +83,17 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** Milliseconds without an open watch. A watch without data counts as ended at its last event. */
+  /** A watch without data counts as ended at its last event. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
-  /**
-   * True if it is proven that the server has not returned to an older state. The value is false after a lost connection or
-   * a rollback.
-   */
+  /** False after a lost connection or a rollback. */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
 
-  /** Lists and watches until the signal aborts. The promise never rejects. */
+  /** The promise never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = this.#options.client.history.onWentBack((evidence) => this.#startOver(evidence));
     try {
@@ -124,8 +116,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Verifies that the server has the history after a version. A server that was restored to an older state accepts a watch
-   * from a future version, but sends no events. If versions cannot be compared, the reflector lists again.
+   * A server that was restored to an older state accepts a watch from a future version, but sends no events. If
+   * versions cannot be compared, the reflector lists again.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { take } = this.#options;
@@ -135,7 +127,7 @@ export class Reflector<T extends KubeObject> {
     if (!(versionNumber(metadata.resourceVersion) >= versionNumber(from))) this.#version = undefined;
   }
 
-  /** The server has an older state, so the cached objects are doubted until the next complete list. */
+  /** The cached objects are doubted until the next complete list. */
   #startOver(evidence: string): void {
     if (!this.#doubted) this.#options.onDoubt(true);
     this.#doubted = true;
@@ -161,7 +153,7 @@ export class Reflector<T extends KubeObject> {
     this.#doubted = false;
   }
 
-  /** Lists once. If pages expire, the method repeats the list. Rejects with the error of the server. */
+  /** If pages expire, the method repeats the list. Rejects with the error of the server. */
   async once(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -172,7 +164,6 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Waits after a failure, depending on its cause. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#suspect = true;
     if (isGone(error) && this.#version !== undefined) {
@@ -204,8 +195,8 @@ export class Reflector<T extends KubeObject> {
     let items = 0;
     let version = '';
     for (;;) {
-      // Without resourceVersion, the server returns the newest state in pages. With "0", the server would send the whole
-      // list from its cache without pages.
+      // Without resourceVersion, the server returns the newest state in pages. With "0", the server would send the
+      // whole list from its cache without pages.
       const page = await this.#reader.list({
         signal,
         each: take,
@@ -286,8 +277,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Versions increase from event to event. A smaller version means that the server has an older state. The next list
-   * verifies this.
+   * Versions increase from event to event. A smaller version means that the server has an older state, which the next
+   * list verifies.
    */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
@@ -312,8 +303,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Returns a signal that aborts with the signal of the caller, or after a time without data. The function has one timer,
-   * and extends the timer when it fires too early.
+   * Aborts with the signal of the caller, or after a time without data. One timer is enough: it is extended when it
+   * fires too early.
    */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;

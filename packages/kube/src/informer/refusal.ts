@@ -2,8 +2,8 @@ import type { KubeError } from '../contract/errors.ts';
 import { permissionText, refusedPermission } from './permission.ts';
 
 /**
- * Returns why the API server refuses the objects of an informer, as a clause. An example is `this process does not have the
- * permission to list nodes`. Returns undefined if the API server serves the objects.
+ * As a clause, such as `this process does not have the permission to list nodes`. Undefined if the API server serves
+ * the objects.
  */
 export function refusalOf({
   refused,

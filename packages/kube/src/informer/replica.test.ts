@@ -182,7 +182,7 @@ test('for lost, late and repeated events, the replica has the same end state as 
       });
       const server = new Map<string, Thing>();
       const pending: (() => void)[] = [];
-      const answers: (() => void)[] = []; // Answers to the writes of this process, which may arrive before or after the watch event.
+      const answers: (() => void)[] = []; // Answers to the writes of this process may arrive before or after the watch event.
       const roll = () => dice.next().value ?? 0;
       const relist = (version: number) => {
         pending.length = 0;

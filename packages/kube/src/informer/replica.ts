@@ -5,7 +5,6 @@ import { versionNumber } from './versions.ts';
 
 export interface ReplicaOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>> | undefined;
-  /** Called when an index function throws. */
   readonly indexFailed?: IndexFailed<T>;
   readonly emit: (change: Change<T>) => void;
 }
@@ -16,15 +15,17 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides what a list page, a watch event or the answer of a write changes in the cache. These three sources report the
- * same objects at different times. The resourceVersion shows which report is newer.
+ * Decides what a list page, a watch event or the answer of a write changes in the cache. These three sources report
+ * the same objects at different times. The resourceVersion shows which report is newer.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #emit: (change: Change<T>) => void;
   /** The list or the watch has reported all changes up to this version. */
   #reported = Number.NEGATIVE_INFINITY;
-  /** Versions of deletions by this process that the watch has not reported yet. Older events of these keys are ignored. */
+  /**
+   * Versions of deletions by this process that the watch has not reported yet. Older events of these keys are ignored.
+   */
   readonly #gone = new Map<Key, number>();
 
   constructor(options: ReplicaOptions<T>) {
@@ -32,7 +33,6 @@ export class Replica<T extends KubeObject> {
     this.#emit = options.emit;
   }
 
-  /** Handles an `ADDED` or `MODIFIED` event. */
   changed(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
@@ -42,7 +42,6 @@ export class Replica<T extends KubeObject> {
     if (cached === undefined || !(versionNumber(cached.metadata.resourceVersion) >= version)) this.#put(key, object);
   }
 
-  /** Handles a `DELETED` event. */
   deleted(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
@@ -54,12 +53,10 @@ export class Replica<T extends KubeObject> {
     this.#drop(key, isSuccessor ? cached : object);
   }
 
-  /** Handles a `BOOKMARK`, or the version of a complete list. */
   reached(resourceVersion: string): void {
     this.#tell(versionNumber(resourceVersion));
   }
 
-  /** Records the answer of a write by this process. */
   written(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
@@ -108,9 +105,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Returns evidence in a page that the server has an older state. Returns undefined if there is no evidence. The evidence
-   * is an older version of the list, or an older version of an object in the list. The second occurs if a restore increased
-   * the versions.
+   * Returns evidence in a page that the server has an older state: an older version of the list, or of an object in
+   * the list. The second occurs if a restore increased the versions.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported) return `a list has version ${listed}, after version ${this.#reported}`;
@@ -138,7 +134,7 @@ export class Replica<T extends KubeObject> {
   #missed(key: Key, version: number, rewound: boolean): void {
     const cached = this.cache.get(key);
     if (cached === undefined) return;
-    // The list was read before this write, so the list does not contain the result of the write.
+    // The list was read before this write, so it does not contain the result of the write.
     if (!rewound && versionNumber(cached.metadata.resourceVersion) > version) return;
     this.#drop(key, cached);
   }
@@ -178,7 +174,6 @@ export interface RelistOptions {
   readonly onRewound?: (evidence: string) => void;
 }
 
-/** A list that is being read. */
 export interface Relist<T> {
   page(objects: readonly T[], resourceVersion: string): void;
   end(resourceVersion: string): void;

@@ -12,7 +12,7 @@ import { type Answer, ScriptedStream, scriptedTransport } from '../testing/scrip
 import { namespaces, nodes, secrets } from '../types/core.ts';
 import { createInformer } from './create-informer.ts';
 
-/** Tests the caches of a server whose state is restored from a backup. */
+/** The state of the server is restored from a backup. */
 
 async function setUp(wrap: (transport: Transport) => Transport = (transport) => transport) {
   const clock = new VirtualClock();
@@ -91,7 +91,6 @@ test('the answer of a write that a restore has undone does not change the cache'
   expect(t.informers.secrets.store.get('default/kept')?.metadata.labels).toBeUndefined();
 });
 
-/** A body that stays open until its server ends it. */
 async function* lasting(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   const iterator = body[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_, reject) => {
@@ -211,7 +210,6 @@ test.each(['BOOKMARK', 'ADDED'])(
     stream.event(type, node('b', '12'));
     await t.clock.advance(1_000);
     expect([t.names(), t.client.history.rollbacks]).toEqual([['a', 'b'], 1]);
-    // The list that detected the restore is complete, so it is not repeated.
     expect(t.completeLists()).toBe(2);
   },
 );

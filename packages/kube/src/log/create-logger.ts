@@ -10,23 +10,20 @@ import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 /** Destination and level of the log. */
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
-  /** The stream of the log lines. The default is standard error, with one JSON object per line. */
+  /** The default is standard error, with one JSON object per line. */
   readonly destination?: Writable;
-  /** Fields of every line. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** Fields that are removed from every line. */
 const REDACTED = ['token', 'password', 'authorization', 'userData', 'credentials', 'secretData'];
 
-/** Converts an error to a log field: its message, its causes, and its stack unless a server refused a request. */
+/** With the causes of the error, and its stack unless a server refused a request. */
 const errorField = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   if (error instanceof KubeError) return { message: errorText(error), code: error.code, reason: error.reason };
   return { message: errorText(error), stack: error.stack };
 };
 
-/** The log level that a logger and its children share. */
 interface Limit {
   level: LogLevel | 'silent';
 }
@@ -46,19 +43,18 @@ function wrap(pino: PinoLogger, limit: Limit): Logger {
   };
 }
 
-/** A logger whose level can change at run time. */
 export interface LeveledLogger extends Logger {
   readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
 }
 
-/** Writes to standard error. A full disk or a closed pipe must not end the process, so errors are ignored. */
+/** A full disk or a closed pipe must not end the process, so errors are ignored. */
 function standardError(): DestinationStream {
   const notice = (dropped: number, reason: string): string =>
     JSON.stringify({ level: 'warn', dropped, reason, msg: 'lines of this log could not be written and were dropped' });
   return new LossyWriter({ sink: (bytes) => writeAll(2, bytes), notice });
 }
 
-/** Creates a logger with pino. pino is loaded on demand, because libraries and tests do not need it. */
+/** pino is loaded on demand, because libraries and tests do not need it. */
 export function createLogger(options: LoggerOptions): LeveledLogger {
   const pino = load('pino') as typeof import('pino');
   const destination: DestinationStream = options.destination ?? standardError();

@@ -1,16 +1,13 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { errorText } from '../base/error-text.ts';
 
-/**
- * Writes bytes.
- * @throws Error if the write fails, for example because the disk is full or the pipe is closed
- */
+/** @throws Error if the write fails, for example because the disk is full or the pipe is closed */
 export type Sink = (bytes: Uint8Array) => void;
 
 /** Options of a lossy writer. */
 export interface LossyOptions {
   readonly sink: Sink;
-  /** Returns the log line about dropped lines. The writer writes this line when lines can be written again. */
+  /** Returns the log line about dropped lines, for the time when lines can be written again. */
   readonly notice: (dropped: number, reason: string) => string;
   /** Called after each failed write, with the number of dropped lines so far. */
   readonly failed?: (dropped: number, reason: string) => void;
@@ -21,8 +18,8 @@ const LINE_END = 0x0a;
 const linesOf = (bytes: Uint8Array): number => bytes.reduce((count, byte) => count + (byte === LINE_END ? 1 : 0), 0);
 
 /**
- * Writes a log whose failures must not end the process. If a line cannot be written, the writer drops, counts and reports
- * the line. The writer never throws.
+ * Writes a log whose failures must not end the process. If a line cannot be written, the writer drops, counts and
+ * reports the line. The writer never throws.
  */
 export class LossyWriter {
   readonly #options: LossyOptions;
@@ -58,7 +55,6 @@ const MAX_WAITS = 100;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
 
-/** Writes all bytes to a file descriptor. */
 export function writeAll(descriptor: number, bytes: Uint8Array): void {
   let waits = 0;
   for (let from = 0; from < bytes.length; ) {
@@ -89,7 +85,7 @@ export class FileSink {
     writeAll(this.#descriptor, bytes);
   };
 
-  /** Closes the file. The next line opens it again and appends. */
+  /** The next line opens the file again and appends. */
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;

@@ -3,7 +3,7 @@ import type { Logger } from '../contract/logger.ts';
 /** Severity of a line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Values of the log level. `debug` logs all lines, and `silent` logs no line. */
+/** `debug` logs all lines, and `silent` logs no line. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly (
   | LogLevel
   | 'silent'
@@ -18,7 +18,6 @@ export interface LogLine {
 
 /** A logger that stores its lines, for tests. */
 export interface MemoryLogger extends Logger {
-  /** All lines so far, including those of child loggers. */
   readonly lines: readonly LogLine[];
 }
 

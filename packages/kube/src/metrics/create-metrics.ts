@@ -16,27 +16,21 @@ export interface MetricsOptions {
 
 /** The metrics of one process. */
 export interface Metrics {
-  /** The registry. A caller can add metrics to it. */
   readonly registry: Registry;
   /** Adds metrics without types of prom-client. */
   readonly meters: Meters;
-  /** Metrics for `createController`. */
   readonly queues: QueueMetrics;
-  /** Returns the observer for `createClient`. `host` is the host of the server. */
+  /** `host` is the host of the server. */
   requests(host: string): (sample: RequestSample) => void;
-  /** The observer for `createInformer`. */
   readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
-  /** Reports the number of cached objects by resource. */
   caches(sizes: () => ReadonlyMap<string, number>): void;
-  /** Reports the number of cached objects that do not conform to their type. */
   malformed(counts: () => ReadonlyMap<string, number>): void;
-  /** The text that Prometheus scrapes, and its content type. */
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** Buckets from 1e-8 to 10 s, as for the queues of client-go. */
+/** From 1e-8 to 10 s, as for the queues of client-go. */
 const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
-/** Buckets from 1 ms to 512 ms, each twice as large as the one before, as for the client of the original. */
+/** From 1 ms to 512 ms, as for the client of the original. */
 const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
 
 type Prometheus = typeof import('prom-client');

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-/** Label values of one series. An absent label has an empty value. */
+/** An absent label has an empty value. */
 export type MeterLabels = Readonly<Record<string, string>>;
 
 /** The current value of one series. */
@@ -11,7 +11,6 @@ export interface Sample {
 
 /** Name, help and labels of a metric. */
 export interface MeterName {
-  /** Full name including the prefix. */
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
@@ -23,21 +22,16 @@ export interface Meters {
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
   /** Creates a counter without labels that is read at each scrape. */
   counted(meter: MeterName, value: () => number): void;
-  /** Creates a gauge that keeps its last value. */
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
-  /** Creates a counter that each call increases by one. */
   counter(meter: MeterName): (labels?: MeterLabels) => void;
-  /**
-   * Creates a histogram.
-   * @param buckets Upper bounds. The default is 5 ms to 10 s, as in client_golang.
-   */
+  /** @param buckets Upper bounds. The default is 5 ms to 10 s, as in client_golang. */
   histogram(meter: MeterName, buckets?: readonly number[]): (value: number, labels?: MeterLabels) => void;
 }
 
 /** Go's client_golang DefBuckets, in seconds. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates the meters of a registry. The registry refuses a name that exists. */
+/** The registry refuses a name that exists. */
 export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-client'), registry: Registry): Meters {
   const config = ({ name, help, labels = [] }: MeterName) => ({
     name,

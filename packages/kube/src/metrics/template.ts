@@ -1,6 +1,6 @@
 /**
- * Replaces namespaces and names in a path, such as `/api/v1/namespaces/{namespace}/pods/{name}`. The label of a metric then
- * has few values.
+ * Replaces namespaces and names in a path, such as `/api/v1/namespaces/{namespace}/pods/{name}`, so that the label of
+ * a metric has few values.
  */
 export function templated(path: string): string {
   const end = path.indexOf('?');

@@ -5,7 +5,7 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
-/** Returns the error of a write that was not sent. Callers retry this error like any failure. */
+/** Callers retry this error like any failure. */
 const notSent = (what: string, object: string): KubeError =>
   new KubeError(`${what} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
@@ -31,7 +31,6 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     this.list = (options) => real.list(options);
   }
 
-  /** Yields the events, and compares them with the recorded decisions. */
   async *watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
     for await (const event of this.#real.watch(options)) {
       if (event.type !== 'BOOKMARK')

@@ -74,7 +74,6 @@ test('`follow` also resolves after the time limit, and rejects when the object i
   expect((await late).metadata.name).toBe('t');
   decisions.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'u' } }, true);
   await expect(lost).rejects.toThrow('patch toys n/u: the object was deleted first');
-  // Each decision was logged once when it was due.
   expect(reported().filter(({ level }) => level === 'warn')).toHaveLength(2);
   expect(reported().filter(({ message }) => !message.startsWith('Would act'))).toHaveLength(2);
 });

@@ -5,7 +5,6 @@ import type { Meters } from '../metrics/meters.ts';
 
 /**
  * The outcome of a decision:
- *
  * - `wanted`: this process would have executed the decision.
  * - `same`: another controller executed the decision.
  * - `gone`: the object was deleted first.
@@ -17,13 +16,12 @@ export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 export interface Decision {
   /** Verb and resource, such as `patch machinesets/status` or `create vm`. The text has few different values. */
   readonly what: string;
-  /** Plural name of the changed resource, as in the informers. */
   readonly resource: string;
   /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
   readonly object: string;
-  /** True if the object has no name yet. In this case, an object with any name may show that the decision was executed. */
+  /** True if the object has no name yet. An object with any name may then show that the decision was executed. */
   readonly unnamed?: boolean;
-  /** Content of the decision as text. Two decisions are equal if their contents are equal. */
+  /** Two decisions are equal if their contents are equal. */
   readonly content: string;
   /** Returns true if the current object shows that the decision was executed. */
   done(object: KubeObject, deleted: boolean): boolean;
@@ -38,7 +36,7 @@ interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** Callers of `follow`. Each caller continues when another controller has executed the decision. */
+  /** Each caller of `follow` continues when another controller has executed the decision. */
   readonly followers: Set<Follower>;
   /** Fields that differ from the decision in the last known state of the object. */
   lacks?: readonly string[];
@@ -63,11 +61,10 @@ export class ObserveDecisions {
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
-   * Decisions by resource and object, then by action. A repeated decision replaces the last one. An overdue decision stays
-   * until a controller executes it or the object is deleted, so that it is not logged again.
+   * Decisions by resource and object, then by action. A repeated decision replaces the last one. An overdue decision
+   * stays until a controller executes it or the object is deleted, so that it is not logged again.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
-  /** Decisions about objects without a name, by resource. */
   readonly #unnamed = new Map<string, Set<Waiting>>();
 
   constructor({ clock, log, meters }: { readonly clock: Clock; readonly log: Logger; readonly meters: Meters }) {
@@ -81,7 +78,7 @@ export class ObserveDecisions {
     this.#count = (labels) => count({ ...labels });
   }
 
-  /** Records a decision. An equal decision is not logged again. */
+  /** An equal decision is not logged again. */
   want(decision: Decision): void {
     this.#note(decision);
   }
@@ -123,7 +120,6 @@ export class ObserveDecisions {
     });
   }
 
-  /** Compares the current state of an object with the recorded decisions. */
   saw(resource: string, object: KubeObject, deleted: boolean): void {
     const { namespace = '', name } = object.metadata;
     for (const entry of this.#ofObject(resource, `${namespace}/${name}`).values()) {

@@ -1,12 +1,12 @@
 import type { Patch } from '../contract/client.ts';
 import { isRecord } from '../contract/json-values.ts';
 
-/** Fields with times and versions. These fields are not part of a decision. */
+/** Fields with times and versions are not part of a decision. */
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**
- * Returns the fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Undefined properties are
- * ignored because they are not sent. Times, UIDs and versions are ignored too.
+ * Returns the fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Undefined properties,
+ * times, UIDs and versions are ignored.
  */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
   const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);
@@ -44,7 +44,6 @@ function operationMissing(object: unknown, operation: object): readonly string[]
   return Array.isArray(list) && list.some((each) => missing(each, value).length === 0) ? [] : [name];
 }
 
-/** Returns the fields in which an object differs from the result of a patch. */
 export const missingOfPatch = (object: unknown, patch: Patch): readonly string[] =>
   patch.type === 'json'
     ? patch.body.flatMap((operation) => operationMissing(object, operation))

@@ -12,7 +12,6 @@ import { createMemoryLogger } from '../log/memory-logger.ts';
 import { type ControllerOptions, createController, type QueueGauges } from './create-controller.ts';
 import type { QueueObserver } from './work-queue.ts';
 
-/** Creates a controller whose reconcile records the key and the time, then calls the function of the test. */
 function setUp(
   reconcile: Reconcile = async () => done,
   options: Partial<ControllerOptions> = {},
@@ -311,7 +310,6 @@ const informerThat = (change: Partial<Informer<KubeObject>>): Informer<KubeObjec
   ...change,
 });
 
-/** Creates an informer whose refusal the test sets. */
 function refusable(synced: Promise<void>) {
   let refused: KubeError | undefined;
   const handlers: (() => void)[] = [];

@@ -13,7 +13,7 @@ import { type QueueObserver, WorkQueue } from './work-queue.ts';
 /** The values of a queue that a metrics registry reads. */
 export interface QueueGauges {
   depth(): number;
-  /** Returns how long each running reconcile has been running, in milliseconds. */
+  /** In milliseconds. */
   runningForMs(): number[];
 }
 
@@ -31,21 +31,21 @@ export interface ControllerOptions {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   /**
-   * The cache with the objects of the keys. The controller skips malformed objects, because the informer reports them and
-   * their next change adds the key again. If absent, keys are not names of objects.
+   * The cache with the objects of the keys. The controller skips malformed objects, because the informer reports them
+   * and their next change adds the key again. If absent, keys are not names of objects.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
-  /** Back-off after failures. The default is 50 ms to 2 min with a jitter of 0.5. */
+  /** The default is 50 ms to 2 min with a jitter of 0.5. */
   readonly backoff?: BackoffOptions;
   /**
-   * Returns true if a key is urgent and should be reconciled before other keys. The controller calls this function when the
-   * key becomes ready. At least one of four keys is not urgent, so that urgent keys do not block other keys.
+   * Returns true if a key should be reconciled before other keys. Called when the key becomes ready. At least one of
+   * four keys is not urgent, so that urgent keys do not block other keys.
    */
   readonly urgent?: (key: Key) => boolean;
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.5 };
-/** Back-off after a conflict. The waits are short, because the newer state arrives soon. */
+/** The waits after a conflict are short, because the newer state arrives soon. */
 const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
 
 type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused' | 'doubted'>;
@@ -67,7 +67,7 @@ class QueueController implements Controller {
   /** Informers for which the controller does not wait while they are refused. */
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
-  /** The last error of each failing key. With this record, the controller logs an error once. */
+  /** The last error of each failing key, so that the controller logs an error once. */
   readonly #lastErrors = new Map<Key, string>();
   #signal: AbortSignal | undefined;
   #onIdle: (() => void) | undefined;
@@ -149,7 +149,7 @@ class QueueController implements Controller {
     }
   }
 
-  /** Returns true if a cache is outdated by an unknown time, or may contain changes that the server has lost. */
+  /** A cache is outdated by an unknown time, or may contain changes that the server has lost. */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;
@@ -207,5 +207,5 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Creates a controller. The controller starts with `run`. */
+/** Creates a controller. */
 export const createController = (options: ControllerOptions): Controller => new QueueController(options);

@@ -18,16 +18,16 @@ export interface WorkQueueOptions {
   readonly random: Random;
   readonly backoff: BackoffOptions;
   readonly observer?: QueueObserver | undefined;
-  /** Called when a key becomes ready. */
   readonly onReady: () => void;
-  /** Returns true if the queue should return a ready key before other keys. If absent, no key is urgent. */
+  /** Returns true if the queue should return a ready key before other keys. */
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** One of this number of taken keys is not urgent, if such a key is ready. So urgent keys do not block other keys. */
+/**
+ * One of this number of taken keys is not urgent, if such a key is ready, so that urgent keys do not block other keys.
+ */
 const TURNS = 4;
 
-/** Keys in the order in which they were added. */
 class Line {
   readonly #keys: Key[] = [];
   #head = 0;
@@ -40,7 +40,7 @@ class Line {
     this.#keys.push(key);
   }
 
-  /** Removes the first key. Taken keys are removed from the array in batches. */
+  /** Taken keys are removed from the array in batches. */
   shift(): Key | undefined {
     const key = this.#keys[this.#head];
     if (key === undefined) return undefined;
@@ -59,22 +59,20 @@ class Line {
 }
 
 /**
- * A queue of keys. Each key waits at most once, and one worker at a time processes it. A key may have a delay. The queue
- * works like client-go's workqueue, with one difference. When a key becomes ready, its delay is removed, because the
- * reconcile requests a new delay.
+ * A queue of keys. Each key waits at most once, and one worker at a time processes it. A key may have a delay. The
+ * queue works like client-go's workqueue, with one difference: when a key becomes ready, its delay is removed, because
+ * the reconcile requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #urgent = new Line();
   readonly #ready = new Line();
-  /** Number of urgent keys that were taken one after the other. */
   #streak = 0;
-  /** Waiting keys with the time at which they became ready. */
+  /** By the time at which they became ready. */
   readonly #waiting = new Map<Key, number>();
   readonly #delayed = new Map<Key, Scheduled<Key>>();
   readonly #schedule = new Schedule<Key>();
   readonly #processing = new Map<Key, number>();
-  /** Keys that were added while they were being processed. */
   readonly #dirty = new Set<Key>();
   readonly #failures = new Map<Key, number>();
   #timer: { readonly at: number; readonly handle: Timer } | undefined;
@@ -84,28 +82,25 @@ export class WorkQueue {
     this.#options = options;
   }
 
-  /** The number of ready keys. */
   get depth(): number {
     return this.#waiting.size;
   }
 
-  /** Number of keys that are being processed. */
   get running(): number {
     return this.#processing.size;
   }
 
-  /** Start times of the keys that are being processed. */
   get runningSince(): Iterable<number> {
     return this.#processing.values();
   }
 
-  /** Milliseconds until the next delayed key is ready. Undefined if there is no delayed key. */
+  /** Undefined without a delayed key. */
   get nextInMs(): number | undefined {
     const next = this.#schedule.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now());
   }
 
-  /** Adds a key immediately, or after `afterMs`. If a key is added several times, the earliest time applies. */
+  /** If a key is added several times, the earliest time applies. */
   add(key: Key, afterMs = 0): void {
     if (this.#closed) return;
     if (afterMs > 0) this.#delay(key, this.#now() + afterMs);
@@ -120,7 +115,6 @@ export class WorkQueue {
     this.add(key, Math.max(1, leastMs, backoffMs(backoff, failures, this.#options.random)));
   }
 
-  /** The number of failures since the last success of a key. */
   failures(key: Key): number {
     return this.#failures.get(key) ?? 0;
   }
@@ -129,7 +123,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Takes the next key. Returns undefined if no key is ready. The caller must call `done` afterwards. */
+  /** Returns undefined if no key is ready. The caller must call `done` afterwards. */
   take(): Key | undefined {
     const key = this.#nextLine().shift();
     if (key === undefined) return undefined;
@@ -140,7 +134,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. If the key was added during the processing, it is ready again. */
+  /** If the key was added during the processing, it is ready again. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);
@@ -202,7 +196,7 @@ export class WorkQueue {
     this.#delayed.delete(key);
   }
 
-  /** Sets the one timer for the earliest delayed key. */
+  /** One timer for the earliest delayed key. */
   #arm(): void {
     const next = this.#schedule.peek();
     if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next.at)) return;

@@ -15,9 +15,7 @@ import type { DebugPages } from './health/debug-pages.ts';
 import type { Host } from './process/host.ts';
 import { type CertificatesInUse, servedCertificate, type Warnings } from './warnings/index.ts';
 
-/** The dependencies of a context. */
 export interface ContextParts<F extends Flags> {
-  /** The name of the binary, which is the component of its events. */
   readonly name: string;
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly clusters: Clusters;
@@ -29,15 +27,15 @@ export interface ContextParts<F extends Flags> {
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
   readonly warnings: Warnings;
-  /** Name of the cluster in the fleet mode. Undefined if the process serves one cluster. */
+  /** Name of the cluster in the fleet mode. */
   readonly cluster?: string;
-  /** Namespace of the machine objects. The default is the value of `--namespace`. */
+  /** The default is the value of `--namespace`. */
   readonly namespace?: string;
   /** If set, writes are sent only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 
-/** Returns the context of the controllers. The second result is the event recorders that must be flushed at the end. */
+/** The second result is the event recorders that must be flushed at the end. */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

@@ -1,7 +1,7 @@
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { FlagValues } from '../flags/flag.ts';
 
-/** Returns the errors in combinations of common flags, one sentence each with the names of the flags. */
+/** One sentence each with the names of the flags. */
 export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   const lease = flags['leader-elect-lease-duration'];
   const deadline = flags['leader-elect-renew-deadline'];
@@ -19,7 +19,7 @@ export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   ];
 }
 
-/** Returns errors about duplicate ports. Port 0 means any free port. */
+/** Port 0 means any free port. */
 function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
   const ports = Object.entries(flags).filter(
     ([name, value]) => (name === 'port' || name.endsWith('-port')) && typeof value === 'number' && value > 0,
@@ -29,10 +29,7 @@ function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
     .map(([port, same]) => `${same.map(([name]) => `--${name}`).join(' and ')} must not both be ${port}`);
 }
 
-/**
- * Returns warnings about combinations of flags that are valid but probably wrong, one sentence each with the names of the
- * flags.
- */
+/** Combinations of flags that are valid but probably wrong, one sentence each with the names of the flags. */
 export function doubtsAbout(flags: FlagValues<CommonFlags>): string[] {
   const quiet = ['warn', 'error', 'silent'].includes(flags['log-level']);
   return [

@@ -18,7 +18,7 @@ import type { ExpectedCrd } from './warnings/index.ts';
 /** The clients and services for the controllers of a leader. */
 export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
-  /** Name of the cluster in the fleet mode, in which one process has many contexts. Undefined otherwise. */
+  /** Name of the cluster in the fleet mode, in which one process has many contexts. */
   readonly cluster: string | undefined;
   readonly namespace: string;
   /** True if the machine objects and the nodes are in the same cluster. */
@@ -30,24 +30,17 @@ export interface BinaryContext<F extends Flags> {
   /** Returns a client of the control cluster with another component in its user agent. */
   readonly controlAs: (component: string) => KubeClient;
   readonly targetAs: (component: string) => KubeClient | undefined;
-  /** Records events in the control cluster. */
   readonly recorder: EventRecorder;
-  /** Records events in the target cluster. */
   readonly targetRecorder: EventRecorder | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Options for `createInformer`. */
   readonly runtime: InformerRuntime;
-  /**
-   * Set in observe mode. This object records actions outside of the clusters. The clients of the clusters record their own
-   * writes.
-   */
+  /** Set in observe mode, for actions outside of the clusters. The clients of the clusters record their own writes. */
   readonly observe?: ObserveDecisions | undefined;
   /** Called before actions that cannot be undone. Absent if this process runs without leader election. */
   readonly fence?: Fence | undefined;
-  /** Serves the debug pages of the program. */
   readonly pages: DebugPages;
   /**
    * Monitors the expiry of a service's certificate.
@@ -67,15 +60,15 @@ export interface Configuration {
 /** A controller binary. */
 export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
-  /** Flags of the binary, in addition to the common flags. */
+  /** In addition to the common flags. */
   readonly flags: F;
   /** Returns errors in combinations of flags, one sentence each with the names of the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
   /** Name of the Lease. The default is the name of the binary. */
   readonly leaseName?: string;
   /**
-   * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster. Such a
-   * process also does not call `serve`.
+   * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster.
+   * Such a process does not call `serve`.
    */
   readonly fleet?: { readonly without: readonly (keyof F & string)[] };
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
@@ -87,9 +80,7 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
   /** Called once, before the controllers of any cluster start. */
   begin?(log: Logger): void;
-  /**
-   * The expected CustomResourceDefinitions. The process warns if the CustomResourceDefinitions of the server are different.
-   */
+  /** The process warns if the CustomResourceDefinitions of the server are different. */
   readonly crds?: readonly ExpectedCrd[];
   /** Starts the services that run in every replica, not only in the leader. Resolves to a function that stops them. */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;

@@ -18,10 +18,7 @@ import type { MemoryUse } from './process/memory.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
-/**
- * Tests problems of the environment of a whole binary. Each problem causes a log line and a metric, and the binary
- * continues.
- */
+/** Each problem of the environment causes a log line and a metric, and the binary continues. */
 
 let plane: ControlPlane;
 let folder: string;
@@ -84,7 +81,6 @@ async function door({
   return path;
 }
 
-/** Runs one turn of the event loop. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 type Demo = BinaryDefinition<Record<never, never>>;
@@ -98,7 +94,7 @@ const demo = (change: Partial<Demo> = {}): Demo => ({
   ...change,
 });
 
-/** Runs a binary until the test ends. `metric` resolves when its metrics contain a line. */
+/** `metric` resolves when the metrics of the binary contain a line. */
 async function start(definition: Demo, flags: readonly string[]) {
   const said: string[] = [];
   const ready = Promise.withResolvers<string>();

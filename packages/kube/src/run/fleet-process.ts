@@ -20,7 +20,6 @@ import type { DebugAnswer, DebugPages } from './health/debug-pages.ts';
 import type { Host } from './process/host.ts';
 import { leaseNameOf, probeCluster, serveCluster } from './serve-cluster.ts';
 
-/** The parts of a process in the fleet mode. */
 export interface FleetParts<F extends Flags> {
   readonly definition: BinaryDefinition<F>;
   readonly host: Host;
@@ -34,19 +33,16 @@ export interface FleetParts<F extends Flags> {
   readonly pages: DebugPages;
 }
 
-/** Path of the page with the status of all clusters. */
 const FLEET_PATH = '/debug/fleet';
 
-/** Reason of the event on the Secret of a cluster that stopped. */
 const STOPPED = 'FleetClusterStopped';
 
-/** The metrics and pages of a cluster that is served now. */
 interface Served {
   readonly metrics: Metrics;
   readonly pages: DebugPages;
 }
 
-/** Registers the metrics of the fleet. Returns the counter of failures. */
+/** Returns the counter of failures. */
 export function registerFleetMetrics(
   meters: Meters,
   fleet: Pick<Fleet, 'status' | 'peers'>,
@@ -71,7 +67,6 @@ export function registerFleetMetrics(
   });
 }
 
-/** A process that serves many clusters. */
 export class FleetProcess<F extends Flags> {
   readonly #p: FleetParts<F>;
   readonly #fleet: Fleet;
@@ -116,7 +111,6 @@ export class FleetProcess<F extends Flags> {
 
   readonly #count: (cluster: string, reason: FailureReason) => void;
 
-  /** Serves clusters until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await Promise.all([this.#fleet.run(signal), this.#book?.run(signal)]);
@@ -125,7 +119,6 @@ export class FleetProcess<F extends Flags> {
     }
   }
 
-  /** The metrics of the process and of its clusters. */
   async scrape(): Promise<{ readonly contentType: string; readonly text: string }> {
     const { contentType, text } = await this.#p.metrics.scrape();
     const clusters = [...this.#served].map(async ([name, { metrics }]) => ({
@@ -135,7 +128,7 @@ export class FleetProcess<F extends Flags> {
     return { contentType, text: clustersText(text, await Promise.all(clusters)) };
   }
 
-  /** One line for the list of checks. The state of single clusters does not make the process unready. */
+  /** The state of single clusters does not make the process unready. */
   summary(): string {
     const all = this.#fleet.status();
     const counts = CLUSTER_STATES.map((state) => [state, all.filter((one) => one.state === state).length] as const);
@@ -210,7 +203,7 @@ export class FleetProcess<F extends Flags> {
     };
   };
 
-  /** Serves the pages of the clusters. The parameter `cluster` selects one. */
+  /** The parameter `cluster` selects one cluster. */
   #delegate(pages: DebugPages): void {
     for (const { path, help } of pages.list()) {
       this.#p.pages.serve({
@@ -227,7 +220,7 @@ export class FleetProcess<F extends Flags> {
     }
   }
 
-  /** The status of all clusters, with the holders that this process observes. */
+  /** With the holders that this process observes. */
   #status(): readonly ClusterStatus[] {
     return this.#fleet
       .status()

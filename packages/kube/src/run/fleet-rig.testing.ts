@@ -36,7 +36,6 @@ interface PlaneOptions {
   readonly controllers: false;
 }
 
-/** The name of the Lease of the demo binary. */
 export const LEASE = 'demo';
 const SEED = 'seed';
 /** A write that was decided before the end of a unit is sent this time after the end. */
@@ -44,7 +43,7 @@ const LATE_MS = 20_000;
 /** Interval between two writes of a unit. */
 const BEAT_MS = 1_000;
 
-/** A binary whose unit writes to both clusters each second. */
+/** The unit of this binary writes to both clusters each second. */
 const demo: BinaryDefinition<Record<never, never>> = {
   name: LEASE,
   version: '1.0.0',
@@ -68,7 +67,7 @@ const demo: BinaryDefinition<Record<never, never>> = {
         const both = (beats: string) =>
           Promise.allSettled([write(control, namespace, beats), write(target, 'default', beats)]);
         for (let beats = 1; !signal.aborted; beats++) {
-          // A failed write is repeated by the next one.
+          // The next write repeats a failed write.
           await both(String(beats));
           await pause(clock, BEAT_MS, signal);
         }
@@ -79,7 +78,6 @@ const demo: BinaryDefinition<Record<never, never>> = {
   ],
 };
 
-/** Returns undefined for an object that does not exist. */
 const orAbsent = (error: unknown): undefined => {
   if (!isNotFound(error)) throw error;
   return undefined;
@@ -88,7 +86,6 @@ const orAbsent = (error: unknown): undefined => {
 /** One replica of the fleet, or a single process. */
 export interface Replica {
   readonly name: string;
-  /** Ends the process in order. */
   stop(): Promise<number>;
   /** The network no longer forwards requests of the process, as after SIGKILL. */
   kill(): void;
@@ -143,7 +140,7 @@ export class FleetRig {
     this.#planes.set(name, await this.#start({ clock: this.clock, random: () => random.next(), controllers: false }));
   }
 
-  /** A client of a server, without the recording. */
+  /** Without the recording of requests. */
   admin(server: string): KubeClient {
     const plane = this.#planes.get(server);
     if (plane === undefined) throw new Error(`no server ${server}`);
@@ -154,7 +151,7 @@ export class FleetRig {
     });
   }
 
-  /** A kubeconfig with a token that identifies its server. */
+  /** The token identifies its server. */
   kubeconfig(server: string, token = `token-of-${server}`): string {
     return JSON.stringify({
       'current-context': 'c',
@@ -194,7 +191,6 @@ export class FleetRig {
     for (const pair of this.#cut.keys()) if (pair.endsWith(` ${server}`)) this.#cut.delete(pair);
   }
 
-  /** Starts a replica of the fleet. */
   replica(name: string, flags: readonly string[] = []): Promise<Replica> {
     return this.#run(name, [
       '--fleet-namespaces=fleet=yes',
@@ -204,26 +200,24 @@ export class FleetRig {
     ]);
   }
 
-  /** Starts a process for one cluster, as in an installation without the fleet mode. */
+  /** As in an installation without the fleet mode. */
   async single(name: string, cluster: string): Promise<Replica> {
     const target = join(this.#folder, `${name}-target`);
     await writeFile(target, this.kubeconfig(cluster));
     return this.#run(name, [`--target-kubeconfig=${target}`, `--namespace=${cluster}`]);
   }
 
-  /** A temporary folder. */
   get folder(): string {
     return this.#folder;
   }
 
-  /** Writes one kubeconfig for each cluster to a folder. */
+  /** One kubeconfig for each cluster. */
   async writeFolder(folder: string, servers: Readonly<Record<string, string>>): Promise<void> {
     await mkdir(folder);
     for (const [name, server] of Object.entries(servers))
       await writeFile(join(folder, `${name}.kubeconfig`), this.kubeconfig(server));
   }
 
-  /** Starts a replica that serves the kubeconfigs of a folder. */
   replicaOfFolder(name: string, folder: string): Promise<Replica> {
     return this.#run(name, [`--fleet-folder=${folder}`, `--fleet-replica=${name}`, '--namespace=default']);
   }
@@ -316,7 +310,7 @@ export class FleetRig {
     return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';
   }
 
-  /** Returns the value of the counter that the unit writes to the target cluster. Undefined if it wrote none. */
+  /** The counter that the unit writes to the target cluster. */
   async beats(server: string): Promise<number | undefined> {
     const map = await this.admin(server).resource(configMaps, 'default').get('beat').catch(orAbsent);
     return map?.data === undefined ? undefined : Number(map.data.beats);

@@ -9,24 +9,21 @@ export interface ManagerOptions {
   readonly log: Logger;
   readonly phases: readonly Phase[];
   /**
-   * Time limit for stopping all phases. After this time, the manager no longer waits for the phases. The default is 8000.
+   * Time limit for stopping all phases. After this time, the manager no longer waits for the phases. The default is
+   * 8000.
    */
   readonly stopLimitMs?: number;
 }
 
 /** Starts phases in order and stops them in reverse order. */
 export interface Manager {
-  /**
-   * Resolves when all phases have started. Rejects with the first failure, or with the reason of `stop`. Call this method
-   * once.
-   */
+  /** Rejects with the first failure, or with the reason of `stop`. Call this method once. */
   start(): Promise<void>;
   /**
-   * Aborts a start in progress, and stops the started phases. The promise never rejects. Callers may call this method at
-   * any time, also repeatedly.
+   * Aborts a start in progress, and stops the started phases. The promise never rejects. Callers may call this method
+   * at any time, also repeatedly.
    */
   stop(reason: string): Promise<void>;
-  /** Returns the status of all phases, in order. */
   status(): readonly PhaseStatus[];
 }
 

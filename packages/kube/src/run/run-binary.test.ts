@@ -50,7 +50,6 @@ afterAll(async () => {
 
 const client = () => createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
 
-/** Returns an unused port. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -59,14 +58,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A process whose output the test reads. */
 function fakeHost(argv: readonly string[], identity = 'me') {
   const printed: string[] = [];
   const errors: string[] = [];
   const exits: number[] = [];
   let stop: ((reason: string) => void) | undefined;
   const ready = Promise.withResolvers<string>();
-  /** Returns the address, or throws if the binary ends earlier. */
+  /** Throws if the binary ends earlier. */
   const readyOr = (exit: Promise<number>): Promise<string> =>
     Promise.race([ready.promise, exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)))]);
   const host: Host = {
@@ -94,7 +92,6 @@ const untilAbort = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Creates a binary with one unit that reports its start. */
 function demo(change: Partial<Demo> = {}) {
   const began = Promise.withResolvers<BinaryContext<typeof flags>>();
   const definition: Demo = {

@@ -57,7 +57,6 @@ class Run<F extends Flags> {
   readonly #flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly #log: LeveledLogger;
   readonly #metrics: Metrics;
-  /** Set in observe mode. */
   readonly #decisions: ObserveDecisions | undefined;
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
@@ -67,7 +66,7 @@ class Run<F extends Flags> {
   /** Aborts when the API server of the control cluster has answered. */
   readonly #reached = new AbortController();
   #clusters: Connected | undefined;
-  /** The flags of the fleet mode. Undefined if the process serves one cluster. */
+  /** Undefined if the process serves one cluster. */
   readonly #fleetFlags: FleetFlags | undefined;
   #fleet: FleetProcess<F> | undefined;
   #runner: UnitRunner | undefined;
@@ -110,7 +109,6 @@ class Run<F extends Flags> {
     });
   }
 
-  /** Resolves to the exit code. */
   async run(warnings: readonly string[], settings: Configuration['settings']): Promise<number> {
     const { name, version } = this.#definition;
     this.#log.info('starting', { version, node: process.version, ...settings });
@@ -134,7 +132,8 @@ class Run<F extends Flags> {
   }
 
   /**
-   * Ends the process with its reason as the last line of the log. If a process restarts repeatedly, users look at this line.
+   * The reason of the end is the last line of the log, because users look at this line if a process restarts
+   * repeatedly.
    */
   #fail(sentence: string): void {
     this.#end(1, sentence, () => this.#host.printError(sentence));
@@ -394,7 +393,7 @@ class Run<F extends Flags> {
   }
 }
 
-/** Returns the flags of the fleet mode; undefined if the process serves one cluster. */
+/** Undefined if the process serves one cluster. */
 function givenFleet<F extends Flags>(
   { fleet }: BinaryDefinition<F>,
   values: Partial<FleetFlags>,
@@ -402,7 +401,7 @@ function givenFleet<F extends Flags>(
   return fleet !== undefined && isFleet(values as FleetFlags) ? (values as FleetFlags) : undefined;
 }
 
-/** Returns an error for each flag that has a value, but is only for a process with one cluster. */
+/** These flags are only for a process with one cluster. */
 const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, values: FlagValues<F>): string[] =>
   (fleet?.without ?? [])
     .filter((name) => values[name] !== flags[name]?.fallback)
@@ -421,9 +420,9 @@ function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
 
 /**
  * Runs a controller binary until it has to stop. `main` calls it as `process.exit(await runBinary(definition))`.
- *
  * - Resolves to its exit code: 0 after a request to stop, 1 if it cannot start or loses its Lease.
- * - Prints `ready <address>` when it serves its endpoints, its API servers have answered, and it takes part in the election.
+ * - Prints `ready <address>` when it serves its endpoints, its API servers have answered, and it takes part in the
+ *   election.
  */
 export async function runBinary<const F extends Flags>(
   definition: BinaryDefinition<F>,

@@ -20,19 +20,18 @@ import { UnitRunner } from './units.ts';
 import { AnswerWatcher, CertificatesInUse, Warnings } from './warnings/index.ts';
 import { within, workUntil } from './work.ts';
 
-/** The parts of a process that its clusters share. */
 export interface SharedParts<F extends Flags> {
   readonly definition: BinaryDefinition<F>;
   readonly host: Host;
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly log: Logger;
   readonly dial: Dial;
-  /** Connections to the seed. Undefined if each cluster contains its own machine objects. */
+  /** Undefined if each cluster contains its own machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
-  /** The Leases of the seed. Undefined without a seed. */
+  /** Undefined without a seed. */
   readonly book: LeaseBook | undefined;
-  /** Returns a unique identity for a Lease. */
+  /** Each identity is unique. */
   readonly nextIdentity: () => string;
   /** Called when a cluster is served, with its metrics and pages. The returned function is called at the end. */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
@@ -47,7 +46,7 @@ const RENEW_PART = 0.4;
  */
 const LATE_LIMIT_MS = 5_000;
 
-/** The parts of one cluster. Nothing of it is shared with other clusters. */
+/** The parts of one cluster, which no other cluster shares. */
 interface Own {
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -61,7 +60,7 @@ interface Own {
   work: Promise<void>;
 }
 
-/** Serves one cluster of a fleet: its own connections, Lease, caches, controllers and metrics. */
+/** Each cluster has its own connections, Lease, caches, controllers and metrics. */
 export async function serveCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
   const own = await connect(run, shared);
   const ending = new AbortController();
@@ -129,7 +128,7 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { 
   const renewDeadlineMs = common['leader-elect-renew-deadline'];
   const retryMs = common['leader-elect-retry-period'];
   return {
-    // Each run has its own identity. A former run whose release failed therefore counts as another process.
+    // Each run has its own identity, so a former run whose release failed counts as another process.
     identity: shared.nextIdentity(),
     timings: { leaseMs: common['leader-elect-lease-duration'], renewDeadlineMs, retryMs },
     renewMs: Math.max(retryMs, renewDeadlineMs * RENEW_PART),
@@ -144,7 +143,7 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { 
   };
 }
 
-/** Returns the name of the Lease in the namespace of each cluster. */
+/** In the namespace of each cluster. */
 export const leaseNameOf = <F extends Flags>({ leaseName, name }: BinaryDefinition<F>): string => leaseName ?? name;
 
 async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedParts<F>): Promise<Own> {

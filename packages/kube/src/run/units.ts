@@ -11,15 +11,13 @@ import { refusalOf } from '../informer/refusal.ts';
 import { discoverResources } from './cluster/api-server.ts';
 import type { Check } from './health/health.ts';
 
-/** The methods of an informer that `UnitRunner` calls. */
 export interface Runnable {
   readonly synced: boolean;
-  /** The reason why the API server refuses the objects now. */
   readonly refused?: KubeError | undefined;
   /** Name of the resource in the cache, for a metric. */
   readonly resource?: string;
   readonly store?: { readonly size: number };
-  /** The number of cached objects that do not conform to their type. */
+  /** Number of cached objects that do not conform to their type. */
   readonly malformed?: number;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -34,11 +32,9 @@ export interface Need {
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** Informers of the unit. If several units have the same informer, the informer runs once. */
+  /** If several units have the same informer, the informer runs once. */
   readonly informers: readonly Runnable[];
-  /**
-   * Informers that the unit does not need while the API server refuses them. Absent if the unit needs all its informers.
-   */
+  /** Informers that the unit does not need while the API server refuses them. */
   readonly spares?: readonly Runnable[];
   /** Runs until the signal aborts. Resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
@@ -52,7 +48,7 @@ export interface UnitRunnerOptions {
   readonly log: Logger;
 }
 
-/** Back-off of the discovery while a kind is missing. The discovery of an API server cannot be watched. */
+/** The discovery of an API server cannot be watched. */
 const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
 
 const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
@@ -77,18 +73,16 @@ export class UnitRunner {
     this.#options = options;
   }
 
-  /** Runs until the signal aborts and all units have ended. Rejects if a unit fails. */
+  /** Rejects if a unit fails. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#options.units.map((unit) => this.#runUnit(unit, signal)));
     await Promise.all(this.#informers.values());
   }
 
-  /** Returns the number of cached objects, by resource. */
   cacheSizes(): ReadonlyMap<string, number> {
     return this.#sums(({ store }) => store?.size ?? 0);
   }
 
-  /** Returns the number of cached objects that do not conform to their type, by resource. */
   malformed(): ReadonlyMap<string, number> {
     return this.#sums(({ malformed }) => malformed ?? 0);
   }
@@ -102,9 +96,7 @@ export class UnitRunner {
     return sums;
   }
 
-  /**
-   * Returns one check for each unit. The check shows missing kinds of the unit. A check fails only if no unit could start.
-   */
+  /** One check for each unit, with its missing kinds. A check fails only if no unit could start. */
   checks(): Check[] {
     const some = this.#started.size > 0;
     return this.#options.units.map((unit) => this.#check(unit, some));

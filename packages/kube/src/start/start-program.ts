@@ -1,8 +1,8 @@
-/** The oldest supported version of Node.js, as in `engines` of the packages. */
+/** As in `engines` of the packages. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * Returns an error if the version of Node.js is too old. Returns undefined if the version is supported.
+ * Returns undefined if the version of Node.js is supported.
  * @param version A version such as `20.20.2`
  */
 export function oldNode(name: string, version: string): string | undefined {
@@ -13,16 +13,16 @@ export function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
- * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` can also wait forever
- * for a thread of Maglev that waits for a garbage collection of the main thread.
+ * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` can also wait
+ * forever for a thread of Maglev that waits for a garbage collection of the main thread.
  */
 const NO_MAGLEV = '--no-maglev';
 
 /**
  * Starts a program: verifies the version of Node.js, sets flags of V8, and loads the rest.
  *
- * This module and the modules that call it have no static import of a Node.js module. If such a module lacks an imported
- * name in an older Node.js, the process ends with a `SyntaxError` before any code runs.
+ * This module and the modules that call it have no static import of a Node.js module. If such a module lacks an
+ * imported name in an older Node.js, the process ends with a `SyntaxError` before any code runs.
  * @param load Imports the module with the rest of the program
  * @param v8Flags Flags that are set before anything else is loaded
  */
@@ -35,8 +35,8 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
   }
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   for (const flag of [NO_MAGLEV, ...v8Flags]) setFlagsFromString(flag);
-  // With the cache, Node.js compiles modules once instead of at every start. For TypeScript sources, Node.js also removes
-  // the types only once.
+  // With the cache, Node.js compiles modules once instead of at every start. For TypeScript sources, Node.js also
+  // removes the types only once.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
     // The last line of the log must be the reason. Without this handler, Node.js writes its version as the last line.

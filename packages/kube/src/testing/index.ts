@@ -1,5 +1,3 @@
-/** Test helpers, also for other packages. */
-
 export { watchBoundWrites } from './bound-writes.ts';
 export { type Malformation, malformations, sampleOf } from './malformed.ts';
 export { isThorough, sampled, thoroughly } from './thorough.ts';

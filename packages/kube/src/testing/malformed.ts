@@ -5,13 +5,13 @@ import type { Shape } from '../contract/shape.ts';
  * which its value can be malformed.
  */
 export interface Malformation {
-  /** Description such as `spec.class is 5`. */
+  /** Such as `spec.class is 5`. */
   readonly what: string;
   /** The field in the report, such as `spec.taints[0].key`. */
   readonly field: string;
   /** True if this content is malformed. An optional field may be null or absent. */
   readonly reported: boolean;
-  /** The object without apiVersion, kind and metadata. */
+  /** Without apiVersion, kind and metadata. */
   readonly content: Record<string, unknown>;
 }
 
@@ -29,7 +29,6 @@ export function sampleOf(shape: Shape): unknown {
 
 type Path = readonly (string | number)[];
 
-/** Yields every field of a shape, and whether it is required. */
 function* fieldsOf(
   shape: Shape,
   path: Path = [],
@@ -69,7 +68,7 @@ function changed(value: unknown, [step, ...rest]: Path, to: unknown): unknown {
 const written = (path: Path): string =>
   path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
 
-/** Yields all variants of each field of a kind: a missing value, null, and a value of each other type. */
+/** Yields variants of each field of a kind: a missing value, null, and a value of each other type. */
 export function* malformations(shape: Shape): Generator<Malformation> {
   const { apiVersion: _a, kind: _k, metadata: _m, ...properties } = shape.properties ?? {};
   const own: Shape = { ...shape, properties };

@@ -1,6 +1,5 @@
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
-/** The answer of a test to one request. */
 export type Answer =
   | {
       readonly status?: number;
@@ -12,16 +11,14 @@ export type Answer =
   | { readonly fail: Error }
   | 'never';
 
-/** A body whose content the test sends. */
 export class ScriptedStream {
   readonly #chunks: Uint8Array[] = [];
   #wake: (() => void) | undefined;
   #ended = false;
   #failure: Error | undefined;
-  /** True when the reader has closed the stream. */
   closed = false;
 
-  /** Sends text. The text can be a part of a line, a line, or several lines. */
+  /** The text can be a part of a line, a line, or several lines. */
   send(text: string): void {
     this.#chunks.push(Buffer.from(text));
     this.#wake?.();
@@ -75,7 +72,7 @@ async function respond(answer: Answer, signal: AbortSignal | undefined): Promise
   return { status: answer.status ?? 200, headers, text: async () => text, body: null };
 }
 
-/** Creates a transport whose answers a test defines. Use this transport for behavior that real servers do not show. */
+/** Creates a transport whose answers a test defines, for behavior that real servers do not show. */
 export function scriptedTransport(
   script: (request: TransportRequest, index: number) => Answer | undefined,
 ): Transport & { readonly requests: TransportRequest[] } {
@@ -89,7 +86,6 @@ export function scriptedTransport(
   return Object.assign(transport, { requests });
 }
 
-/** Returns a Status like the Status of a server. */
 export const status = (code: number, reason: string, message: string, more: object = {}): Answer => ({
   status: code,
   json: { apiVersion: 'v1', kind: 'Status', status: 'Failure', code, reason, message, ...more },

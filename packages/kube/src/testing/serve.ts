@@ -5,7 +5,6 @@ import { VirtualClock } from '../clock/virtual-clock.ts';
 import type { Transport } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 
-/** Options of a test's API server, such as `startControlPlane`. */
 export interface ServeOptions {
   readonly clock: Clock;
   readonly random: () => number;

@@ -7,14 +7,14 @@ import type { Span } from './span.ts';
 
 /** Sends spans in batches, without blocking the caller. */
 export interface SpanExporter {
-  /** Adds a span that has ended. The method never throws and never waits. If the queue is full, the span is dropped. */
+  /** The method never throws and never waits. If the queue is full, the span is dropped. */
   export(span: Span): void;
   /**
    * Sends all pending spans at the end of the process. Resolves when these spans have been sent, or when a batch has
    * failed, which takes at most a second.
    */
   flush(): Promise<void>;
-  /** Number of dropped spans. A span is dropped if it could not be sent, or if the queue was full. */
+  /** A span is dropped if it could not be sent, or if the queue was full. */
   readonly dropped: number;
   /** The number of spans that the collector accepted. */
   readonly sent: number;
@@ -22,7 +22,6 @@ export interface SpanExporter {
 
 /** Options of a span exporter. */
 export interface SpanExporterOptions {
-  /** Transport to the collector. */
   readonly transport: Transport;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -31,14 +30,14 @@ export interface SpanExporterOptions {
   readonly log: Logger;
 }
 
-/** Delay before a batch is sent. The value is the default of OpenTelemetry's batch processor. */
+/** The default of OpenTelemetry's batch processor. */
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;
-/** Time limit of one request. The end of the process waits no longer than this. */
+/** The end of the process waits no longer than this. */
 const TIMEOUT_MS = 1_000;
 
-/** Sends spans in batches as OTLP in JSON. If the collector refuses a batch, its spans are lost. */
+/** OTLP in JSON. If the collector refuses a batch, its spans are lost. */
 export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const { transport, path, headers, resource, clock, log } = options;
   const outage = createOutageLog('export of traces', clock, log);

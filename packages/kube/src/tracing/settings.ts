@@ -8,7 +8,7 @@ export interface TracingSettings {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The result if traces are disabled. If traces were requested, it contains the reason. */
+/** The result if traces are disabled. */
 export interface TracingOff {
   readonly off: true;
   /** The reason as a sentence for the log. Absent if traces were not requested. */
@@ -42,8 +42,8 @@ function pairs(text: string): Record<string, string> | undefined {
 const off = (because?: string): TracingOff => ({ off: true, because });
 
 /**
- * Reads OpenTelemetry's environment variables. Without an endpoint, no spans are sent. An invalid value disables traces,
- * and the result contains a sentence about the value. A controller must run without its telemetry.
+ * Reads OpenTelemetry's environment variables. Without an endpoint, no spans are sent. An invalid value disables
+ * traces, because a controller must run without its telemetry.
  */
 export function tracingSettings(env: Environment): TracingSettings | TracingOff {
   const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? '';
@@ -53,7 +53,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     return off();
   const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
-  // Collectors accept both HTTP encodings on the same port. Collectors accept gRPC on another port.
+  // Collectors accept both HTTP encodings on the same port, and gRPC on another port.
   if (!protocol.startsWith('http/')) {
     return off(
       `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only http/json is supported (port 4318 of a collector)`,

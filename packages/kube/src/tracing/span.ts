@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 /** Value of a span attribute. */
 export type SpanValue = string | number | boolean;
 
-/** An ended span. Times are milliseconds since the epoch. */
+/** Times are milliseconds since the epoch. */
 export interface Span {
   /** 32 hexadecimal digits, as in W3C Trace Context. */
   readonly traceId: string;
@@ -17,7 +17,7 @@ export interface Span {
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, SpanValue>>;
   readonly events?: readonly SpanEvent[];
-  /** The error. Absent after a success. */
+  /** Absent after a success. */
   readonly error?: string | undefined;
 }
 
@@ -28,12 +28,12 @@ export interface SpanEvent {
   readonly attributes: Readonly<Record<string, SpanValue>>;
 }
 
-/** Returns hexadecimal digits that are the same for the same words in every process. */
+/** Hexadecimal digits that are the same for the same words in every process. */
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 
-/** Returns the trace ID of an object with a unique name. The ID is the same after a restart of the process. */
+/** For an object with a unique name. The ID is the same after a restart of the process. */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
-/** Returns a span ID from words that are unique within the trace. A span that is sent again has the same ID. */
+/** From words that are unique within the trace. A span that is sent again has the same ID. */
 export const spanIdOf = (...words: readonly string[]): string => derived(16, ['span', ...words]);

@@ -19,7 +19,6 @@ const span = (name: string, more: Partial<Span> = {}): Span => ({
   ...more,
 });
 
-/** A collector that stores requests. The test defines its answers. */
 function collector(answer: (request: TransportRequest) => Promise<number> | number = () => 200) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();

@@ -3,16 +3,12 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The first variable with a value. */
 const firstOf = (variables: Variables, names: readonly string[]) =>
   names.map((name) => ({ name, value: variables[name]?.trim() ?? '' })).find(({ value }) => value !== '');
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/**
- * Parses a range of addresses.
- * @returns undefined if the text is no range of addresses
- */
+/** @returns undefined if the text is no range of addresses */
 function rangeOf(entry: string): BlockList | undefined {
   const [address = '', bits = '', more] = entry.split('/');
   if (more !== undefined || isIP(address) === 0 || !/^\d{1,3}$/.test(bits)) return undefined;
@@ -22,12 +18,11 @@ function rangeOf(entry: string): BlockList | undefined {
   return range;
 }
 
-/** Splits an entry of `NO_PROXY` into host and port. An IPv6 address with a port has brackets. */
+/** An IPv6 address with a port has brackets. */
 const partsOf = (entry: string): readonly (string | undefined)[] =>
   /^\[(.+)\](?::(\d+))?$/.exec(entry)?.slice(1) ??
   (isIP(entry) === 6 ? [entry] : (/^([^:]*)(?::(\d+))?$/.exec(entry)?.slice(1) ?? []));
 
-/** Returns true if an entry of `NO_PROXY` matches the host. */
 function names(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   const range = rangeOf(entry);
@@ -46,9 +41,9 @@ const isOwnHost = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, familyOf(host)));
 
 /**
- * Returns the proxy in `HTTPS_PROXY` for an origin. Returns undefined for a direct connection, for example because
- * `NO_PROXY` contains the host. The rules are the rules of Go's `httpproxy`. Plain HTTP is always direct. Only loopback
- * addresses and metadata services use plain HTTP, and a proxy cannot reach them.
+ * Returns the proxy in `HTTPS_PROXY` for an origin. Undefined for a direct connection, for example because `NO_PROXY`
+ * contains the host. The rules are the rules of Go's `httpproxy`. Plain HTTP is always direct: only loopback addresses
+ * and metadata services use it, and a proxy cannot reach them.
  * @throws ConfigError without the value, which may contain a password
  */
 export function environmentProxy(origin: string, variables: Variables): string | undefined {

@@ -2,7 +2,7 @@ import { defined } from '../base/defined.ts';
 import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
-/** Rejects as soon as the signal aborts. The handler continues in the background. */
+/** The handler continues in the background after the abort. */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -22,23 +22,22 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
       method: request.method,
       headers,
       body: request.body,
-      // Only a watch gets the signal, because other requests are short. A Request with a signal is expensive.
+      // A Request with a signal is expensive, and requests other than watches are short.
       signal: request.signal !== undefined && isWatch(request.path) ? request.signal : undefined,
     }),
   );
 }
 
 /**
- * A `Request` refers to its signal weakly. After a garbage collection, an abort would not reach the handler and a watch
- * would not end. So this function lets the signal refer to the request.
+ * A `Request` refers to its signal weakly. After a garbage collection, an abort would not reach the handler and a
+ * watch would not end. So the signal must refer to the request.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });
 }
 
 /**
- * Creates a transport that calls the request handler of a server in this process. The transport uses no socket and returns
- * the same answers.
+ * Creates a transport that calls the request handler of a server in this process, without a socket.
  * @param token Bearer token to send. If absent, requests have no `Authorization` header.
  */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {

@@ -1,13 +1,12 @@
 import { load } from '../base/lazy.ts';
 
 type Undici = typeof import('undici');
-/** The exports of undici that this package uses. */
 export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
- * Loads undici without its fetch, caches, mocks and web sockets, which saves 3 MB and a hundred files in each process. The
- * loaded files are internal. If a file does not exist, the function loads all of undici. The names of the files are
- * literals, because bundlers only follow literals.
+ * Loads undici without its fetch, caches, mocks and web sockets, which saves 3 MB and a hundred files in each process.
+ * The loaded files are internal, so the fallback is all of undici. The names of the files are literals, because
+ * bundlers only follow literals.
  */
 export function undiciParts(): UndiciParts {
   try {

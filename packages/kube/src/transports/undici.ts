@@ -20,32 +20,32 @@ export interface UndiciTransportOptions extends ClusterConfig {
 
 /** A transport over the network. */
 export type UndiciTransport = Transport & {
-  /** Closes all connections. Requests in progress fail. */
+  /** Requests in progress fail. */
   close(): Promise<void>;
 };
 
 const DEFAULT_CONNECTIONS = 32;
 /**
- * Time after which idle connections are closed. This time is shorter than the timeout of servers (kube-apiserver: 90 s or
- * more). A shorter timeout in an answer takes precedence.
+ * Shorter than the timeout of servers (kube-apiserver: 90 s or more) for idle connections. A shorter timeout in an
+ * answer takes precedence.
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * The kernel probes a connection after this time without data: ten times, one second apart. So mcm detects a stopped server
- * after 40 s. client-go detects it after 45 s with pings. A watch may receive no data for up to a minute.
+ * The kernel probes a connection after this time without data: ten times, one second apart. So mcm detects a stopped
+ * server after 40 s, while a watch may receive no data for a minute. The pings of client-go need 45 s.
  */
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * Returns true if the server closed an idle connection while a request was being sent. The transport then sends reads
- * again, as in net/http.
+ * The server closed an idle connection while a request was being sent. As in net/http, the transport then sends reads
+ * again.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 };
 
-/** Returns true if the certificate of the server was not trusted, so no request was sent. */
+/** The certificate of the server was not trusted, so no request was sent. */
 const isUntrusted = (error: unknown): error is Error => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_)/.test(code);
@@ -67,9 +67,9 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * Creates one TLS context for all connections with these certificates. Otherwise each connection would parse the
- * certificates again and keep its own copy. Invalid certificates are passed on unchanged, so that each request fails with
- * their error.
+ * One TLS context for all connections with these certificates. Otherwise each connection would parse the certificates
+ * again and keep its own copy. Invalid certificates are passed on unchanged, so that each request fails with their
+ * error.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -119,7 +119,10 @@ interface Connections {
   readonly watches: Dispatcher;
 }
 
-/** The connections with the current credentials. A connection with earlier credentials is closed after its last request. */
+/**
+ * The connections with the current credentials. A connection with earlier credentials is closed after its last
+ * request.
+ */
 class LatestConnections {
   readonly #origin: string;
   readonly #options: UndiciTransportOptions;
@@ -134,7 +137,7 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // A configuration that was used before is outdated. The request with this configuration was only delayed.
+    // A configuration that was used before is outdated: the request with this configuration was only delayed.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -166,7 +169,6 @@ class LatestConnections {
   }
 }
 
-/** Credentials of a request. */
 interface Credentials {
   readonly config: ClusterConfig;
   readonly authorization: string | undefined;
@@ -199,12 +201,13 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
         origin,
         method: request.method as Dispatcher.HttpMethod,
         path: prefix + request.path,
-        // The request repeats these options, because undici does not apply the options of the dispatcher to a SOCKS proxy.
+        // The request repeats these options, because undici does not apply the options of the dispatcher to a SOCKS
+        // proxy.
         headersTimeout: 0,
         bodyTimeout: 0,
         headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-        // By default, undici closes the connection after a DELETE with a body. API servers read the body of a DELETE request
-        // (DeleteOptions).
+        // By default, undici closes the connection after a DELETE with a body. API servers read the body of a DELETE
+        // request (DeleteOptions).
         body: request.body,
         reset: request.body === undefined ? undefined : false,
         signal: request.signal,
@@ -212,10 +215,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     );
   };
 
-  /**
-   * Returns the response. If the certificate of the server is not trusted, the function returns the error. In this case, no
-   * request was sent.
-   */
+  /** Returns the error if the certificate of the server is not trusted. In this case, no request was sent. */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
       return await send(request, shown);
@@ -226,7 +226,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     }
   };
 
-  /** Returns the current credentials from the files, if they have changed. */
+  /** Undefined if the files have not changed. */
   const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();

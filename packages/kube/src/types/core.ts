@@ -19,7 +19,7 @@ export interface Condition {
   lastTransitionTime?: string | null;
 }
 
-/** Returns true if the `Ready` condition of a Node or a Pod is `True`. A missing condition counts as not ready. */
+/** A missing condition counts as not ready. */
 export const isReady = ({ status }: { status?: { conditions?: readonly Condition[] } }): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 

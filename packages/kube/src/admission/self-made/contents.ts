@@ -2,26 +2,21 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { withoutUndefined } from '../../base/defined.ts';
 import type { ServingPair } from '../server.ts';
 
-/** A certificate authority that clients trust. */
 export interface Authority {
   readonly cert: string;
-  /** The key of the authority. Absent when the key is lost. The authority then signs no further certificate. */
+  /** Absent when the key is lost. The authority then signs no further certificate. */
   readonly key?: string;
   readonly from: Date;
   readonly until: Date;
 }
 
-/** The certificate that the servers use. */
 interface Serving extends ServingPair {
   readonly names: readonly string[];
   readonly until: Date;
-  /** Certificate of the authority that signed the serving certificate. */
   readonly signedBy: string;
 }
 
-/** The contents of the shared Secret. */
 export interface Certificates {
-  /** Certificate authorities, newest first. */
   readonly authorities: readonly Authority[];
   readonly serving: Serving | undefined;
 }
@@ -33,7 +28,7 @@ const tried = <T>(read: () => T): T | undefined => {
   try {
     return read();
   } catch {
-    return undefined; // A user edited the Secret: unreadable parts are created again.
+    return undefined; // A user edited the Secret, so unreadable parts are created again.
   }
 };
 
@@ -65,21 +60,17 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
   return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
 }
 
-/**
- * Reads the data (base64) of a Secret. The function skips damaged entries, and keys that do not belong to their
- * certificate.
- */
+/** Reads the data (base64) of a Secret, without damaged entries and keys that do not belong to their certificate. */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));
   return { authorities, serving: servingOf(text('tls.crt'), text('tls.key'), authorities) };
 }
 
-/** Returns all authorities in PEM. Clients trust the authorities in this bundle. */
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** Returns the data of the Secret in base64: the keys of type kubernetes.io/tls, and the authorities. */
+/** In base64, with the keys of type kubernetes.io/tls. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

@@ -6,16 +6,12 @@ import type { ServingPair } from '../server.ts';
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const LINE = /.{1,64}/g;
 
-/** Start and end of a certificate's validity. */
 export interface Validity {
   readonly from: Date;
   readonly until: Date;
 }
 
-/**
- * Loads the library for certificates. The library needs a polyfill for decorators. The library is loaded on demand, so that
- * only processes that create certificates load it.
- */
+/** Only processes that create certificates load this library, which needs a polyfill for decorators. */
 async function library(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
@@ -43,7 +39,7 @@ const keyPair = (): Promise<webcrypto.CryptoKeyPair> =>
 const derOf = (pem: string): Buffer => Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
 
 /**
- * Creates a certificate authority. The authority can sign serving certificates, but no further authorities.
+ * Creates a certificate authority that can sign serving certificates, but no further authorities.
  * @param purpose The served endpoint, which is a part of the name of the authority.
  */
 export async function issueAuthority({ from, until }: Validity, purpose = 'webhooks'): Promise<ServingPair> {
@@ -53,8 +49,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // Each authority has a different name. From this name, a client that trusts two authorities finds the authority that
-      // signed.
+      // By this name, a client that trusts two authorities finds the authority that signed.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,
@@ -71,10 +66,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   return pairOf(certificate, keys.privateKey);
 }
 
-/**
- * Creates a serving certificate for DNS names and addresses.
- * @param authority Certificate and key of the authority that signs, PEM.
- */
+/** @param authority Certificate and key of the authority that signs, PEM. */
 export async function issueServing(
   authority: ServingPair,
   names: readonly string[],

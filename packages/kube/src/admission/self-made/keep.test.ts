@@ -19,7 +19,6 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NAMES = ['mcm.test.svc', '127.0.0.1'];
 
-/** A replica of the manager that maintains certificates. */
 class Replica {
   readonly pairs: ServingPair[] = [];
   readonly log: MemoryLogger = createMemoryLogger();
@@ -47,7 +46,7 @@ class Replica {
   }
 }
 
-/** Waits in real time. Other threads create keys and signatures, and the virtual clock does not wait for these threads. */
+/** In real time: other threads create keys and signatures, and the virtual clock does not wait for these threads. */
 async function until(clock: VirtualClock, done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -103,13 +102,12 @@ async function start({ configured = true, now = new Date('2026-01-01T12:00:00Z')
       await clock.advance(1000);
       await Promise.all(replicas.map(({ running }) => running));
       await plane.close();
-      // The log contains no private key.
       expect(JSON.stringify(replicas.map(({ log }) => log.lines))).not.toContain('PRIVATE KEY');
     },
   };
 }
 
-/** Calls a webhook over TLS, like an API server that trusts the bundle. */
+/** Like an API server that trusts the bundle. */
 const call = (port: number, ca: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path: '/validate', method: 'POST', ca, agent: false } as const;
@@ -151,7 +149,6 @@ test('a third replica uses the existing certificates, and a new configuration ge
   expect(await world.bundle()).toBe(bundleOf(readCertificates((await world.secret()).data).authorities));
 });
 
-/** Writes older certificates into the Secret. */
 async function left(
   world: Awaited<ReturnType<typeof start>>,
   life: { readonly authorityUntil: number; readonly servingUntil: number },

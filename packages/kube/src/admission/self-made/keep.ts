@@ -22,11 +22,8 @@ import { type CertificatePlan, planCertificates } from './plan.ts';
 /** The shared certificates, and the Secret that contains them. */
 export interface SelfMadeOptions {
   readonly client: KubeClient;
-  /** Namespace of the Secret. */
   readonly namespace: string;
-  /** Name of the Secret that all replicas share. */
   readonly secret: string;
-  /** DNS names and addresses in the serving certificate. */
   readonly names: readonly string[];
   /** The served endpoint, for logs and for the name of the authority. The default is webhooks. */
   readonly purpose?: string;
@@ -35,7 +32,6 @@ export interface SelfMadeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Called with each pair that the server must use. */
   readonly use: (pair: ServingPair) => void;
 }
 
@@ -46,8 +42,7 @@ const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigur
  * Maintains a certificate authority and a serving certificate in a Secret that all replicas share.
  * - The keeper renews the authority and the certificate in time, and writes the bundle of authorities to the webhook
  *   configurations.
- * - Every replica may execute each step. A write depends on the state that was read: the first write succeeds, and the
- *   other replicas use its result.
+ * - Every replica may execute each step. The first write succeeds, and the other replicas use its result.
  */
 class CertificateKeeper {
   readonly #o: SelfMadeOptions;
@@ -56,7 +51,6 @@ class CertificateKeeper {
   readonly #controller: Controller;
   readonly #purpose: string;
   #served = '';
-  /** Kinds of webhook configurations that were logged as missing. */
   readonly #reported = new Set<string>();
 
   constructor(options: SelfMadeOptions) {
@@ -103,7 +97,7 @@ class CertificateKeeper {
     const plan = planCertificates(readCertificates(stored?.data), names, clock.now());
     const secret = plan.changes ? await this.#renew(stored, plan, signal) : stored;
     const { authorities, serving } = readCertificates(secret?.data);
-    // The bundle is published before the certificate is served. A client cannot connect before it trusts the authority.
+    // A client must trust the authority before the certificate is served.
     await this.#publish(bundleOf(authorities), signal);
     if (serving && serving.cert !== this.#served) {
       this.#o.use({ cert: serving.cert, key: serving.key });
@@ -144,7 +138,7 @@ class CertificateKeeper {
     return written;
   }
 
-  /** Creates the Secret. If another replica was first, this replica uses the certificates of the other. */
+  /** If another replica was first, this replica uses its certificates. */
   async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
     const resource = this.#o.client.resource(secrets, this.#o.namespace);
     try {
@@ -192,6 +186,6 @@ function sign(
   return issueServing({ cert: authority.cert, key: authority.key }, names, validity);
 }
 
-/** Maintains the certificates until the signal aborts. Failures are logged and retried. Private keys are never logged. */
+/** Maintains the certificates until the signal aborts. */
 export const keepSelfMadeCertificates = (options: SelfMadeOptions, signal: AbortSignal): Promise<void> =>
   new CertificateKeeper(options).run(signal);

@@ -11,9 +11,7 @@ const NAMES = ['mcm.default.svc', '127.0.0.1'];
 const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
-/**
- * Executes a plan like the keeper. In this test, words replace certificates, because the plan only reads times and names.
- */
+/** Executes a plan like the keeper. Words replace certificates, because the plan only reads times and names. */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {
   const made: Authority[] = plan.makeAuthority
     ? [{ cert: `authority ${serial}`, key: `key ${serial}`, ...plan.makeAuthority }]
@@ -29,7 +27,6 @@ test('over ten years no client gets a certificate that it does not trust, even i
   let state = EMPTY;
   let now = NOON;
   let changes = 0;
-  /** The published authorities, with the times of their publication. */
   const published: { at: number; certs: readonly string[] }[] = [];
   const wrong: string[] = [];
   const must = (holds: boolean | undefined, what: string) => {

@@ -5,10 +5,8 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * Lifetimes in milliseconds.
- * - A new authority is created while the current one is still valid for longer than each certificate that it signed.
- * - The new authority signs only after clients have trusted it for a day. So every client trusts the served certificate at
- *   any time.
+ * Lifetimes in milliseconds. A new authority signs only after clients have trusted it for a day, so every client
+ * trusts the served certificate at any time.
  */
 export const LIFETIMES = {
   authority: 365 * DAY,
@@ -20,18 +18,15 @@ export const LIFETIMES = {
   skew: 5 * MINUTE,
 } as const;
 
-/** The next steps for the shared certificates. */
 export interface CertificatePlan {
   /** Authorities that clients continue trusting, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
-  /** The serving certificate to create. If `signer` is undefined, the new authority signs this certificate. */
+  /** The serving certificate to create. If `signer` is undefined, the new authority signs it. */
   readonly serve:
     | ({ readonly signer: Authority | undefined; readonly names: readonly string[] } & Validity)
     | undefined;
-  /** True if the plan differs from the stored state. */
   readonly changes: boolean;
-  /** Time of the next step. */
   readonly lookAgainAt: Date;
 }
 
@@ -43,7 +38,7 @@ const validFor = (now: Date, ms: number): Validity => ({
 const ms = (date: Date): number => date.getTime();
 
 /**
- * Plans the next steps for the certificates. The function is pure. If its own plan was executed, the next plan has no
+ * Plans the next steps for the certificates. The function is pure. After the execution of a plan, the next plan has no
  * further steps.
  */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
@@ -54,8 +49,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // The newest authority that all clients trust. If there is none, the authority that clients have trusted for the longest
-  // time.
+  // The newest authority that all clients trust, or else the authority that clients have trusted for the longest time.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -63,8 +57,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // A certificate expires with its authority. If the authority expires soon, a new certificate of this authority would not
-  // be valid for longer. In this case, the next authority signs the certificate.
+  // A certificate expires with its authority. If the authority expires soon, the next authority signs the certificate.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
   // Replicas with different names share the certificate, so the names of other replicas stay in it.

@@ -6,14 +6,13 @@ import { type Clock, pause } from '../../clock/clock.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Discovered, Discovery } from '../member.ts';
 
-/** Interval between two reads of the folder. */
 const LOOK_MS = 10_000;
 
 const FILE = /^(?<name>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)\.(kubeconfig|yaml|yml)$/;
 
 /**
- * Finds one cluster for each file `NAME.kubeconfig`, `NAME.yaml` or `NAME.yml` of a folder. The kubeconfig is that of the
- * machine objects and of the nodes. If the folder cannot be read, the known clusters stay.
+ * Finds one cluster for each file `NAME.kubeconfig`, `NAME.yaml` or `NAME.yml` of a folder. The kubeconfig is for the
+ * machine objects and for the nodes. If the folder cannot be read, the known clusters stay.
  */
 export function folderDiscovery(folder: string, { clock, log }: { clock: Clock; log: Logger }): Discovery {
   const outage = createOutageLog(`the folder of kubeconfigs ${folder}`, clock, log);

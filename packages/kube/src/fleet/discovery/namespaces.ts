@@ -5,12 +5,9 @@ import { createInformer, type InformerRuntime } from '../../informer/create-info
 import { namespaces, type Secret, secrets } from '../../types/core.ts';
 import type { Discovered, Discovery } from '../member.ts';
 
-/** The seed and the objects that describe its clusters. */
 export interface NamespaceDiscoveryOptions {
   readonly seed: KubeClient;
-  /** Label selector of the namespaces. */
   readonly selector: string;
-  /** Name of the Secret in each namespace. */
   readonly secret: string;
   readonly runtime: InformerRuntime;
 }
@@ -19,8 +16,8 @@ export interface NamespaceDiscoveryOptions {
 const KEYS = ['kubeconfig', 'value'] as const;
 
 /**
- * Finds one cluster for each selected namespace of a seed. The Secret of the namespace contains the kubeconfig of the target
- * cluster. While the seed does not answer, the known clusters stay.
+ * Finds one cluster for each selected namespace of a seed. The Secret of the namespace contains the kubeconfig of the
+ * target cluster. While the seed does not answer, the known clusters stay.
  */
 export function namespaceDiscovery({ seed, selector, secret, runtime }: NamespaceDiscoveryOptions): Discovery {
   return {

@@ -1,11 +1,8 @@
-/** The metrics of one cluster in the text format of Prometheus. */
 export interface ClusterText {
-  /** Value of the label `cluster`. */
   readonly cluster: string;
   readonly text: string;
 }
 
-/** All lines of one metric. */
 interface Family {
   readonly head: string[];
   /** Lines of the process, which have no label `cluster`. */
@@ -16,10 +13,9 @@ interface Family {
 
 const HEAD = /^# (?:HELP|TYPE) (?<name>\S+)/;
 const SERIES = /^(?<name>[^{\s]+)(?:\{(?<labels>.*)\})? (?<value>\S+)$/;
-/** Suffixes of the series of a histogram. */
 const PART = /_(bucket|sum|count)$/;
 
-/** Adds the label. A metric with its own label `cluster` keeps its value as `exported_cluster`, as Prometheus does. */
+/** A metric with its own label `cluster` keeps its value as `exported_cluster`, as Prometheus does. */
 function labeled(name: string, labels: string, cluster: string): string {
   const own = labels.replace(/(^|,)cluster="/, '$1exported_cluster="');
   return `${name}{cluster=${JSON.stringify(cluster)}${own === '' ? '' : `,${own}`}}`;
@@ -33,7 +29,7 @@ function familyOf(families: Map<string, Family>, name: string): Family {
   return known;
 }
 
-/** Reads a text into `families`. `cluster` is undefined for the metrics of the process. */
+/** `cluster` is undefined for the metrics of the process. */
 function read(text: string, cluster: string | undefined, families: Map<string, Family>): void {
   for (const line of text.split('\n')) {
     const headed = HEAD.exec(line)?.groups?.name;
@@ -57,7 +53,6 @@ function read(text: string, cluster: string | undefined, families: Map<string, F
 const shown = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
-/** Returns one text with the metrics of the process and of its clusters. */
 export function clustersText(process: string, clusters: readonly ClusterText[]): string {
   const families = new Map<string, Family>();
   read(process, undefined, families);
@@ -85,7 +80,6 @@ export class ClusterLabels {
     return cluster;
   }
 
-  /** Frees the name of a cluster that no longer exists. */
   forget(cluster: string): void {
     this.#named.delete(cluster);
   }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** A replica of the fleet. */
 export interface Peer {
   readonly name: string;
   /** The share of the replica is proportional to the weight. A replica with weight 0 gets no clusters. */
@@ -11,7 +10,7 @@ export interface Peer {
 
 const BITS = 2 ** 48;
 
-/** Returns a number between 0 and 1, both excluded, that depends only on the two names. */
+/** A number between 0 and 1, both excluded, that depends only on the two names. */
 function draw(peer: string, cluster: string): number {
   const digest = createHash('sha256').update(`${peer}\n${cluster}`).digest();
   return (digest.readUIntBE(0, 6) + 0.5) / BITS;

@@ -6,15 +6,14 @@ import { createInformer, type InformerRuntime } from '../../informer/create-info
 import { type Lease, leases } from '../../types/groups.ts';
 
 /**
- * The Leases of all clusters of a seed, from one watch. A replica that takes over a cluster therefore knows since when its
- * Lease has not been renewed. Without the permission for the watch, it waits for a whole Lease duration.
+ * The Leases of all clusters of a seed, from one watch. A replica that takes over a cluster knows since when its Lease
+ * has not been renewed. Without the permission for the watch, it waits for a whole Lease duration.
  */
 export class LeaseBook {
   readonly #clock: Clock;
   readonly #known = new Map<string, ObservedLease>();
   readonly #run: (signal: AbortSignal) => Promise<void>;
 
-  /** @param name Name of the Lease in each namespace */
   constructor(seed: KubeClient, name: string, runtime: InformerRuntime) {
     this.#clock = runtime.clock;
     const informer = createInformer<Lease>(seed, leases, { ...runtime, fieldSelector: `metadata.name=${name}` });

@@ -12,23 +12,19 @@ import { createInformer } from '../../informer/create-informer.ts';
 import { type Lease, leases } from '../../types/groups.ts';
 import type { Peer } from './assignment.ts';
 
-/** The own replica and the place of the peer Leases. */
 export interface PeersOptions {
   readonly client: KubeClient;
-  /** Namespace of the peer Leases. */
   readonly namespace: string;
-  /** Name of the binary. Replicas with the same name form a fleet. */
+  /** Replicas of the same binary form a fleet. */
   readonly program: string;
   readonly self: Peer;
   /** Clusters whose API server does not answer this process. */
   readonly unreachable: () => readonly string[];
-  /** Unique identity of this process. */
   readonly identity: string;
   readonly timings: ElectionTimings;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Called when the list of live replicas may have changed. */
   readonly changed: () => void;
 }
 
@@ -37,10 +33,9 @@ const UNREACHABLE = 'unreachable';
 /** Maximum number of clusters in the Lease, which limits the size of its annotation to 64 KiB. */
 const MOST_UNREACHABLE = 1_000;
 
-/** The last observed state of one peer Lease. */
 interface Observed {
   readonly lease: Lease;
-  /** Monotonic time of this process at the last renewal, so that clocks of different machines are not compared. */
+  /** Monotonic time of this process at the last renewal, because clocks of different machines are not compared. */
   readonly atMs: number;
 }
 
@@ -48,8 +43,8 @@ interface Observed {
 const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
 
 /**
- * The live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the Leases of the others. While
- * this process cannot renew its own Lease or cannot watch the others, the list stays as it was.
+ * The live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the Leases of the other
+ * replicas. While this process cannot renew its own Lease or cannot watch the others, the list stays as it was.
  */
 export class Peers {
   readonly #o: PeersOptions;
@@ -65,7 +60,7 @@ export class Peers {
     this.#outage = createOutageLog('the peer Leases of the fleet', options.clock, options.log);
   }
 
-  /** The live replicas. Undefined until this process has its own peer Lease and has seen the others. */
+  /** Undefined until this process has its own peer Lease and has seen the other Leases. */
   get live(): readonly Peer[] | undefined {
     return this.#live;
   }
@@ -75,7 +70,7 @@ export class Peers {
     this.#update();
   }
 
-  /** Renews and watches peer Leases until the signal aborts. The own Lease is then released. */
+  /** At the end, the own Lease is released. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, namespace, clock, random, log } = this.#o;
     const informer = createInformer<Lease>(client, leases, {

@@ -8,29 +8,26 @@ import type { Logger } from '../../contract/logger.ts';
 export interface AccessRequest {
   /** Remote address of the socket. Undefined if the socket is already closed. */
   readonly remoteAddress: string | undefined;
-  /** The `Authorization` header. */
   readonly authorization: string | undefined;
   readonly path: string;
   /** Kubernetes verb in lower case, such as `get` or `put`. */
   readonly verb: string;
 }
 
-/** The answer to a refused request. Undefined if the request is allowed. */
+/** Undefined if the request is allowed. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
 /** Decides whether a client may read metrics and debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
-/**
- * Time for which a decision is cached. The delegated authenticators of kube-apiserver cache decisions for the same time.
- */
+/** The delegated authenticators of kube-apiserver cache decisions for the same time. */
 const KEPT_MS = 10_000;
-/** Maximum size of the cache, so that invalid tokens do not fill the memory. */
+/** Invalid tokens must not fill the memory. */
 const KEPT_MOST = 256;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
-/** Returns true if the client is on the same machine or in the same pod. */
+/** The client is on the same machine or in the same pod. */
 export const isLoopback = (address: string | undefined): boolean => address !== undefined && LOOPBACK.test(address);
 
 interface TokenReview {
@@ -47,7 +44,6 @@ interface SubjectAccessReview {
 const review = <T>(client: KubeClient, group: string, plural: string, kind: string, spec: object): Promise<T> =>
   client.request<T>('POST', `/apis/${group}/v1/${plural}`, { body: { apiVersion: `${group}/v1`, kind, spec } });
 
-/** Asks the API server whether a token allows a path and a verb. */
 async function assess(client: KubeClient, token: string, path: string, verb: string): Promise<Refusal> {
   const { status } = await review<TokenReview>(client, 'authentication.k8s.io', 'tokenreviews', 'TokenReview', {
     token,
@@ -66,8 +62,8 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 }
 
 /**
- * Allows clients on loopback. Other clients need a bearer token of the cluster (TokenReview). The cluster must allow the
- * path as a non-resource URL (SubjectAccessReview). An answer is cached for 10 s.
+ * Allows clients on loopback. Other clients need a bearer token of the cluster (TokenReview), and the path as a
+ * non-resource URL (SubjectAccessReview). An answer is cached for 10 s.
  */
 export function createAccess(options: {
   /** Returns the client of the cluster that issues the tokens. While it is undefined, only loopback is allowed. */

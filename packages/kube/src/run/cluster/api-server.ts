@@ -7,7 +7,7 @@ import { isNotFound } from '../../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
-/** Time limit of the request. An API server answers within milliseconds, and a slow API server must be reported soon. */
+/** An API server answers within milliseconds, and a slow API server must be reported soon. */
 const ANSWER_MS = 10_000;
 
 /** Options of `waitForApiServer`. */
@@ -20,8 +20,8 @@ export interface WaitOptions {
 }
 
 /**
- * Resolves when the API server answers. The function retries without limit. If the signal aborts, the promise rejects with
- * the reason of the signal.
+ * Resolves when the API server answers, and retries without limit. If the signal aborts, the promise rejects with the
+ * reason of the signal.
  */
 export async function waitForApiServer(client: KubeClient, options: WaitOptions): Promise<void> {
   const { clock, random, signal, failed } = options;
@@ -37,7 +37,6 @@ export async function waitForApiServer(client: KubeClient, options: WaitOptions)
   }
 }
 
-/** Rejects unless an API server answers in time. */
 async function askVersion(client: KubeClient, clock: Clock, signal: AbortSignal): Promise<void> {
   const asked = { method: 'GET', path: '/version' };
   const limit = new AbortController();
@@ -57,9 +56,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/**
- * Returns the plural names of the server's resources in a group and version. Empty if the server does not have the group.
- */
+/** Empty if the server does not have the group. */
 export async function discoverResources(
   client: KubeClient,
   definition: Pick<ResourceDefinition<KubeObject>, 'group' | 'version'>,

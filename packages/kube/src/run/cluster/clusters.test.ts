@@ -18,7 +18,7 @@ import { connectClusters } from './clusters.ts';
 
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l', namespace: 'n' } };
 
-/** Starts an API server that answers only requests for Leases. After `refuse`, the server answers no requests. */
+/** After `refuse`, the server answers no requests. */
 async function slowServer() {
   let refusing = false;
   const held = Promise.withResolvers<void>();
@@ -130,7 +130,6 @@ test('a replaced client certificate is used and its expiry is monitored; an inva
   };
   writeFileSync(at('c.pem'), two.cert);
   expect(await look()).toContain('runtime_warning{kind="credentials",subject="control"} 1');
-  // This test ignores other warnings.
   const said = log.lines.filter(({ fields }) => fields?.warning === 'credentials');
   expect(said.map(({ message }) => message)).toEqual([
     `new credentials of the control cluster cannot be used: ${at('c.pem')} and ${at('k.pem')} do not match; use the pair that was issued together; the previous configuration stays in use`,

@@ -13,14 +13,14 @@ import type { Metrics } from '../../metrics/create-metrics.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../../transports/undici.ts';
 import type { AnswerWatcher, CertificatesInUse, CredentialPlaces, Warnings } from '../warnings/index.ts';
 
-/** One cluster. Each component has its own client, so that the logs of the API server show the component. */
+/** Each component has its own client, so that the logs of the API server show the component. */
 export interface Cluster {
   readonly server: string;
   /** The flag of the cluster, with its value. */
   readonly source: string;
   client(component: string): KubeClient;
   /**
-   * Returns a client with a separate connection, for requests that must not wait for other requests. An example is the
+   * Returns a client with a separate connection, for requests that must not wait for other requests, such as the
    * renewal of a Lease.
    */
   urgentClient(component: string): KubeClient;
@@ -31,12 +31,10 @@ export interface Clusters {
   readonly control: Cluster;
   /** Undefined for `--target-kubeconfig=none`. */
   readonly target: Cluster | undefined;
-  /** True if both are the same cluster. */
   readonly same: boolean;
   close(): Promise<void>;
 }
 
-/** Connects to an API server. Tests replace the network. */
 export type Dial = (options: UndiciTransportOptions) => UndiciTransport;
 
 /** Kubeconfigs of the clusters, and the settings of their clients. */
@@ -46,7 +44,6 @@ export interface ClusterSettings extends ClientSettings {
   readonly urgentConnections?: number | undefined;
 }
 
-/** The settings of the clients of one unit. */
 export interface ClientSettings {
   readonly binary: string;
   readonly version: string;
@@ -55,20 +52,17 @@ export interface ClientSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Connects to an API server. */
   readonly dial: Dial;
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly warnings: Warnings;
-  /** Receives every answer. */
   readonly answers: AnswerWatcher;
-  /** Receives the certificates of the connections. */
   readonly certificates: CertificatesInUse;
 }
 
 const NONE = 'none';
 
-/** Returns the source of each cluster's configuration. If this source fails, mcm tries no other source. */
+/** If the source of a cluster's configuration fails, mcm tries no other source. */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
   readonly target: string | undefined;
@@ -85,9 +79,8 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
   return { control, target: target === NONE ? undefined : target };
 }
 
-/** Records the certificates of the connections to a cluster. */
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A credential plugin replaces its certificates automatically, often every hour. So no warning is needed before they
+  // A credential plugin replaces its certificates automatically, often every hour, so no warning is needed before they
   // expire.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
@@ -99,7 +92,6 @@ function note(name: string, { ca, clientCertificate, from }: ClusterConfig, cert
     certificates.use({ what: `certificate authority of the ${name} cluster`, certificate: ca, from: from?.ca });
 }
 
-/** Reports the result of reading the credentials again. */
 function tell(name: string, news: FilesNews, { log, warnings, certificates }: ClientSettings): void {
   if (news.kind === 'unusable') {
     warnings.raise('credentials', name, `new credentials of the ${name} cluster cannot be used: ${news.sentence}`);
@@ -119,10 +111,8 @@ interface Source {
   readonly source: string;
 }
 
-/** The connections to one API server with one identity. */
 export interface Connections {
   readonly server: string;
-  /** Origin of the credentials, for messages. */
   readonly source: string;
   readonly places: CredentialPlaces;
   readonly transport: Transport;
@@ -130,9 +120,7 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** Options of the connections. */
 export interface OpenOptions {
-  /** Origin of the credentials, with their flag. */
   readonly source: string;
   /** Origin of the credentials, for messages about refused ones. */
   readonly shown: string;
@@ -141,7 +129,7 @@ export interface OpenOptions {
   readonly urgentConnections?: number | undefined;
 }
 
-/** Opens the connections with a configuration. A connection starts with its first request. */
+/** A connection starts with its first request. */
 export function openConnections(
   config: ClusterConfig,
   { source, shown, dial, urgentConnections = 1 }: OpenOptions,
@@ -170,7 +158,6 @@ async function connect({ name, flag, given, source }: Source, settings: ClusterS
   }
 }
 
-/** Returns the clients of a cluster with these connections. */
 export function clusterOf(
   name: string,
   { server, source, places, transport, urgent }: Connections,
@@ -196,7 +183,7 @@ export function clusterOf(
 }
 
 /**
- * Connects to both clusters, with one connection pool if they are the same.
+ * With one connection pool if both clusters are the same.
  * @throws ConfigError with the name of the flag
  */
 export async function connectClusters(

@@ -6,27 +6,22 @@ import { ClusterIdentity, identifiedTransport, TARGET_UID } from '../../fleet/id
 import type { Member } from '../../fleet/member.ts';
 import { type ClientSettings, type Clusters, type Connections, clusterOf, openConnections } from './clusters.ts';
 
-/** The clusters of one unit of a fleet. */
 export interface MemberClusters extends Clusters {
-  /** The namespace of the machine objects. */
   readonly namespace: string;
-  /** Identity of the target cluster. Each request to this cluster is checked. */
+  /** Each request to the target cluster is checked. */
   readonly identity: ClusterIdentity;
 }
 
-/** What a unit needs to connect. */
 export interface MemberSettings extends ClientSettings {
-  /** Connections to the seed. Undefined if the machine objects are in the cluster of the kubeconfig. */
+  /** Undefined if the machine objects are in the cluster of the kubeconfig. */
   readonly seed: Connections | undefined;
-  /** Name of the Lease. */
   readonly leaseName: string;
 }
 
 const DEFAULT_NAMESPACE = 'default';
 
 /**
- * Connects to the clusters of a member. Each member has its own connections to its target cluster, so no request contains
- * the credentials of another member.
+ * Each member has its own connections to its target cluster, so no request contains the credentials of another member.
  * @throws ConfigError if the kubeconfig is invalid or has expired
  */
 export async function connectMember(member: Member, settings: MemberSettings): Promise<MemberClusters> {

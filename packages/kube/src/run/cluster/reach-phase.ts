@@ -5,13 +5,11 @@ import { type Warnings, warnOfAddress } from '../warnings/index.ts';
 import { waitForApiServer } from './api-server.ts';
 import type { Cluster } from './clusters.ts';
 
-/** Inputs of the phase. */
 export interface ReachParts {
-  /** The cluster. Undefined if the process has no such cluster. */
+  /** Undefined if the process has no such cluster. */
   readonly cluster: Cluster | undefined;
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly warnings: Warnings;
-  /** Called when the API server has answered. */
   readonly reached: () => void;
 }
 

@@ -12,8 +12,8 @@ import {
 import type { Warnings } from '../warnings/warnings.ts';
 
 /**
- * Returns the OpenAPI description of a group and version. The result is empty if the server does not serve the version.
- * Every authenticated user may read the description.
+ * The result is empty if the server does not serve the version. Every authenticated user may read the OpenAPI
+ * description.
  */
 async function described(
   client: KubeClient,
@@ -29,10 +29,7 @@ async function described(
   }
 }
 
-/**
- * Compares the expected CRDs with the CRDs of the server, and warns of each difference.
- * @throws KubeError
- */
+/** @throws KubeError */
 export async function checkCrds(
   client: KubeClient,
   crds: readonly ExpectedCrd[],

@@ -8,7 +8,6 @@ import type { CertificatesInUse } from '../warnings/in-use.ts';
 import type { Warnings } from '../warnings/warnings.ts';
 import { watchEnvironment } from './watch-environment.ts';
 
-/** State of a process for the checks of its environment. */
 export interface EnvironmentState {
   readonly clusters: Clusters | undefined;
   readonly certificates: CertificatesInUse;
@@ -21,7 +20,7 @@ export interface EnvironmentState {
   readonly reached: AbortSignal;
 }
 
-/** Starts the checks of certificates and CRDs. Later phases do not wait for their results. */
+/** Later phases do not wait for the results. */
 export const environmentPhase = (state: () => EnvironmentState): Phase => ({
   name: 'environment',
   start: async () => {

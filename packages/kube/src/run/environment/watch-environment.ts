@@ -9,32 +9,28 @@ import type { CertificatesInUse } from '../warnings/in-use.ts';
 import type { Warnings } from '../warnings/warnings.ts';
 import { checkCrds } from './check-crds.ts';
 
-/**
- * The dependencies of the periodic checks. The checks run periodically, because no event reports an expiry or a changed
- * CRD.
- */
+/** The checks run periodically, because no event reports an expiry or a changed CRD. */
 export interface EnvironmentWatch {
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
   readonly warnings: Warnings;
-  /** The certificates in use. A changed certificate is checked immediately. */
+  /** A changed certificate is checked immediately. */
   readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
   /** Aborts when the API server has answered. The process cannot check CRDs before this answer. */
   readonly reached: AbortSignal;
-  /** Client of the cluster with the CRDs. */
   readonly client: KubeClient;
 }
 
-/** Interval of the checks. Certificates are valid for days, and CRDs change only with a release. */
+/** Certificates are valid for days, and CRDs change only with a release. */
 const LOOK_MS = 3_600_000;
 /** Interval while there is a warning. This interval is shorter, because a user is probably fixing the problem. */
 const LOOK_AGAIN_MS = 60_000;
 
 /**
- * Checks certificates immediately, and CRDs as soon as the API server has answered. The function repeats both checks until
- * the signal aborts. The promise never rejects.
+ * Checks certificates immediately, and CRDs as soon as the API server has answered. Both checks repeat until the
+ * signal aborts. The promise never rejects.
  */
 export async function watchEnvironment(options: EnvironmentWatch, signal: AbortSignal): Promise<void> {
   const { clock, warnings, meters } = options;
@@ -50,7 +46,7 @@ export async function watchEnvironment(options: EnvironmentWatch, signal: AbortS
   }
 }
 
-/** Compares the CRDs. Returns false if the comparison was not possible. */
+/** Returns false if the comparison was not possible. */
 async function compared({ client, crds, warnings, log }: EnvironmentWatch, signal: AbortSignal): Promise<boolean> {
   try {
     await checkCrds(client, crds, warnings, signal);

@@ -4,9 +4,8 @@ export interface DebugAnswer {
   readonly body: string;
 }
 
-/** A page below `/debug/`. Clients on loopback, and clients with permission for the path, may read it. */
+/** A page below `/debug/` for clients on loopback, and clients with permission for the path. */
 export interface DebugPage {
-  /** Path of the page, such as `/debug/journal`. */
   readonly path: string;
   /** Parameters and purpose of the page, for the list of all pages. */
   readonly help: string;
@@ -17,7 +16,7 @@ export interface DebugPage {
 export class DebugPages {
   readonly #pages = new Map<string, DebugPage>();
 
-  /** Starts to serve the page. If a page with the same path exists, the new page replaces it. */
+  /** If a page with the same path exists, the new page replaces it. */
   serve(page: DebugPage): void {
     this.#pages.set(page.path, page);
   }
@@ -30,7 +29,6 @@ export class DebugPages {
     return [...this.#pages.values()];
   }
 
-  /** Returns one line for each page. */
   index(): string {
     return [...this.#pages.values()].map(({ path, help }) => `${path.padEnd(27)} ${help}\n`).join('');
   }

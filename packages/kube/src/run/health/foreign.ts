@@ -8,7 +8,7 @@ export interface Arrived {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The answer that refuses a request of a web page. The web page sent this request through a browser on this machine. */
+/** The answer that refuses a request of a web page, sent through a browser on this machine. */
 export interface ForeignRefusal {
   readonly status: 403 | 421;
   readonly body: string;
@@ -16,16 +16,13 @@ export interface ForeignRefusal {
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
-/**
- * Returns true if DNS rebinding is not possible with this name. An IP address cannot be rebound, and only names of this
- * machine end in `localhost`.
- */
+/** An IP address cannot be rebound by DNS, and only names of this machine end in `localhost`. */
 function isOwnName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Returns true if the web page was served from the same address to which it sends the request. */
+/** The web page was served from the same address to which it sends the request. */
 function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return site === undefined || site === 'none' || site === 'same-origin';
   const from = urlOf(origin);
@@ -33,9 +30,9 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 }
 
 /**
- * Refuses requests of web pages to a loopback address, which needs no credentials. Such a page has a domain that resolves
- * to this machine (DNS rebinding), or comes from another origin. Other clients are allowed, because probes and scrapers use
- * addresses and names of Pods. A browser cannot reach a Pod from its loopback interface.
+ * Refuses requests of web pages to a loopback address, which needs no credentials. Such a page has a domain that
+ * resolves to this machine (DNS rebinding), or comes from another origin. Other clients are allowed, because probes
+ * and scrapers use addresses and names of Pods.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;

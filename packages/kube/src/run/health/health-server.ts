@@ -8,18 +8,16 @@ import { foreignRefusal } from './foreign.ts';
 import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
-  /** The address as `http://address:port`, with the actual port. Clients on this machine can reach this address. */
+  /** The address as `http://address:port`, with the actual port, for clients on this machine. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** A running health server with TLS. */
 export interface SecureHealthServer extends HealthServer {
-  /** Serves new connections with another certificate. */
   use(pair: ServingPair): void;
 }
 
-/** The address to serve. Errors about the port contain the name `flag`. */
+/** Errors about the port contain the name `flag`. */
 export interface ServingAddress {
   readonly host: string;
   readonly port: number;
@@ -29,7 +27,7 @@ export interface ServingAddress {
 /** Access checks by audience. If an audience has no check, every client may read its endpoints. */
 export type Guards = Readonly<Partial<Record<Audience, Access>>>;
 
-/** Maximum size of a request body. The only valid body is a log level, which is a short word. */
+/** The only valid body is a log level, which is a short word. */
 const BODY_LIMIT = 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -109,7 +107,7 @@ const closing = (server: Server) => (): Promise<void> =>
   });
 
 /**
- * Serves health, metrics and debug endpoints over plain HTTP.
+ * Plain HTTP.
  * @throws ConfigError if the port is in use
  */
 export async function startHealthServer(
@@ -122,7 +120,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** Serves the same endpoints over HTTPS, which protects the tokens of clients. */
+/** HTTPS protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,

@@ -16,24 +16,18 @@ export interface HealthSources {
   alive(): boolean;
   readiness(): readonly Check[];
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Returns the effective settings, without secrets. */
+  /** Without secrets. */
   settings(): Readonly<Record<string, unknown>>;
-  /** Reads and changes the log level. */
   readonly logLevel: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
-  /** True if profiling is enabled. */
   readonly profiling: boolean;
-  /** Further pages below `/debug/`. */
   readonly pages: DebugPages;
   readonly clock: Clock;
 }
 
-/** A request to the health server. */
 export interface HealthRequest {
   readonly method: string;
-  /** Path and query. */
   readonly target: string;
   readonly body: () => Promise<string>;
-  /** Aborts when the client closes the connection. */
   readonly signal: AbortSignal;
 }
 
@@ -49,7 +43,6 @@ export interface HealthAnswer {
  */
 export type Audience = 'anyone' | 'metrics' | 'debug';
 
-/** Returns the audience of a path. */
 export function audienceOf(path: string): Audience {
   if (path === '/metrics') return 'metrics';
   return path === '/configz' || path.startsWith('/debug/') ? 'debug' : 'anyone';
@@ -104,8 +97,8 @@ const DEBUG_INDEX = `Usage: GET one of these paths.
 `;
 
 /**
- * Answers requests to health, metrics, settings and debug endpoints. Returns undefined for other paths. The function does
- * not check access.
+ * Answers requests to health, metrics, settings and debug endpoints. Returns undefined for other paths. The function
+ * does not check access.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

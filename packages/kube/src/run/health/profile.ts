@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** The kinds of profiles. A heap *snapshot* is not a kind, because it would contain all secrets in memory. */
+/** A heap snapshot is not a kind, because it would contain all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;
 const DEFAULT_S = 30;
 
 /**
- * Parses the duration in seconds.
+ * In seconds.
  * @throws RangeError with the allowed values
  */
 export function profileSeconds(text: string | null): number {
@@ -22,8 +22,8 @@ export function profileSeconds(text: string | null): number {
 let recording = false;
 
 /**
- * Records CPU time or allocations for some seconds. The result is JSON for the developer tools of Chromium (`.cpuprofile`,
- * `.heapprofile`). Returns undefined if another recording is running.
+ * Records CPU time or allocations for some seconds. The result is JSON for the developer tools of Chromium
+ * (`.cpuprofile`, `.heapprofile`). Returns undefined if another recording is running.
  */
 export async function recordProfile(
   kind: ProfileKind,
@@ -31,7 +31,7 @@ export async function recordProfile(
 ): Promise<string | undefined> {
   if (recording) return undefined;
   recording = true;
-  const { Session } = await import('node:inspector/promises'); // The module is loaded on demand, because it costs memory and is rarely needed.
+  const { Session } = await import('node:inspector/promises'); // The module costs memory and is rarely needed, so it is loaded on demand.
   const session = new Session();
   session.connect();
   try {

@@ -12,7 +12,7 @@ import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 
 interface HealthEnvironment {
-  /** Returns the client of the control cluster after the connection was made. */
+  /** Undefined before the connection to the control cluster. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -20,10 +20,10 @@ interface HealthEnvironment {
   readonly served: ServedCertificate;
 }
 
-/** Validity of a self-signed certificate. The validity is longer than the lifetime of a pod. */
+/** The validity of a self-signed certificate is longer than the lifetime of a pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
-/** Creates a certificate for encryption only, because a scraper cannot verify it. */
+/** For encryption only, because a scraper cannot verify it. */
 async function ownPair(clock: Clock): Promise<ServingPair> {
   const from = new Date(clock.now().getTime() - 3_600_000);
   const validity = { from, until: new Date(from.getTime() + OWN_CERTIFICATE_MS) };
@@ -58,7 +58,7 @@ async function serveSecurely(
 }
 
 /**
- * Serves health, metrics and debug endpoints on one or two ports, as configured by the flags.
+ * On one or two ports, as configured by the flags.
  * @throws ConfigError with the name of the flag
  */
 export async function serveHealth(

@@ -7,7 +7,6 @@ import type { ServingAddress } from './health-server.ts';
 /** A request whose body is not read. */
 export interface PlainRequest {
   readonly method: string;
-  /** The path without the query. */
   readonly path: string;
   readonly remoteAddress: string | undefined;
   readonly authorization: string | undefined;
@@ -18,27 +17,26 @@ export interface PlainRequest {
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body. The answer to a HEAD request has no body, but has the length of the body. */
+  /** The answer to a HEAD request has no body, but has the length of the body. */
   readonly body: string;
 }
 
 /** A running TLS server. */
 export interface TlsServer {
   readonly port: number;
-  /** Serves new connections with this certificate. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
 
-/** Maximum size of the headers. A token of a ServiceAccount has about 1 kB. */
+/** A token of a ServiceAccount has about 1 kB. */
 const HEADER_BYTES = 8 * 1024;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CONNECTIONS = 1000;
 
 /**
- * Serves requests without bodies over HTTPS to clients that are not authenticated. The size of headers and the number of
- * connections are limited, and slow clients are disconnected.
+ * Serves requests without bodies over HTTPS to clients that are not authenticated. The size of headers and the number
+ * of connections are limited, and slow clients are disconnected.
  * @param pair If absent, connections are refused until {@link TlsServer.use} sets a pair.
  * @throws ConfigError if the port is in use or the certificate is invalid
  */

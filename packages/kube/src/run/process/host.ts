@@ -10,37 +10,35 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Unique name of this process. The leader election uses this name as the identity. */
+  /** Unique name of this process, which the leader election uses as the identity. */
   readonly identity: string;
   print(line: string): void;
   printError(line: string): void;
-  /** Calls `callback` for each request to stop: a signal, or the end of the parent process. */
+  /** A request to stop is a signal, or the end of the parent process. */
   onStopRequest(callback: (reason: string) => void): void;
-  /** Calls `callback` for an uncaught error. The process must end afterwards. */
+  /** After an uncaught error, the process must end. */
   onCrash?(callback: (error: unknown) => void): void;
   /** Calls `callback` after each full garbage collection, until the returned function is called. */
   onCollection?(callback: (use: MemoryUse) => void): () => void;
-  /** Connects to API servers. By default over the network. */
+  /** The default is the network. */
   readonly dial?: (options: UndiciTransportOptions) => UndiciTransport;
-  /** Ends the process immediately. */
   exit(code: number): void;
 }
 
 /**
- * Keeps V8's young generation at its initial size. During a large list, V8 would enlarge the young generation to 48 MB and
- * never shrink it. The larger size saves no time. With 20,000 pods of 7 kB, the process then uses 160 MB of memory instead
- * of 215 MB.
+ * During a large list, V8 would enlarge the young generation to 48 MB and never shrink it, without saving time. With
+ * 20,000 pods of 7 kB, the process then uses 160 MB of memory instead of 215 MB.
  */
 const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
 /**
- * Runs V8's baseline compiler on the main thread. In the background, the compiler may wait for the garbage collector of the
- * main thread. If the process exits at that moment, the main thread waits for the compiler, and the process hangs. This
- * happens in one of several thousand exits (Node.js 24.21).
+ * In the background, V8's baseline compiler may wait for the garbage collector of the main thread. If the process
+ * exits at that moment, the main thread waits for the compiler, and the process hangs. This happens in one of several
+ * thousand exits (Node.js 24.21).
  */
 const compileInFront = (): void => setFlagsFromString('--no-concurrent-sparkplug');
 
-/** Returns the host of the current process. Only `main` may call it. */
+/** Only `main` may call this function. */
 export function processHost(hostname: string): Host {
   keepYoungGenerationSmall();
   compileInFront();

@@ -1,24 +1,25 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
-/** The memory of a process after a garbage collection, in bytes. */
+/** After a garbage collection, in bytes. */
 export interface MemoryUse {
   /** Size of the objects in the old generation. */
   readonly heap: number;
   /** Size above which V8 aborts the process. */
   readonly heapLimit: number;
   readonly resident: number;
-  /** Memory limit of the container. Undefined if the container has no limit. */
+  /** Memory limit of the container. */
   readonly residentLimit: number | undefined;
 }
 
 const MB = 1_048_576;
 /**
- * Part of the heap limit that belongs to the old generation. V8 adds three semi-spaces, each a 64th of the old generation.
+ * Part of the heap limit that belongs to the old generation. V8 adds three semi-spaces, each a 64th of the old
+ * generation.
  */
 const OLD_SHARE = 64 / 67;
 
-/** Returns the limit of the old generation, which is exhausted first. */
+/** The old generation is exhausted first. */
 function oldLimit(given: string): number {
   const [, megabytes] = /--max[-_]old[-_]space[-_]size=(\d+)/.exec(given) ?? [];
   return megabytes === undefined ? getHeapStatistics().heap_size_limit * OLD_SHARE : Number(megabytes) * MB;
@@ -36,10 +37,7 @@ function read(heapLimit: number): MemoryUse {
   };
 }
 
-/**
- * Calls `callback` after each full garbage collection, because the used memory is known only then. Returns a function that
- * stops the calls.
- */
+/** The used memory is known only after a full garbage collection. Returns a function that stops the calls. */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));
   const observer = new PerformanceObserver((list) => {

@@ -1,12 +1,12 @@
-/** Reverts a start. The manager calls this function once, in the reverse order of the starts. */
+/** The manager calls this function once, in the reverse order of the starts. */
 export type Stop = () => Promise<void> | void;
 
 /** One named step of a start-up. */
 export interface Phase {
   readonly name: string;
   /**
-   * Starts the phase. Resolves when the next phase may start, with a function that stops this phase. The start must end
-   * soon after the signal aborts. The status shows the text of `report` until the phase has started.
+   * Resolves when the next phase may start, with a function that stops this phase. The start must end soon after the
+   * signal aborts. The status shows the text of `report` until the phase has started.
    */
   start(signal: AbortSignal, report: (detail: string) => void): Promise<Stop | undefined>;
 }

@@ -25,16 +25,12 @@ async function listening(server: Server | TcpServer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A web server that answers all requests in the same way. */
 const answering = (status: number, text: string) =>
   listening(createHttpServer((_, answer) => void answer.writeHead(status, { connection: 'close' }).end(text)));
 
 const status = (code: number, message: string): string => JSON.stringify({ kind: 'Status', code, message });
 
-/**
- * Returns the warnings about an API server that cannot be reached. With `clock`, the test first waits for another half
- * minute.
- */
+/** With `clock`, the test first waits for another half minute. */
 async function reported(server: string, transport: Transport, clock?: VirtualClock): Promise<readonly string[]> {
   const client = createClient({ transport, userAgent: 'test', clock: clock ?? realClock });
   const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);

@@ -4,16 +4,13 @@ import { KubeError } from '../../contract/errors.ts';
 import { untrustedSentence } from './certificates.ts';
 import type { Warnings } from './warnings.ts';
 
-/** An API server, and the source of its address and credentials. */
 export interface Addressed {
-  /** `control` or `target`. */
   readonly name: string;
   readonly server: string;
-  /** The flag of the cluster, with its value. */
   readonly source: string;
 }
 
-/** Returns why an API server cannot be used yet, with a hint. */
+/** With a hint. */
 function addressSentence({ name, server, source }: Addressed, error: unknown): string {
   const fault = unreached(error);
   const words = errorText(error);
@@ -24,7 +21,7 @@ function addressSentence({ name, server, source }: Addressed, error: unknown): s
   return `the ${name} API server ${server}, from ${source}, is not ready; retrying (${words})`;
 }
 
-/** Warns of an API server that cannot be used. Untrusted certificates and refused credentials have separate warnings. */
+/** Untrusted certificates and refused credentials have separate warnings. */
 export function warnOfAddress(of: Addressed, error: unknown, warnings: Warnings): void {
   const ofCredentials = error instanceof KubeError && error.code === 401;
   if (!ofCredentials && untrustedSentence(of.name, error) === undefined)

@@ -4,7 +4,7 @@ import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 /** Warnings start this long before the expiry, so that users have a week to issue another certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
-/** A certificate in use in PEM, and its key if this process has it. */
+/** In PEM, with its key if this process has it. */
 export interface CertificateInUse {
   /** Name in the log and the metric, such as `client certificate of the control cluster`. */
   readonly what: string;
@@ -14,15 +14,12 @@ export interface CertificateInUse {
   readonly from?: string | undefined;
 }
 
-/** The problem of a certificate, and its expiry. */
 export interface CertificateCheck {
-  /** The problem as a sentence. Absent if there is no problem. */
   readonly sentence?: string | undefined;
   /** Expiry in milliseconds since 1970. Absent for an invalid certificate. */
   readonly endsAt?: number;
 }
 
-/** Creates the gauge with the expiry of certificates, by `what`. */
 export const expiryMeter = (meters: Meters): ((seconds: number, labels?: MeterLabels) => void) =>
   meters.gauge({
     name: 'certificate_expiration_timestamp_seconds',
@@ -30,7 +27,6 @@ export const expiryMeter = (meters: Meters): ((seconds: number, labels?: MeterLa
     labels: ['what'],
   });
 
-/** Checks a certificate at the time `now`. */
 export function checkCertificate(
   { what, certificate, key, from: where }: CertificateInUse,
   now: Date,
@@ -67,8 +63,8 @@ function fault({ what, from, until, now, fits }: Facts): string | undefined {
 }
 
 /**
- * Problems of an untrusted server certificate with hints, by TLS error code (node:tls). The text `CA` is replaced by the
- * source of the certificate authority.
+ * Problems of an untrusted server certificate with hints, by TLS error code (node:tls). The text `CA` is replaced by
+ * the source of the certificate authority.
  */
 const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired; renew it on the server',
@@ -81,7 +77,7 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new one to CA',
 };
 
-/** The field of a certificate authority, for messages if no certificate authority is configured. */
+/** For messages without a configured certificate authority. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {
@@ -91,7 +87,7 @@ const codeOf = (error: unknown): string | undefined => {
 };
 
 /**
- * Returns why the certificate of a server is not trusted. Returns undefined for other failures.
+ * Returns undefined for other failures.
  * @param ca The source of the certificate authority
  */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {

@@ -1,19 +1,18 @@
-/** An answer of a server, with times by the clock of this process. All times are milliseconds since 1970. */
+/** By the clock of this process, in milliseconds since 1970. */
 export interface DatedAnswer {
-  /** Times of the request and of its answer. */
   readonly sentAt: number;
   readonly receivedAt: number;
   /** The `Date` header of the answer. The server rounds it down to seconds. */
   readonly date: number;
 }
 
-/** Minimum difference that causes a warning. Leases, token expiry and time limits have a precision of seconds. */
+/** Leases, token expiry and time limits have a precision of seconds. */
 const SKEW_WARNING_MS = 10_000;
 
 /**
- * Returns the minimum difference between the clocks, in milliseconds. A positive result means that the clock of the server
- * is ahead. The result is 0 if the clocks may be equal. The server read its clock between the request and the answer, and
- * rounded the time down to seconds.
+ * Returns the minimum difference between the clocks, in milliseconds: positive if the clock of the server is ahead, 0
+ * if the clocks may be equal. The server read its clock between the request and the answer, and rounded the time down
+ * to seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;
@@ -21,7 +20,7 @@ export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number 
   return latest < sentAt ? latest - sentAt : 0;
 }
 
-/** Returns the consequences of a clock difference as a sentence. Returns undefined if the difference is harmless. */
+/** Returns undefined if the difference is harmless. */
 export function skewSentence(server: string, skewMs: number): string | undefined {
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);

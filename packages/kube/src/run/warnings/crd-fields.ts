@@ -1,4 +1,3 @@
-/** The fields of a structural schema that are compared. */
 export interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -29,17 +28,15 @@ export interface ExpectedCrd {
   };
 }
 
-/** The description of a group and version by the server (OpenAPI v3). */
+/** OpenAPI v3. */
 export interface ServedSchemas {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** Fields of every kind. The description defines them separately. */
+/** The description defines these fields of every kind separately. */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/**
- * Returns the dotted paths of expected fields that the server does not have. The server drops the values of these fields.
- */
+/** Dotted paths of expected fields that the server does not have. The server drops the values of these fields. */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
   const inProperties = Object.entries(expected.properties ?? {}).flatMap(([name, wanted]) => {
@@ -61,7 +58,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** Returns the schema of a kind in a description. Returns undefined if the server does not have the kind. */
+/** Undefined if the server does not have the kind. */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -71,10 +68,10 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
 
 const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
-/** Maximum number of fields in the message. The hint is the same for all fields. */
+/** The hint is the same for all fields. */
 const NAMED = 4;
 
-/** Returns the problem of a CRD that has the schema `served`. Returns undefined if there is no problem. */
+/** Undefined if there is no problem. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed: the controllers that need it wait for it; ${HINT}`;
@@ -86,7 +83,7 @@ export function crdSentence(name: string, expected: Schema, served: Schema | und
 }
 
 /**
- * Returns the problem of a kind without its expected status subresource. Returns undefined if there is no problem.
+ * Undefined if there is no problem.
  * @param resources The resources from discovery
  */
 export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {

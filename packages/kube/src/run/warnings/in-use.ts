@@ -2,7 +2,7 @@ import type { ServedCertificate } from '../../admission/certificate-files.ts';
 import type { CertificateInUse } from './certificates.ts';
 import type { Warnings } from './warnings.ts';
 
-/** The certificates that the connections of a process use. From this list, the process reports an expiry in time. */
+/** The certificates that the connections of a process use, for reports of an expiry. */
 export class CertificatesInUse {
   readonly #byWhat = new Map<string, CertificateInUse>();
   #changed = new AbortController();
@@ -12,7 +12,7 @@ export class CertificatesInUse {
     return this.#changed.signal;
   }
 
-  /** Records a certificate. The new certificate replaces the previous certificate with the same `what`. */
+  /** The new certificate replaces the previous certificate with the same `what`. */
   use(certificate: CertificateInUse): void {
     const { what } = certificate;
     this.#byWhat.set(what, certificate);
@@ -21,16 +21,12 @@ export class CertificatesInUse {
     before.abort(new Error(`the ${what} was replaced`));
   }
 
-  /** Returns the current certificates. */
   list(): readonly CertificateInUse[] {
     return [...this.#byWhat.values()];
   }
 }
 
-/**
- * Records the certificate of one service.
- * @param what Name of the certificate, such as `webhook certificate`
- */
+/** @param what Name of the certificate, such as `webhook certificate` */
 export const servedCertificate = (
   what: string,
   { certificates, warnings }: { readonly certificates: CertificatesInUse; readonly warnings: Warnings },

@@ -13,7 +13,7 @@ import { expiryMeter } from './certificates.ts';
 import { Warnings } from './warnings.ts';
 import { AnswerWatcher } from './watch-answers.ts';
 
-/** Registers the metrics of warnings without using them, for a page that lists all metrics. */
+/** For a page that lists all metrics. */
 export function registerWarningMetrics(of: {
   readonly clock: Clock;
   readonly log: Logger;

@@ -2,8 +2,8 @@ import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
 /**
- * Above this fraction, V8 may abort the process before the next garbage collection. V8 collects garbage when the heap has
- * grown by a tenth.
+ * Above this fraction, V8 may abort the process before the next garbage collection. V8 collects garbage when the heap
+ * has grown by a tenth.
  */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;
@@ -17,8 +17,8 @@ const HINT = 'give its container more memory (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
- * Warns if memory is nearly exhausted. Returns a reason if the process must end now, and the process then logs this reason.
- * If V8 aborted the process, the log would contain only a native stack trace.
+ * Warns if memory is nearly exhausted. Returns a reason if the process must end now, for its log. If V8 aborted the
+ * process, the log would contain only a native stack trace.
  */
 export function checkMemory(
   { heap, heapLimit, resident, residentLimit }: MemoryUse,

@@ -1,9 +1,6 @@
 import type { Warnings } from './warnings.ts';
 
-/**
- * Warns a standby replica if the leader has another version.
- * @param version Version of the leader, if known
- */
+/** @param version Version of the leader, if known */
 export function compareVersions(
   own: { readonly name: string; readonly version: string },
   leader: string,

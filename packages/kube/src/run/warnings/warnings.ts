@@ -12,18 +12,17 @@ export type WarningKind =
   | 'memory'
   | 'version';
 
-/** An active warning. */
 export interface Warning {
   readonly kind: WarningKind;
-  /** The subject of the warning, as a label of a metric. The label has few values, so it contains no names of objects. */
+  /** A label of a metric, so it contains no names of objects. */
   readonly subject: string;
   /** The problem, its consequence, and a hint. */
   readonly sentence: string;
 }
 
 /**
- * Reports problems of the environment. The log contains the start, each change and the end of a warning. An active warning
- * has a series in `runtime_warning`.
+ * Reports problems of the environment. The log contains the start, each change and the end of a warning. An active
+ * warning has a series in `runtime_warning`.
  */
 export class Warnings {
   readonly #log: Logger;
@@ -49,7 +48,6 @@ export class Warnings {
     this.#log.warn(sentence, { warning: kind, subject });
   }
 
-  /** Ends a warning. The call has no effect if the warning is not active. */
   clear(kind: WarningKind, subject: string): void {
     const key = `${kind} ${subject}`;
     const warning = this.#active.get(key);
@@ -58,19 +56,18 @@ export class Warnings {
     this.#log.info('Warning resolved', { warning: kind, subject, was: warning.sentence });
   }
 
-  /** Returns true if a warning of this kind, and of this subject if given, is active. */
+  /** With a subject, only warnings of this subject count. */
   has(kind: WarningKind, subject?: string): boolean {
     if (subject !== undefined) return this.#active.has(`${kind} ${subject}`);
     return [...this.#active.values()].some((warning) => warning.kind === kind);
   }
 
-  /** Returns a text for a list of checks: `ok`, or the active warnings by kind and subject. */
+  /** `ok`, or the active warnings by kind and subject. */
   summary(): string {
     const wrong = this.list().map(({ kind, subject }) => `${kind} (${subject})`);
     return wrong.length === 0 ? 'ok' : `warnings (details in the log): ${wrong.join(', ')}`;
   }
 
-  /** All active warnings. */
   list(): readonly Warning[] {
     return [...this.#active.values()];
   }

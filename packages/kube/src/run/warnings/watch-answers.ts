@@ -10,19 +10,15 @@ import type { Warnings } from './warnings.ts';
 /** Sources of the credentials for an API server, for messages. */
 export interface CredentialPlaces {
   readonly authority?: string | undefined;
-  /** Source of the token or client certificate. */
   readonly shown: string;
 }
 
-/** Callbacks for the answers of one API server. */
 export interface AnswerWatch {
-  /** Callback for `ClientOptions.observe`. */
   readonly observe: (sample: RequestSample) => void;
-  /** Callback for `ClientOptions.refused`. */
   readonly refused: (error: KubeError) => void;
 }
 
-/** Updates metrics and warnings from the answers of all clusters. */
+/** Updates metrics and warnings from the answers of all clients. */
 export class AnswerWatcher {
   readonly #clock: Clock;
   readonly #warnings: Warnings;
