@@ -2,6 +2,7 @@ import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, phaseOf, 
 import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
 import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
+import { registerHookMetrics } from './hooks.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
 /** Sources of the machine controller's metrics. */
@@ -215,6 +216,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
     },
   );
   offeringMetrics(meters, sources);
+  registerHookMetrics(meters, sources);
   const reads = 'Reads of Nodes from the API server, because the health of their machines changed often';
   meters.counted({ name: 'mcm_machine_health_rechecks_total', help: reads }, () => rechecks().all);
   meters.counted(
