@@ -13,7 +13,7 @@ const ebs = z.object({
   encrypted: flag('true: the volume is encrypted with the default key of the account; default false'),
   deleteOnTermination: flag('whether the volume is deleted with its VM; default true'),
   snapshotID: text('snapshot with the initial content of the volume'),
-  kmsKeyID: text('accepted but not sent, as in the original; EC2 uses the default key of the account'),
+  kmsKeyID: text('accepted for compatibility, but not sent to the cloud; EC2 uses the default key of the account'),
 });
 
 const blockDevice = z.object({
@@ -21,8 +21,8 @@ const blockDevice = z.object({
     '/root for the root disk, otherwise /dev/sd[a-z] or /dev/xvd[a-c][a-z]; optional for a single device',
   ),
   ebs: ebs.optional().meta({ description: 'the volume of the device; required' }),
-  noDevice: text('accepted but not sent, as in the original'),
-  virtualName: text('accepted but not sent, as in the original'),
+  noDevice: text('accepted for compatibility, but not sent to the cloud'),
+  virtualName: text('accepted for compatibility, but not sent to the cloud'),
 });
 
 const networkInterface = z.object({
@@ -32,7 +32,7 @@ const networkInterface = z.object({
   deleteOnTermination: flag('whether the interface is deleted with its VM; default true'),
   description: text('description of the interface'),
   ipv6AddressCount: count('number of IPv6 addresses at launch'),
-  primaryIpv6: flag('whether the first IPv6 address is the primary one; only with ipv6AddressCount; default true'),
+  primaryIpv6: flag('whether the first IPv6 address is the primary address; only with ipv6AddressCount; default true'),
   ipv6PrefixCount: count('number of IPv6 prefixes; mcm assigns them after the launch'),
   interfaceType: text('type of the interface: interface, efa or efa-only'),
   deviceIndex: count('device index, 0 or more; default: the position in the list'),
@@ -46,7 +46,7 @@ const iam = z.object({
 
 const capacityReservation = z.object({
   capacityReservationPreference: text(
-    'open or none: use of matching reservations; not together with a reservation or a group',
+    'open (uses matching reservations) or none; not together with the ID or the group of a reservation',
   ),
   capacityReservationId: text('ID of a reservation; not together with a group'),
   capacityReservationResourceGroupArn: text('ARN of a group of reservations; not together with a reservation'),
@@ -81,17 +81,16 @@ export const AwsProviderSpec = z.object({
   machineType: text('instance type, such as m6i.large; required'),
   iam: iam.optional().meta({ description: 'instance profile of the VMs, by name or ARN; required' }),
   keyName: text('key pair for SSH; an empty value means no key pair'),
-  blockDevices: z
-    .array(blockDevice)
-    .optional()
-    .meta({ description: 'disks of each VM, at least one; if there are several, the name of one must be /root' }),
+  blockDevices: z.array(blockDevice).optional().meta({
+    description: 'disks of each VM, at least one; if there are several disks, one disk must have the name /root',
+  }),
   networkInterfaces: z
     .array(networkInterface)
     .optional()
     .meta({ description: 'network interfaces of each VM; at least one' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
-      'tags of VM, volumes and interfaces; one key contains kubernetes.io/cluster/, and one kubernetes.io/role/, to find the VMs',
+      'tags of VM, volumes and interfaces; mcm finds VMs by tags with kubernetes.io/cluster/ and kubernetes.io/role/ in the key',
   }),
   capacityReservation: capacityReservation.optional().meta({ description: 'use of reserved capacity' }),
   instanceMarketOptions: z
@@ -103,10 +102,10 @@ export const AwsProviderSpec = z.object({
   instanceMetadataOptions: metadataOptions.optional().meta({ description: 'access of VMs to the metadata service' }),
   cpuOptions: cpuOptions.optional().meta({ description: 'cores and threads of the VMs' }),
   placement: placement.optional().meta({
-    description: 'placement of the VMs; absent: annotation machine.sapcloud.io/awsPlacement of the node template',
+    description: 'placement of the VMs; default: the annotation machine.sapcloud.io/awsPlacement of the node template',
   }),
-  ebsOptimized: flag('accepted but not sent, as in the original'),
-  monitoring: flag('accepted but not sent, as in the original'),
+  ebsOptimized: flag('accepted for compatibility, but not sent to the cloud'),
+  monitoring: flag('accepted for compatibility, but not sent to the cloud'),
 });
 export type AwsProviderSpec = z.infer<typeof AwsProviderSpec>;
 export type BlockDevice = z.infer<typeof blockDevice>;

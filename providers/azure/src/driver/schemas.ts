@@ -24,7 +24,7 @@ const dataDisk = z.object({
 export type DataDisk = z.infer<typeof dataDisk>;
 
 const managedDisk = z.object({
-  id: text('accepted but not sent, as in the original'),
+  id: text('accepted for compatibility, but not sent to the cloud'),
   storageAccountType: text('kind of disk, such as Premium_LRS; mcm also sends an empty value'),
   securityProfile: z
     .object({ securityEncryptionType: text('VMGuestStateOnly or DiskWithVMGuestState, for confidential VMs') })
@@ -33,7 +33,7 @@ const managedDisk = z.object({
 });
 
 const osDisk = z.object({
-  name: text('accepted but not sent, as in the original: the disk is <vm>-os-disk'),
+  name: text('accepted for compatibility, but not sent to the cloud: the disk is <vm>-os-disk'),
   caching: text('cache mode: None, ReadOnly or ReadWrite; mcm also sends an empty value'),
   createOption: text('how the disk is created, such as FromImage; required'),
   diskSizeGB: count('size in GB, more than 0; required'),
@@ -49,7 +49,7 @@ const linuxConfiguration = z.object({
   disablePasswordAuthentication: flag('whether logins with passwords are disabled; default false'),
   ssh: z
     .object({
-      publicKeys: publicKeys.optional().meta({ description: 'SSH key; this field contains one key, not a list' }),
+      publicKeys: publicKeys.optional().meta({ description: 'SSH key; a single object with one key' }),
     })
     .optional()
     .meta({ description: 'access by SSH' }),
@@ -75,7 +75,7 @@ const machineSet = z.object({
 });
 
 const uefiSettings = z.object({
-  vtpmEnabled: flag('whether the VM has true: the VM has a virtual trusted platform module'),
+  vtpmEnabled: flag('true: the VM has a virtual trusted platform module'),
   secureBootEnabled: flag('true: the VM boots only signed software'),
 });
 
@@ -146,7 +146,7 @@ export const AzureProviderSpec = z.object({
   subnetInfo: subnetInfo.optional().meta({ description: 'network of the NICs; required' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
-      'tags of VM, NIC and disks; one key starts with kubernetes.io-cluster-, and one with kubernetes.io-role-, to find the VMs',
+      'tags of VM, NIC and disks; mcm finds VMs by two tags with keys that start with kubernetes.io-cluster- and kubernetes.io-role-',
   }),
   cloudConfiguration: z
     .object({ name: text('AzurePublic, AzureChina or AzureGovernment') })

@@ -59,7 +59,7 @@ const serviceAccount = z.object({
 const shieldedInstance = z.object({
   integrityMonitoring: flag('true: the cloud compares each boot with a trusted baseline'),
   secureBoot: flag('true: the VM boots only signed software'),
-  vtpm: flag('whether the VM has true: the VM has a virtual trusted platform module'),
+  vtpm: flag('true: the VM has a virtual trusted platform module'),
 });
 
 /** `MachineClass.providerSpec` of provider `GCP`. The schema contains only types; the rules are in `validate.ts`. */
@@ -69,7 +69,7 @@ export const GcpProviderSpec = z.object({
   zone: text('zone of the VMs, such as europe-north1-b; required'),
   machineType: text('type of the VMs as a name without a path, such as n2-standard-4; required'),
   canIpForward: flag('whether VMs may forward packets of other addresses'),
-  deletionProtection: flag('true: the cloud refuses to delete the VMs, also if mcm requests the deletion'),
+  deletionProtection: flag('true: the cloud refuses to delete the VMs, even if mcm requests the deletion'),
   description: text('description of each VM'),
   disks: z.array(disk).optional().meta({ description: 'disks of each VM; at least one' }),
   gpu: gpu.optional().meta({ description: 'GPUs of each VM; requires scheduling.onHostMaintenance TERMINATE' }),
@@ -80,10 +80,10 @@ export const GcpProviderSpec = z.object({
     .array(networkInterface)
     .optional()
     .meta({ description: 'network interfaces of each VM; at least one' }),
-  scheduling: scheduling.optional().meta({ description: 'behavior of a VM at maintenance; required' }),
+  scheduling: scheduling.optional().meta({ description: 'behavior of a VM during maintenance; required' }),
   serviceAccounts: z.array(serviceAccount).optional().meta({ description: 'service accounts for programs on the VM' }),
   tags: z.array(z.string()).optional().meta({
-    description: 'network tags; one contains kubernetes-io-cluster-, and one kubernetes-io-role-, to find the VMs',
+    description: 'network tags; mcm finds VMs by two tags that contain kubernetes-io-cluster- and kubernetes-io-role-',
   }),
   shieldedInstanceConfiguration: shieldedInstance
     .optional()
