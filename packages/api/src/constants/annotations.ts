@@ -64,9 +64,16 @@ export const Annotations = {
    */
   ZonesStandby: 'zones.machine.sapcloud.io/standby',
   /**
+   * On a MachineDeployment, an integer or a percentage: the machines of each zone that may be missing during a rollout. The
+   * limit of the deployment applies too. Only in mcm.
+   */
+  ZonesMaxUnavailable: 'zones.machine.sapcloud.io/max-unavailable',
+  /**
    * On a Machine, one object of the list of zones: the zone for which the MachineSet created the machine. Only in mcm.
    */
   ZoneOffering: 'zones.machine.sapcloud.io/offering',
+  /** On a Machine, the reason why the MachineSet chose its zone. Only in mcm. */
+  ZoneReason: 'zones.machine.sapcloud.io/reason',
   /**
    * On a MachineDeployment, an integer: the number of machines that wait for a scale-up, in addition to the replicas.
    * Only in mcm.
@@ -367,4 +374,5 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.Zones,
   Annotations.ZonesEvacuated,
   Annotations.ZonesStandby,
+  Annotations.ZonesMaxUnavailable,
 ]);

@@ -6,7 +6,7 @@ import { World, type WorldOptions } from './testing/world.ts';
 
 /** The machine controller is simulated. */
 
-const { Zones, ZonesEvacuated, ZonesStandby } = Annotations;
+const { Zones, ZonesEvacuated, ZonesMaxUnavailable, ZonesStandby } = Annotations;
 const LIST = JSON.stringify([{ zone: 'a' }, { zone: 'b', subnet: 'sb' }, { zone: 'c' }]);
 
 const start = async (replicas: number, spec: object = {}, options: WorldOptions = {}): Promise<World> => {
@@ -84,6 +84,90 @@ test('a rollout keeps the zones balanced, within its limits', async () => {
   expect(Math.min(...seen)).toBeGreaterThanOrEqual(8);
   await world.pass(60);
   expect(await counts(world)).toEqual([3, 3, 3]);
+});
+
+/** Deletes the only machine of zone b, so that the zones a and c have one machine each. */
+const withoutMachineInB = async (options: WorldOptions = {}): Promise<World> => {
+  const world = await start(3, {}, options);
+  const [named] = await inZone(world, 'b');
+  const annotations = {
+    [Annotations.TriggerDeletion]: `${named?.metadata.name}~2026-01-01T13:00:00Z`,
+    [Annotations.LastReplicaChangeByScaler]: '2026-01-01T13:00:00Z',
+  };
+  await world.change({ metadata: { annotations }, spec: { replicas: 2 } });
+  await world.pass(60);
+  expect(await counts(world)).toEqual([1, 0, 1]);
+  return world;
+};
+
+test('a machine that was deleted is replaced in its zone, also if another zone has no machine', async () => {
+  await using world = await withoutMachineInB();
+  for (const zone of ['c', 'a', 'c']) {
+    const [lost] = await inZone(world, zone);
+    await world.deleteMachine(lost?.metadata.name ?? '');
+    await world.pass(60);
+    expect(await counts(world)).toEqual([1, 0, 1]);
+  }
+  const [replacement] = await inZone(world, 'c');
+  expect(replacement?.metadata.annotations?.[Annotations.ZoneReason]).toBe('it replaces a machine of this zone');
+});
+
+test.each([
+  ['with a surge', { maxSurge: 1, maxUnavailable: 0 }],
+  ['without a surge', { maxSurge: 0, maxUnavailable: 1 }],
+])(
+  'a rollout %s replaces machines in their zones, also if another zone has no machine',
+  async (_what, rollingUpdate) => {
+    await using world = await withoutMachineInB({ birthMs: () => 5_000, deathMs: () => 5_000 });
+    await world.change({ spec: { strategy: { type: 'RollingUpdate', rollingUpdate } } });
+    await world.changeClass('large');
+    const isRolled = async () =>
+      world.complete() && (await staying(world)).every(({ spec }) => spec.class.name === 'large');
+    await world.until(isRolled, 600);
+    await world.pass(60);
+    expect(await counts(world)).toEqual([1, 0, 1]);
+  },
+);
+
+test.each<[limit: string | null, least: number]>([
+  ['1', 2],
+  ['34%', 2],
+  [null, 1],
+])('a rollout with the limit %s for each zone keeps %i machines of each zone available', async (limit, least) => {
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 6 } };
+  await using world = await start(9, { strategy }, { birthMs: () => 5_000, deathMs: () => 5_000 });
+  await annotate(world, { [ZonesMaxUnavailable]: limit });
+  await world.changeClass('large');
+  const seen: number[] = [];
+  await world.until(async () => {
+    for (const zone of ['a', 'b', 'c']) {
+      const up = (await inZone(world, zone)).filter(({ status }) => status?.currentStatus?.phase === 'Running');
+      seen.push(up.length);
+    }
+    return world.complete() && (await staying(world)).every(({ spec }) => spec.class.name === 'large');
+  }, 600);
+  expect(Math.min(...seen)).toBe(least);
+  await world.pass(60);
+  expect(await counts(world)).toEqual([3, 3, 3]);
+});
+
+test('if the annotations of the deployment and its machines are removed, no machine is replaced', async () => {
+  await using world = await start(6);
+  const uids = async () => (await world.machines()).map(({ metadata }) => metadata.uid).toSorted();
+  const before = await uids();
+  const { ZoneOffering, ZoneReason, CapacityOffering } = Annotations;
+  const none = { [ZoneOffering]: null, [ZoneReason]: null, [CapacityOffering]: null };
+  for (const { metadata } of await world.machines())
+    await world.patchMachine(metadata.name, { metadata: { annotations: none } });
+  await world.pass(1800);
+  expect(await uids()).toEqual(before);
+  await annotate(world, { [Zones]: null });
+  await world.pass(1800);
+  await annotate(world, { [Zones]: LIST });
+  await world.restart();
+  await world.pass(1800);
+  expect(await uids()).toEqual(before);
+  expect(world.complete()).toBe(true);
 });
 
 test('a machine that the autoscaler names is deleted, and then the zones are balanced again', async () => {
@@ -232,6 +316,9 @@ test.each<[what: string, annotations: Record<string, string>, why: RegExp]>([
   ['an unknown zone', { [Zones]: LIST, [ZonesEvacuated]: 'x' }, /evacuated\]: names x, which is not in the list/],
   ['no zone left', { [Zones]: LIST, [ZonesEvacuated]: 'a,b,c' }, /names all zones, so no zone is left/],
   ['no list', { [ZonesEvacuated]: 'a' }, /has no effect without zones\.machine/],
+  ['a limit without a list', { [ZonesMaxUnavailable]: '1' }, /unavailable\]: has no effect without zones\.machine/],
+  ['a limit of 0', { [Zones]: LIST, [ZonesMaxUnavailable]: '0' }, /is "0"; write a number of at least 1/],
+  ['a limit that is no number', { [Zones]: LIST, [ZonesMaxUnavailable]: 'one' }, /is "one"; write a number of/],
   ['warm machines', { [Zones]: LIST, [Annotations.WarmMachines]: '1' }, /cannot be combined with warm\.machine/],
 ])(
   '%s: the deployment is refused with the field and the fix, and no machine is created',

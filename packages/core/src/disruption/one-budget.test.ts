@@ -162,7 +162,7 @@ class Model {
     });
     for (let i = 0; i < Math.min(plan.create, makes); i++) {
       const made = this.born('Pending', replace[i]);
-      lost.made(made.metadata.uid, replace[i]);
+      lost.made(made, replace[i]);
       machines.push(made);
       const empty = testSet.repairs.filter(({ successor }) => successor === undefined);
       const open = empty.find(({ idle }) => !idle) ?? empty[0];

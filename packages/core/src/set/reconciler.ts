@@ -235,7 +235,11 @@ export class SetReconciler {
       scaler: deployment ? scalerRequest(set, deployment) : undefined,
       now,
     });
-    const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
+    const lookAgain = this.#awaitOthers(key, set, repairs, {
+      now,
+      alone,
+      full: room === 0 || plan.waiting !== undefined,
+    });
     const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
     // The API server may have been restored to a state in which there is no reason for these deletions.
     if (toDelete.length > 0 && !this.#isProven()) {
@@ -290,7 +294,7 @@ export class SetReconciler {
         lost,
         replace: replace.slice(warm.count),
         unanswered: numbers.unanswered,
-        places: this.#zones.places(set, names.length),
+        places: this.#zones.places(set, names.length, lost.homes),
       },
       signal,
     );

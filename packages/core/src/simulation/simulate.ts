@@ -20,13 +20,16 @@ import { limitsOf } from '../objects/limits.ts';
 import { nextMachineNames, unrecordedNames } from '../objects/machine-names.ts';
 import { isFailed, isTerminating, type Loss, lossOf } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
+import { splitSets } from '../rollout/revisions.ts';
 import { isComplete } from '../rollout/rollout-completion.ts';
 import { deletionOrder } from '../set/replicas/deletion-order.ts';
 import { newMachine } from '../set/replicas/new-machine.ts';
 import { roomOfSet } from '../set/replicas/repair-group.ts';
 import { planReplicas } from '../set/replicas/replicas.ts';
+import { placesFor } from '../zones/places.ts';
+import { zoneRanks } from '../zones/ranks.ts';
 import { zoneSettingOf } from '../zones/setting.ts';
-import { placesFor, type ZoneInput, zoneRanks, zoneStates } from '../zones/spread.ts';
+import { machinesByZone, machinesToReplace, type ZoneInput, zoneOfMachine, zoneStates } from '../zones/spread.ts';
 import { withOwnNodes } from './own-nodes.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
@@ -55,6 +58,8 @@ export interface SimulatedStep {
   /** Name of the set or machine. The name of a machine is a placeholder if its set does not exist yet. */
   readonly name: string;
   readonly set?: string | undefined;
+  /** The zone of the machine. Absent if the deployment has no zones. */
+  readonly zone?: string | undefined;
   readonly because: string;
 }
 
@@ -113,6 +118,10 @@ class Run {
    * these failed machines.
    */
   readonly #lost = new Map<string, Loss[]>();
+  /** The zones of failed machines that the machines replace which are created next, by the UID of the set. */
+  readonly #homes = new Map<string, readonly string[]>();
+  /** Number of machines of each zone before the last deletions. */
+  #before: ReadonlyMap<string, number> | undefined;
   readonly #made = new Map<string, number>();
   /** Names of machines that a set has or had, by the UID of the set. */
   readonly #names = new Map<string, Set<string>>();
@@ -291,23 +300,29 @@ class Run {
     return changed;
   }
 
+  #current(): MachineSet | undefined {
+    return splitSets(this.#world.deployment, this.#world.sets).current;
+  }
+
+  /** The zones of the simulated machines. Undefined without zones. */
   #zones(): ZoneInput | undefined {
     const { deployment, machines, nodeOf } = this.#world;
     const setting = zoneSettingOf(deployment);
-    return setting && { setting, machines: machines.all(), nodeOf };
+    const isOld = machinesToReplace(deployment, this.#current(), machines.all());
+    return setting && { setting, machines: machines.all(), nodeOf, isOld };
   }
 
   #zoneRanks(set: MachineSet): ReturnType<typeof zoneRanks> | undefined {
     const input = this.#zones();
     const alive = this.#world.machinesOf(set).filter((machine) => !isTerminating(machine));
     const ordered = alive.toSorted(deletionOrder(this.#world.now));
-    return (
-      input &&
-      zoneRanks(input, zoneStates(input), ordered, {
-        replicas: set.spec.replicas ?? 0,
-        wanted: this.#world.deployment.spec.replicas ?? 0,
-      })
-    );
+    if (!input) return undefined;
+    const states = zoneStates(input);
+    if (alive.length > (set.spec.replicas ?? 0)) this.#before = machinesByZone(states);
+    return zoneRanks(input, states, ordered, {
+      replicas: set.spec.replicas ?? 0,
+      wanted: this.#world.deployment.spec.replicas ?? 0,
+    });
   }
 
   #roomOf(set: MachineSet): number {
@@ -329,12 +344,18 @@ class Run {
       : this.#nextNames(set, count);
     this.#made.set(uid, made + count);
     const zones = this.#zones();
-    const places = zones ? placesFor(zoneStates(zones), count) : [];
+    const wanted = this.#world.deployment.spec.replicas ?? 0;
+    const isOld = this.#current()?.metadata.uid === uid ? zones?.isOld : undefined;
+    const lost = this.#homes.get(uid);
+    const places = zones ? placesFor(zoneStates(zones), { count, wanted, isOld, lost, before: this.#before }) : [];
+    this.#homes.delete(uid);
     for (const [index, machine] of names.entries()) {
       const [loss, ...others] = this.#lost.get(uid) ?? [];
       this.#lost.set(uid, others);
-      this.#world.create(newMachine(set, machine, loss, places[index]));
-      this.#step('make', machine, because, name);
+      const place = places[index];
+      this.#world.create(newMachine(set, machine, loss, place));
+      const why = place ? `${because}; ${place.because}` : because;
+      this.#step('make', machine, why, { set: name, zone: place?.zone.name });
     }
   }
 
@@ -350,14 +371,24 @@ class Run {
 
   #delete(set: MachineSet, machine: Machine, because: string): void {
     const { uid } = set.metadata;
-    if (isFailed(machine)) this.#lost.set(uid, [...(this.#lost.get(uid) ?? []), lossOf(machine)].sort());
+    const zones = this.#zones();
+    const zone = zones && zoneOfMachine(zones, machine)?.name;
+    if (isFailed(machine)) {
+      this.#lost.set(uid, [...(this.#lost.get(uid) ?? []), lossOf(machine)].sort());
+      if (zone !== undefined) this.#homes.set(uid, [...(this.#homes.get(uid) ?? []), zone]);
+    }
     if (this.#fleet.has(machine.metadata.uid)) this.#disrupted.set(machine.metadata.uid, machine);
     this.#world.delete(machine);
-    this.#step('delete', machine.metadata.name, because, set.metadata.name);
+    this.#step('delete', machine.metadata.name, because, { set: set.metadata.name, zone });
   }
 
-  #step(action: SimulatedStep['action'], name: string, because: string, set?: string): void {
+  #step(
+    action: SimulatedStep['action'],
+    name: string,
+    because: string,
+    of: Pick<SimulatedStep, 'set' | 'zone'> = {},
+  ): void {
     const afterMs = this.#world.nowMs - this.#input.now.getTime();
-    this.#steps.push({ afterMs, action, name, because, set });
+    this.#steps.push({ afterMs, action, name, because, ...of });
   }
 }

@@ -1,5 +1,6 @@
 import { Annotations } from '@mcm/api';
 import { type Alternative, parseAlternatives, recordOf } from '../driver/offerings/alternative.ts';
+import { type IntOrPercent, resolveIntOrPercent } from '../objects/limits.ts';
 import type { Violation } from '../objects/violations.ts';
 import { parseInstant } from '../values/integers.ts';
 
@@ -17,6 +18,8 @@ export interface ZoneSetting {
   readonly evacuated: ReadonlySet<string>;
   /** Zones whose machines all became unreachable, with the time in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
+  /** Number of machines of each zone that may be missing during a rollout, or a percentage. Absent without a limit. */
+  readonly maxUnavailable?: IntOrPercent | undefined;
 }
 
 /** The zones of an object, or the problems of its annotations. Both are absent without zones. */
@@ -33,6 +36,7 @@ const fieldOf = (key: string): string => `metadata.annotations[${key}]`;
 
 const FIELD = fieldOf(Annotations.Zones);
 const EVACUATED = fieldOf(Annotations.ZonesEvacuated);
+const MAX_UNAVAILABLE = fieldOf(Annotations.ZonesMaxUnavailable);
 
 const entriesOf = (text: string | undefined): readonly string[] =>
   (text ?? '')
@@ -46,18 +50,34 @@ export function parseZones({ metadata: { annotations = {} } }: Annotated): Parse
   const evacuated = entriesOf(annotations[Annotations.ZonesEvacuated]);
   if (text === undefined || text.trim() === '') {
     const message = `has no effect without ${Annotations.Zones}; add the list of zones, or remove the annotation`;
-    return { problems: evacuated.length > 0 ? [{ field: EVACUATED, message }] : [] };
+    const fields = [
+      ...(evacuated.length > 0 ? [EVACUATED] : []),
+      ...(annotations[Annotations.ZonesMaxUnavailable] === undefined ? [] : [MAX_UNAVAILABLE]),
+    ];
+    return { problems: fields.map((field) => ({ field, message })) };
   }
   const { zones, problems } = zonesOf(text);
   if (problems.length > 0) return { problems };
-  const rest = [...evacuationProblems(zones, evacuated), ...conflicts(annotations)];
+  const limit = limitOf(annotations[Annotations.ZonesMaxUnavailable]);
+  const rest = [...evacuationProblems(zones, evacuated), ...limit.problems, ...conflicts(annotations)];
   if (rest.length > 0) return { problems: rest };
   const standby = entriesOf(annotations[Annotations.ZonesStandby]).flatMap((entry) => {
     const [name = '', time] = entry.split('=');
     const at = parseInstant(time);
     return at === undefined ? [] : [[name, at] as const];
   });
-  return { setting: { zones, evacuated: new Set(evacuated), standby: new Map(standby) }, problems: [] };
+  const { maxUnavailable } = limit;
+  return { setting: { zones, evacuated: new Set(evacuated), standby: new Map(standby), maxUnavailable }, problems: [] };
+}
+
+/** Parses the limit for each zone: an integer of at least 1, or a percentage. */
+function limitOf(text: string | undefined): Pick<ZoneSetting, 'maxUnavailable'> & Pick<ParsedZones, 'problems'> {
+  if (text === undefined) return { problems: [] };
+  const value = /^\d+$/.test(text) ? Number(text) : text;
+  const resolved = resolveIntOrPercent(value, 100, 'down') ?? 0;
+  if (resolved > 0) return { maxUnavailable: value, problems: [] };
+  const message = `is ${JSON.stringify(text)}; write a number of at least 1, or a percentage such as 25%`;
+  return { problems: [{ field: MAX_UNAVAILABLE, message }] };
 }
 
 function zonesOf(text: string): { readonly zones: readonly Zone[]; readonly problems: readonly Violation[] } {
@@ -106,5 +126,8 @@ function conflicts(annotations: Readonly<Record<string, string>>): readonly Viol
 export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | undefined =>
   deployment && parseZones(deployment).setting;
 
-/** For {@link Annotations.ZoneOffering}. The text is also the record of the offering. */
+/** Returns the name of the zone in the text of {@link Annotations.ZoneOffering}. Undefined if a user edited the text. */
+export const zoneNameIn = (text: string): string | undefined => parseAlternatives(`[${text}]`).alternatives[0]?.zone;
+
+/** Returns the text for {@link Annotations.ZoneOffering}. The text is also the record of the offering. */
 export const zoneText = ({ offering }: Zone): string => recordOf(offering);

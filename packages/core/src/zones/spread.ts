@@ -1,5 +1,5 @@
-import { Labels, type Machine, phaseOf } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { Labels, type Machine, type MachineDeployment, type MachineSet, phaseOf } from '@mcm/api';
+import { controllerOf, type Node } from '@mcm/kube';
 import { isUnreachable } from '../disruption/unreachable.ts';
 import { offeringOf, zoneOfferingOf } from '../driver/offerings/alternative.ts';
 import { isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
@@ -14,6 +14,8 @@ export interface ZoneInput {
   readonly machines: readonly Machine[];
   readonly isLeaving?: ((machine: Machine) => boolean) | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
+  /** Returns true if a rollout replaces the machine. Absent if no rollout is in progress. */
+  readonly isOld?: ((machine: Machine) => boolean) | undefined;
 }
 
 /** The machines of one zone. */
@@ -37,6 +39,21 @@ export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 's
   if (created !== undefined) return zones.find(({ name }) => name === created);
   const label = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '')?.metadata.labels?.[Labels.Zone];
   return zones.find(({ name }) => name === label);
+}
+
+/**
+ * Returns a function that returns true for machines that a rollout replaces. In-place updates keep their machines.
+ * @param current The set of the current template, if it exists
+ * @returns Undefined if no rollout replaces machines
+ */
+export function machinesToReplace(
+  { spec: { strategy } }: MachineDeployment,
+  current: MachineSet | undefined,
+  machines: readonly Machine[],
+): ZoneInput['isOld'] {
+  if (!current || strategy?.type === 'InPlaceUpdate') return undefined;
+  const isOld = (machine: Machine): boolean => controllerOf(machine)?.uid !== current.metadata.uid;
+  return machines.some(isOld) ? isOld : undefined;
 }
 
 const isDown = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
@@ -63,7 +80,11 @@ export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   }));
 }
 
-/** A zone is lost if machines of the zone have joined and all of them are down. */
+/** Returns the number of machines of each zone that are not being deleted, by the name of the zone. */
+export const machinesByZone = (states: readonly ZoneState[]): ReadonlyMap<string, number> =>
+  new Map(states.map(({ zone, staying }) => [zone.name, staying.length]));
+
+/** Returns true if machines of the zone have joined and all of them are down. */
 export const isLost = (staying: readonly Machine[]): boolean =>
   staying.filter(isDown).length >= LEAST_DOWN && !staying.some(isUp);
 
@@ -80,82 +101,4 @@ export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
   const usable = states.filter(({ evacuated }) => !evacuated);
   const open = usable.filter(({ standby }) => !standby);
   return open.length > 0 ? open : usable;
-}
-
-/**
- * Each new machine gets the zone with the fewest machines. Among equal zones, the zone that is losing the most
- * machines comes first, so a replacement stays in the zone of its former machine. The last criterion is the order of
- * the list.
- */
-export function placesFor(states: readonly ZoneState[], count: number): readonly Zone[] {
-  const open = openZones(states).map(({ zone, staying, leaving }) => ({ zone, machines: staying.length, leaving }));
-  const places: Zone[] = [];
-  while (places.length < count) {
-    const best = open.reduce((a, b) =>
-      b.machines < a.machines || (b.machines === a.machines && b.leaving > a.leaving) ? b : a,
-    );
-    best.machines++;
-    best.leaving = Math.max(best.leaving - 1, 0);
-    places.push(best.zone);
-  }
-  return places;
-}
-
-/** The deletion rank of a machine by its zone. A set deletes machines with a higher rank first. */
-export interface ZoneRank {
-  readonly moves: boolean;
-  /** Number of machines that the zone has while this one is still there. */
-  readonly level: number;
-}
-
-/** The size of a set after the deletions, and the replicas of its deployment. */
-export interface SetNeed {
-  readonly replicas: number;
-  readonly wanted: number;
-}
-
-/**
- * Ranks the machines of a set for deletion. If the set deletes machines in the order of their levels, the zones stay
- * balanced.
- * @param ordered The machines of the set, in the order of deletion without zones.
- * @param size The size of the set, and the replicas of its deployment. A set may be larger during a move.
- * @returns Ranks by UID. Machines outside of all zones have none.
- */
-export function zoneRanks(
-  input: ZoneInput,
-  states: readonly ZoneState[],
-  ordered: readonly Machine[],
-  size: SetNeed,
-): ReadonlyMap<string, ZoneRank> {
-  const left = new Map(states.map(({ zone, staying }) => [zone, staying.length]));
-  const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
-  const isMoving = (machine: Machine): boolean => {
-    const zone = zoneOfMachine(input, machine);
-    return zone !== undefined && evacuated.has(zone);
-  };
-  const moves = evacuated.size > 0 && maySpare(ordered, size, isMoving);
-  const ranks = new Map<string, ZoneRank>();
-  for (const machine of ordered) {
-    const zone = zoneOfMachine(input, machine);
-    if (!zone) continue;
-    const level = left.get(zone) ?? 0;
-    left.set(zone, level - 1);
-    ranks.set(machine.metadata.uid, { moves: moves && evacuated.has(zone), level });
-  }
-  return ranks;
-}
-
-/**
- * Returns true if the set may delete machines of evacuated zones before machines that are down. Otherwise a scale-down
- * would delete available machines although others are down.
- */
-function maySpare(
-  machines: readonly Machine[],
-  { replicas, wanted }: SetNeed,
-  isMoving: (machine: Machine) => boolean,
-): boolean {
-  const moving = machines.filter(isMoving).length;
-  const kept = machines.filter((machine) => !isMoving(machine) && isAvailable(machine)).length;
-  const surplus = machines.length - replicas;
-  return kept >= Math.min(replicas, wanted) - Math.max(moving - surplus, 0);
 }

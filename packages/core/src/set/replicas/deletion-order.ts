@@ -8,7 +8,7 @@ import {
   priorityOf,
 } from '../../objects/machines.ts';
 import { compareText } from '../../values/integers.ts';
-import type { ZoneRank } from '../../zones/spread.ts';
+import type { ZoneRank } from '../../zones/ranks.ts';
 
 /**
  * The phases in the order of deletion, the least useful phase first. The original ranks machines without a phase, and

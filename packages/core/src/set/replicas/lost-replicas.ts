@@ -1,6 +1,14 @@
-import { Labels, type Machine, type MachineSet, MachineSetConditions } from '@mcm/api';
+import { Annotations, Labels, type Machine, type MachineSet, MachineSetConditions } from '@mcm/api';
 import { findCondition } from '../../objects/conditions.ts';
 import { type Loss, lossOf } from '../../objects/machines.ts';
+
+/** The state that a machine has reached, and the annotation with its zone. */
+interface Adopted {
+  readonly loss: Loss;
+  readonly zone: string | undefined;
+}
+
+const zoneTextOf = ({ metadata }: Machine): string | undefined => metadata.annotations?.[Annotations.ZoneOffering];
 
 /** Number of lost replicas, by the state that their former machines had reached. */
 type Losses = Readonly<Record<Loss, number>>;
@@ -36,11 +44,11 @@ const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditi
  * distinguishes replacements from additional machines.
  */
 export class LostReplicas {
-  /**
-   * The state that each existing machine has reached, by UID. The state stays known after the deletion of the machine.
-   */
-  #adoption: Map<string, Loss> | undefined;
+  /** The state that each existing machine has reached, by UID. When a machine is deleted, this state is still known. */
+  #adoption: Map<string, Adopted> | undefined;
   #lost: Losses = NONE;
+  /** The annotations with the zones of lost machines that have no replacement yet. */
+  #homes: string[] = [];
 
   #places(set: MachineSet, alive: readonly Machine[]): Losses {
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
@@ -49,10 +57,16 @@ export class LostReplicas {
     if (this.#adoption === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const lost = { ...this.#lost };
-    for (const [uid, loss] of this.#adoption) if (!there.has(uid)) lost[loss]++;
+    for (const [uid, { loss }] of this.#adoption) if (!there.has(uid)) lost[loss]++;
     return atMost(open, lost);
   }
 
+  /** The annotations with the zones of lost machines that have no replacement yet. */
+  get homes(): readonly string[] {
+    return this.#homes;
+  }
+
+  /** @param alive Machines of the set that are not being deleted. */
   count(set: MachineSet, alive: readonly Machine[]): number {
     const { served, unjoined } = this.#places(set, alive);
     return served + unjoined;
@@ -64,7 +78,11 @@ export class LostReplicas {
    */
   look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
     this.#lost = this.#places(set, alive);
-    this.#adoption = new Map(alive.map((one) => [one.metadata.uid, lossOf(one)]));
+    const there = new Set(alive.map(({ metadata }) => metadata.uid));
+    const gone = [...(this.#adoption ?? [])].flatMap(([uid, { zone }]) => (zone && !there.has(uid) ? [zone] : []));
+    const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
+    this.#homes = open === 0 ? [] : [...this.#homes, ...gone].slice(-open);
+    this.#adoption = new Map(alive.map((one) => [one.metadata.uid, { loss: lossOf(one), zone: zoneTextOf(one) }]));
     const { served, unjoined } = this.#lost;
     return [...Array<Loss>(served).fill('served'), ...Array<Loss>(unjoined).fill('unjoined')];
   }
@@ -73,8 +91,11 @@ export class LostReplicas {
    * Records a new machine. If the machine does not exist at the next call, its replica counts as lost.
    * @param loss The state of the former machine, if the new machine is a replacement.
    */
-  made(uid: string, loss: Loss | undefined): void {
-    this.#adoption?.set(uid, 'served');
+  made(machine: Machine, loss: Loss | undefined): void {
+    const zone = zoneTextOf(machine);
+    this.#adoption?.set(machine.metadata.uid, { loss: 'served', zone });
+    const home = this.#homes.indexOf(zone ?? '');
+    if (home >= 0) this.#homes.splice(home, 1);
     if (loss !== undefined) this.#lost = { ...this.#lost, [loss]: Math.max(this.#lost[loss] - 1, 0) };
   }
 }

@@ -16,7 +16,7 @@ import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
 import { type Loss, lossBefore } from '../../objects/machines.ts';
 import { listed } from '../../values/texts.ts';
-import type { Zone } from '../../zones/setting.ts';
+import type { Place } from '../../zones/places.ts';
 import { causeText, type DeletionCause } from './deletion-cause.ts';
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
@@ -46,7 +46,8 @@ export interface Vacancies {
   readonly lost: LostReplicas;
   /** The states of the lost machines. The first new machines replace the lost machines. */
   readonly replace: readonly Loss[];
-  readonly places?: readonly Zone[] | undefined;
+  /** The zones of the new machines. Absent if the deployment has no zones. */
+  readonly places?: readonly Place[] | undefined;
 }
 
 interface Made {
@@ -96,7 +97,7 @@ export class MachineWriter {
         this.#createOnce(set, { name, one }, { taken, unanswered }, signal),
       );
       this.#context.machines.recordWrite(machine);
-      lost.made(machine.metadata.uid, lossBefore(machine));
+      lost.made(machine, lossBefore(machine));
       if (isNew) made.push(name);
     };
     // After a scale-down, the remaining creations are skipped. The next reconcile counts the missing machines again.

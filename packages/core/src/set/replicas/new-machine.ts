@@ -12,7 +12,8 @@ import { defined, withoutUndefined } from '@mcm/kube';
 import { controllerReference } from '../../objects/claim.ts';
 import { LOSS_MARKS, type Loss } from '../../objects/machines.ts';
 import { isGoDuration } from '../../values/integers.ts';
-import { type Zone, zoneText } from '../../zones/setting.ts';
+import type { Place } from '../../zones/places.ts';
+import { zoneText } from '../../zones/setting.ts';
 
 export function effectiveCreationTimeout(set: MachineSet): string | undefined {
   const text = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
@@ -20,12 +21,12 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 }
 
 /**
- * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds
- * these fields after the creation.
- * @param loss The state of the former machine. Absent if the new machine is no replacement.
- * @param zone Absent if the deployment has no zones.
+ * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds these
+ * fields one after the other after the creation.
+ * @param loss The state that the former machine had reached. Absent if the new machine is no replacement.
+ * @param place The zone of the machine. Absent if its deployment has no zones.
  */
-export function newMachine(set: MachineSet, name: string, loss?: Loss, zone?: Zone): Draft<Machine> {
+export function newMachine(set: MachineSet, name: string, loss?: Loss, place?: Place): Draft<Machine> {
   const template = set.spec.template;
   const forced = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   const creationTimeout = effectiveCreationTimeout(set);
@@ -43,9 +44,10 @@ export function newMachine(set: MachineSet, name: string, loss?: Loss, zone?: Zo
         ...withoutUndefined({
           [Annotations.EffectiveCreationTimeout]: forced,
           [Annotations.CapacityAlternatives]: set.metadata.annotations?.[Annotations.CapacityAlternatives],
-          [Annotations.ZoneOffering]: zone && zoneText(zone),
+          [Annotations.ZoneOffering]: place && zoneText(place.zone),
+          [Annotations.ZoneReason]: place?.because,
           // The record exists before the first call, so no process can create the VM in another zone.
-          [Annotations.CapacityOffering]: zone && zoneText(zone),
+          [Annotations.CapacityOffering]: place && zoneText(place.zone),
           [Annotations.Replacement]: loss === undefined ? undefined : LOSS_MARKS[loss],
         }),
       },

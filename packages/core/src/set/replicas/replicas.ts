@@ -3,7 +3,7 @@ import type { DeletionState } from '../../control/expectations.ts';
 import { isBeingHandedOver, isFailed, isTerminating } from '../../objects/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../../objects/preservation.ts';
 import { coveredByScaler, type ScalerRequest } from '../../objects/scaler.ts';
-import type { ZoneRank } from '../../zones/spread.ts';
+import type { ZoneRank } from '../../zones/ranks.ts';
 import { chooseForDeletion } from './deletion-order.ts';
 
 /**
@@ -37,6 +37,9 @@ export interface SetSnapshot {
 export interface ReplicaPlan {
   readonly create: number;
   readonly toDelete: readonly Machine[];
+  /** Number of surplus machines that wait, because too many machines of their zones are missing. Absent if it is 0. */
+  readonly waiting?: number | undefined;
+  /** The reason for the plan, as a sentence for logs and tests. */
   readonly because: string;
 }
 
@@ -89,15 +92,19 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const count = Math.min(rest.length - wanted, BURST);
-  const surplus = chooseForDeletion(rest, count, now, snapshot.isPostponed, snapshot.zoneRanks);
+  const free = rest.filter(({ metadata }) => snapshot.zoneRanks?.get(metadata.uid)?.waits !== true);
+  const surplus = chooseForDeletion(free, count, now, snapshot.isPostponed, snapshot.zoneRanks);
+  const waiting = Math.max(count, 0) - surplus.length || undefined;
   const mayGo = (machine: Machine) =>
     !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
   const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));
   const toDelete = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
-  if (toDelete.length === 0) return nothing('the set has all its replicas');
+  if (toDelete.length === 0 && waiting === undefined) return nothing('the set has all its replicas');
+  const waits = waiting === undefined ? '' : `; ${waiting} wait, because other machines of their zones are missing`;
   return {
     create: 0,
     toDelete,
-    because: `${named.length} named, ${surplus.length} surplus, ${failed.length} failed of ${alive.length}`,
+    waiting,
+    because: `${named.length} named, ${surplus.length} surplus, ${failed.length} failed of ${alive.length}${waits}`,
   };
 }

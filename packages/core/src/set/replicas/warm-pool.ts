@@ -82,7 +82,7 @@ export class WarmPool {
         changed = true;
         return;
       }
-      lost.made(machine.metadata.uid, loss);
+      lost.made(machine, loss);
       used.push(machine.metadata.name);
     };
     const { error } = await slowStart(chosen, task, { wanted: () => true });

@@ -1,35 +1,76 @@
 import type { Machine, MachineSet } from '@mcm/api';
 import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
-import { type Zone, zoneSettingOf } from '../../zones/setting.ts';
-import { placesFor, type ZoneInput, type ZoneRank, zoneRanks, zoneStates } from '../../zones/spread.ts';
+import { splitSets } from '../../rollout/revisions.ts';
+import { type Place, placesFor } from '../../zones/places.ts';
+import { type ZoneRank, zoneRanks } from '../../zones/ranks.ts';
+import { zoneNameIn, zoneSettingOf } from '../../zones/setting.ts';
+import { machinesByZone, machinesToReplace, type ZoneInput, zoneStates } from '../../zones/spread.ts';
 import { deletionOrder } from './deletion-order.ts';
 
-/** Counts the machines of all sets of a deployment to choose the zones of new machines. */
+/** Maximum number of deployments whose zones are remembered. */
+const MOST_DEPLOYMENTS = 1_000;
+
+/** The zones of a deployment from the view of one of its sets. */
+interface DeploymentZones extends ZoneInput {
+  /** UID of the deployment. */
+  readonly uid: string;
+  /** Number of machines that the deployment wants. */
+  readonly wanted: number;
+  /** True if the set has the template of the deployment. */
+  readonly isCurrent: boolean;
+}
+
+/**
+ * Chooses the zones of machines for the sets of deployments with zones. The class counts the machines of all sets of a
+ * deployment.
+ */
 export class ZonePlaces {
   readonly #context: ControllerContext;
+  /**
+   * Number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without surge deletes
+   * a machine before it creates the next one. From these numbers, the new machine gets the zone of the old one.
+   */
+  readonly #before = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(context: ControllerContext) {
     this.#context = context;
   }
 
-  #inputOf(set: MachineSet): (ZoneInput & { readonly wanted: number }) | undefined {
+  #inputOf(set: MachineSet): DeploymentZones | undefined {
     const { sets, machines, disruptions, nodes } = this.#context;
     const deployment = deploymentOf(set, this.#context);
     const setting = zoneSettingOf(deployment);
     if (deployment === undefined || setting === undefined) return undefined;
     const siblings = sets.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
+    const { current } = splitSets(deployment, siblings);
+    const all = siblings.flatMap(({ metadata: { uid } }) => machines.store.byIndex(BY_CONTROLLER, uid));
     return {
+      uid: deployment.metadata.uid,
       wanted: deployment.spec.replicas ?? 0,
+      isCurrent: current?.metadata.uid === set.metadata.uid,
       setting,
-      machines: siblings.flatMap(({ metadata: { uid } }) => machines.store.byIndex(BY_CONTROLLER, uid)),
+      machines: all,
       isLeaving: disruptions.isLeaving,
       nodeOf: (name) => nodes?.informer.store.get(name),
+      isOld: machinesToReplace(deployment, current, all),
     };
   }
 
-  places(set: MachineSet, count: number): readonly Zone[] | undefined {
+  /**
+   * Returns the zones of new machines of a set; undefined if its deployment has no zones.
+   * @param lost The zones of lost machines that the new machines replace, as texts of annotations
+   */
+  places(set: MachineSet, count: number, lost: readonly string[]): readonly Place[] | undefined {
     const input = this.#inputOf(set);
-    return input && placesFor(zoneStates(input), count);
+    if (!input) return undefined;
+    const { uid, wanted, isCurrent, isOld } = input;
+    return placesFor(zoneStates(input), {
+      count,
+      wanted,
+      lost: lost.flatMap((text) => zoneNameIn(text) ?? []),
+      isOld: isCurrent ? isOld : undefined,
+      before: this.#before.get(uid),
+    });
   }
 
   ranks(
@@ -42,7 +83,12 @@ export class ZonePlaces {
     const { replicas = 0 } = set.spec;
     if (alive.length <= replicas) return undefined;
     const input = this.#inputOf(set);
+    if (!input) return undefined;
+    const states = zoneStates(input);
+    // The numbers are only a preference, so they may be lost.
+    if (this.#before.size > MOST_DEPLOYMENTS) this.#before.clear();
+    this.#before.set(input.uid, machinesByZone(states));
     const ordered = alive.toSorted(deletionOrder(now, isPostponed));
-    return input && zoneRanks(input, zoneStates(input), ordered, { replicas, wanted: input.wanted });
+    return zoneRanks(input, states, ordered, { replicas, wanted: input.wanted });
   }
 }

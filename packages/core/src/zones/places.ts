@@ -1,0 +1,98 @@
+import type { Machine } from '@mcm/api';
+import type { Zone } from './setting.ts';
+import { openZones, type ZoneState } from './spread.ts';
+
+/** The machines to create, and what decides about their zones. */
+export interface PlaceRequest {
+  readonly count: number;
+  /** Number of machines that the deployment wants. */
+  readonly wanted: number;
+  /** Returns true if a rollout will replace the machine with one of the new machines. If absent, no rollout is in progress. */
+  readonly isOld?: ((machine: Machine) => boolean) | undefined;
+  /** Names of the zones of lost machines that the new machines replace. */
+  readonly lost?: readonly string[] | undefined;
+  /** Number of machines of each zone before the last deletions, by the name of the zone. If absent, it is not known. */
+  readonly before?: ReadonlyMap<string, number> | undefined;
+}
+
+/** The zone of a new machine, and the reason for this zone. */
+export interface Place {
+  readonly zone: Zone;
+  readonly because: string;
+}
+
+/** An open zone while the machines get their zones. */
+interface Slot {
+  readonly zone: Zone;
+  /** Number of machines that the zone has when the zones are balanced. */
+  readonly share: number;
+  /** Number of machines that are not being deleted. */
+  all: number;
+  /** Number of these machines that no rollout will replace. */
+  fresh: number;
+  leaving: number;
+}
+
+/**
+ * Divides the machines among the open zones. If the numbers differ by one, the zones with the most machines get one more. So
+ * machines are replaced in their zones. Machines of lost zones count, because they stay.
+ */
+function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, before }: PlaceRequest): readonly Slot[] {
+  const open = openZones(states);
+  const kept = states.filter((state) => !state.evacuated && !open.includes(state));
+  const rest = Math.max(wanted - kept.reduce((sum, { staying }) => sum + staying.length, 0), 0);
+  const has = ({ staying, leaving }: ZoneState): number => staying.length + leaving;
+  const had = ({ zone }: ZoneState): number => before?.get(zone.name) ?? 0;
+  const fullest = open.toSorted((a, b) => has(b) - has(a) || had(b) - had(a)).slice(0, rest % open.length);
+  return open.map((state) => ({
+    zone: state.zone,
+    share: Math.floor(rest / open.length) + (fullest.includes(state) ? 1 : 0),
+    all: state.staying.length,
+    fresh: state.staying.filter((machine) => !isOld(machine)).length,
+    leaving: state.leaving,
+  }));
+}
+
+/**
+ * Returns the zones of new machines.
+ *
+ * 1. A machine that replaces a lost machine stays in its zone, unless the zone is closed or has enough machines.
+ * 2. Otherwise the machine gets the zone that lacks the most machines. During a rollout, old machines do not count. So the
+ *    rollout replaces each machine in its zone.
+ * 3. Among equal zones, the one with the fewest machines comes first, then the one that is losing the most machines.
+ */
+export function placesFor(states: readonly ZoneState[], request: PlaceRequest): readonly Place[] {
+  const slots = slotsOf(states, request);
+  const most = Math.max(...slots.map(({ share }) => share));
+  const homes = [...(request.lost ?? [])];
+  const closed = closedText(states);
+  const places: Place[] = [];
+  while (places.length < request.count) {
+    const home = homes.map((name) => slots.find(({ zone, all }) => zone.name === name && all < most)).find(Boolean);
+    const slot = home ?? slots.reduce((a, b) => (isBetter(b, a) ? b : a));
+    if (home) homes.splice(homes.indexOf(home.zone.name), 1);
+    const why = home
+      ? 'it replaces a machine of this zone'
+      : `the zone has ${slot.fresh} of ${slot.share} ${request.isOld ? 'new machines' : 'machines'}`;
+    places.push({ zone: slot.zone, because: `${why}${closed}` });
+    slot.all++;
+    slot.fresh++;
+    slot.leaving = Math.max(slot.leaving - 1, 0);
+  }
+  return places;
+}
+
+/** Returns true if a new machine gets the first zone rather than the second. */
+function isBetter(a: Slot, b: Slot): boolean {
+  const order = a.fresh - a.share - (b.fresh - b.share) || a.all - b.all || b.leaving - a.leaving;
+  return order < 0;
+}
+
+/** Names the zones that get no machines. */
+function closedText(states: readonly ZoneState[]): string {
+  const open = openZones(states);
+  const closed = states.filter((state) => !open.includes(state));
+  return closed
+    .map(({ zone, evacuated }) => `; zone ${zone.name} is ${evacuated ? 'evacuated' : 'on standby'}`)
+    .join('');
+}

@@ -1,0 +1,104 @@
+import type { Machine } from '@mcm/api';
+import { resolveIntOrPercent } from '../objects/limits.ts';
+import { isAvailable, isTerminating } from '../objects/machines.ts';
+import { placesFor } from './places.ts';
+import type { Zone } from './setting.ts';
+import { type ZoneInput, type ZoneState, zoneOfMachine } from './spread.ts';
+
+/** How much the zone of a machine could do without it. A set deletes machines with a higher value first. */
+export interface ZoneRank {
+  /** True if the zone is evacuated. */
+  readonly moves: boolean;
+  /** Number of machines that the zone has while this one is still there. */
+  readonly level: number;
+  /** True if the rollout must not delete the machine yet, because too many machines of its zone are missing. */
+  readonly waits?: true;
+}
+
+/** How many machines a set has after the deletions, and how many its deployment wants. */
+export interface SetNeed {
+  readonly replicas: number;
+  readonly wanted: number;
+}
+
+/**
+ * Ranks the machines of a set for deletion. If the set deletes machines in the order of their levels, the zones stay balanced.
+ * @param ordered The machines of the set, in the order in which it would delete them without zones.
+ * @param size The size of the set, and the replicas of its deployment. A set may be larger during a move.
+ * @returns Ranks by UID. Machines outside of all zones have none.
+ */
+export function zoneRanks(
+  input: ZoneInput,
+  states: readonly ZoneState[],
+  ordered: readonly Machine[],
+  size: SetNeed,
+): ReadonlyMap<string, ZoneRank> {
+  const levels = new Map(states.map(({ zone, staying }) => [zone, staying.length]));
+  const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
+  const isMoving = (machine: Machine): boolean => {
+    const zone = zoneOfMachine(input, machine);
+    return zone !== undefined && evacuated.has(zone);
+  };
+  const moves = evacuated.size > 0 && maySpare(ordered, size, isMoving);
+  const ranks = new Map<string, ZoneRank>();
+  const rooms = zoneRooms(input, states, size.wanted);
+  const left = new Map([...rooms].map(([zone, { missing, limit }]) => [zone, limit - missing]));
+  for (const machine of ordered) {
+    const zone = zoneOfMachine(input, machine);
+    if (!zone) continue;
+    const level = levels.get(zone) ?? 0;
+    levels.set(zone, level - 1);
+    const rank = { moves: moves && evacuated.has(zone), level };
+    const room = left.get(zone);
+    const isLimited = room !== undefined && isAvailable(machine) && input.isOld?.(machine) === true;
+    if (isLimited) left.set(zone, room - 1);
+    ranks.set(machine.metadata.uid, isLimited && room <= 0 ? { ...rank, waits: true } : rank);
+  }
+  return ranks;
+}
+
+/** A zone during a rollout with a limit for each zone. */
+export interface ZoneRoom {
+  /** Number of machines of the zone that are missing: being deleted, not available, or not created yet. */
+  readonly missing: number;
+  /** Maximum number of missing machines at which the rollout deletes a machine of the zone. */
+  readonly limit: number;
+}
+
+/**
+ * Returns how many machines of each zone a rollout may delete now. Evacuated zones have no limit. Empty if no rollout is in
+ * progress, or if the deployment has no limit for each zone.
+ */
+export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted: number): ReadonlyMap<Zone, ZoneRoom> {
+  const { setting, machines, isLeaving = () => false, isOld } = input;
+  const { maxUnavailable } = setting;
+  if (maxUnavailable === undefined || !isOld) return new Map();
+  const staying = machines.filter((machine) => !isTerminating(machine) && !isLeaving(machine)).length;
+  const places = placesFor(states, { count: Math.max(wanted - staying, 0), wanted, isOld });
+  const limited = states.filter(({ evacuated }) => !evacuated);
+  return new Map(
+    limited.map((state) => {
+      const { zone } = state;
+      const open = Math.max(state.leaving, places.filter((place) => place.zone === zone).length);
+      const down = state.staying.filter((machine) => !isAvailable(machine)).length;
+      // A percentage of a small zone may be 0, which would stop the rollout.
+      const limit = Math.max(resolveIntOrPercent(maxUnavailable, state.staying.length + open, 'down') ?? 1, 1);
+      return [zone, { missing: down + open, limit }];
+    }),
+  );
+}
+
+/**
+ * Returns true if the set may delete machines of evacuated zones before machines that are down. Otherwise a scale-down would
+ * delete available machines although others are down.
+ */
+function maySpare(
+  machines: readonly Machine[],
+  { replicas, wanted }: SetNeed,
+  isMoving: (machine: Machine) => boolean,
+): boolean {
+  const moving = machines.filter(isMoving).length;
+  const kept = machines.filter((machine) => !isMoving(machine) && isAvailable(machine)).length;
+  const surplus = machines.length - replicas;
+  return kept >= Math.min(replicas, wanted) - Math.max(moving - surplus, 0);
+}
