@@ -378,9 +378,8 @@ export {
   parseZones,
   type Zone,
   type ZoneInput,
+  type ZoneOutlook,
   type ZoneSetting,
-  type ZoneState,
-  zoneOfMachine,
+  zoneOutlook,
   zoneSettingOf,
-  zoneStates,
 } from './zones/index.ts';

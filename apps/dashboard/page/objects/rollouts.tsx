@@ -14,7 +14,7 @@ const byUrgency = (a: DeploymentRow, b: DeploymentRow): number =>
   ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (a.key < b.key ? -1 : 1);
 
 function RolloutCard({ row }: { row: DeploymentRow }) {
-  const { key, name, ns, state, why, updated, available, desired, total, old, since } = row;
+  const { key, name, ns, state, why, closedZones, updated, available, desired, total, old, since } = row;
   const level = ROLLOUT_LEVELS[state];
   return (
     <li class={`rollout ${level}`}>
@@ -52,6 +52,7 @@ function RolloutCard({ row }: { row: DeploymentRow }) {
         {total > desired ? `, surge ${total - desired}` : ''}
       </p>
       {why !== '' && <p class="line-why">{why}</p>}
+      {closedZones !== '' && <p class="line-why">{closedZones}</p>}
     </li>
   );
 }
@@ -89,13 +90,14 @@ function dataOf({ samples }: DeploymentDetail, at: number): ChartData {
 }
 
 function Status({ row, detail }: { row: DeploymentRow; detail: DeploymentDetail | undefined }) {
-  const { state, since, why } = row;
+  const { state, since, why, closedZones } = row;
   return (
     <div class="status">
       <p>
         <Badge level={ROLLOUT_LEVELS[state]} text={ROLLOUT_NAMES[state]} /> for {duration(now.value - since)}
         {why !== '' && <span class="quiet"> – {why}</span>}
       </p>
+      {closedZones !== '' && <p>{closedZones}</p>}
       {detail !== undefined && detail.next !== '' && (
         <p>
           <b>Next step:</b> {detail.next}

@@ -18,10 +18,11 @@ export function planLines(plans: readonly DeploymentPlan[], wide: boolean): stri
 function deploymentPlanLines(plan: DeploymentPlan, wide: boolean): string[] {
   const list = (title: string, items: readonly string[]): string[] =>
     items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
-  const head = ['  AFTER', 'ACTION', 'OBJECT', 'OF SET', ...(wide ? ['BECAUSE'] : [])];
-  const rows = plan.steps.map(({ after, action, name, set = '', because }) => [
+  const zonal = plan.steps.some(({ zone }) => zone !== undefined);
+  const head = ['  AFTER', 'ACTION', 'OBJECT', 'OF SET', ...(zonal ? ['ZONE'] : []), ...(wide ? ['BECAUSE'] : [])];
+  const rows = plan.steps.map(({ after, action, name, set = '', zone = '', because }) => [
     `  ${after}`,
-    ...[action, name, set],
+    ...[action, name, set, ...(zonal ? [zone] : [])],
     ...(wide ? [because] : []),
   ]);
   return [

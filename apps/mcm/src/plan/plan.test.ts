@@ -177,6 +177,19 @@ describe('mcm plan', () => {
     expect(planExit(plans)).toBe(PLAN_EXIT.nothing);
   });
 
+  test('mcm plan shows the zone of each machine and the reason for it', async () => {
+    const zones = `, annotations: { ${Annotations.Zones}: '[{"zone":"a"},{"zone":"b"}]' }`;
+    const [made] = await plan(file('small', 5, zones));
+    const lines = planLines(made ? [made] : [], true);
+    expect(lines.find((line) => line.includes('AFTER'))).toMatch(/OF SET +ZONE +BECAUSE$/);
+    const rows = lines.filter((line) => line.includes(' make '));
+    expect(rows.map((line) => / workers-a +([ab]) +.*; (.*)$/.exec(line)?.slice(1))).toEqual([
+      ['a', 'the zone has 0 of 3 machines'],
+      ['b', 'the zone has 0 of 2 machines'],
+    ]);
+    expect(planLines(await plan(file('small', 5)), true).join()).not.toContain('ZONE');
+  });
+
   test('mcm plan shows the machines that a new template replaces, their order and the duration, and writes nothing', async () => {
     const plans = await plan(file('large', 3));
     const lines = planLines(plans, false).map((line) => line.replaceAll(/workers-[0-9a-f]{3,}/g, 'workers-NEW'));

@@ -24,6 +24,8 @@ interface PlannedStep {
   readonly action: Simulation['steps'][number]['action'];
   readonly name: string;
   readonly set?: string | undefined;
+  /** The zone of the machine. Absent if the deployment has no zones. */
+  readonly zone?: string | undefined;
   readonly because: string;
 }
 

@@ -1,4 +1,4 @@
-import { API_VERSION, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Annotations, API_VERSION, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -92,6 +92,21 @@ const source: TreeSource = {
     node('guest', 'True'),
   ],
 };
+
+test('the tree names closed zones, and wide shows the machines of each zone', () => {
+  const annotations = {
+    [Annotations.Zones]: '[{"zone":"z"},{"zone":"y"},{"zone":"x"}]',
+    [Annotations.ZonesEvacuated]: 'y',
+    [Annotations.ZonesStandby]: 'x=2026-01-01T00:00:00Z',
+  };
+  const zonal = {
+    ...deployment('web', { availableReplicas: 2, updatedReplicas: 2 }),
+    metadata: meta('web', undefined, { annotations }),
+  };
+  const [first = ''] = treeLines(fleetTree({ ...source, deployments: [zonal] }), true, NOW);
+  expect(first).toMatch(/^machinedeployment\/web {2}1?2\/2 available, 2 updated, zone y evacuated, zone x on standby /);
+  expect(first).toMatch(/zones=z:2,y:0,x:0$/);
+});
 
 test('every object is below its owner, with its state and problem', () => {
   expect(treeLines(fleetTree(source), false, NOW)).toEqual([

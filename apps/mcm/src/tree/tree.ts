@@ -1,5 +1,5 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
-import { offeringOf, powerOf, revisionOf } from '@mcm/core';
+import { offeringOf, powerOf, revisionOf, type ZoneOutlook, zoneOutlook } from '@mcm/core';
 import { controllerOf, type Node, withoutUndefined } from '@mcm/kube';
 import type { ControllerHealth } from '../controllers/health.ts';
 import { machineWait, sinceOf } from '../explain/machine/machine-wait.ts';
@@ -86,7 +86,11 @@ export function fleetTree(
     ...[...deployments].sort(byName).map((one) => {
       const { uid } = one.metadata;
       const warm = (machinesOf.get(uid) ?? []).map(machineBranch);
-      return named(one, branchOfDeployment(one, [...(setsOf.get(uid) ?? []).map(setBranch), ...warm]));
+      const own = sets.filter((set) => controllerOf(set)?.uid === uid);
+      const ofSets = own.flatMap(({ metadata }) => machinesOf.get(metadata.uid) ?? []);
+      const nodeOf = (name: string): Node | undefined => nodesByName?.get(name);
+      const zones = zoneOutlook({ deployment: one, sets: own, machines: ofSets, nodeOf });
+      return named(one, branchOfDeployment(one, [...(setsOf.get(uid) ?? []).map(setBranch), ...warm], zones));
     }),
     ...(setsOf.get('') ?? []).map((set) => named(set, setBranch(set))),
     ...(machinesOf.get('') ?? []).map((machine) => named(machine, machineBranch(machine))),
@@ -118,15 +122,22 @@ function withoutOld(
   return new Map(kept);
 }
 
+const ZONE = { evacuated: 'evacuated', standby: 'on standby' } as const;
+
 const going = ({ deletionTimestamp }: MachineSet['metadata']): string[] =>
   deletionTimestamp === undefined ? [] : ['being deleted'];
 
-function branchOfDeployment(deployment: MachineDeployment, children: readonly Branch[]): Branch {
+function branchOfDeployment(
+  deployment: MachineDeployment,
+  children: readonly Branch[],
+  outlook: ZoneOutlook | undefined,
+): Branch {
   const { metadata, spec, status } = deployment;
   const words = [
     `${status?.availableReplicas ?? 0}/${spec.replicas ?? 1} available`,
     `${status?.updatedReplicas ?? 0} updated`,
     ...(spec.paused === true ? ['paused'] : []),
+    ...(outlook?.zones ?? []).flatMap(({ name, state }) => (state === 'open' ? [] : [`zone ${name} ${ZONE[state]}`])),
     ...going(metadata),
   ];
   return {
@@ -139,7 +150,11 @@ function branchOfDeployment(deployment: MachineDeployment, children: readonly Br
       updated: status?.updatedReplicas ?? 0,
     },
     ...without(problemOf(deployment)),
-    more: { strategy: spec.strategy?.type ?? 'RollingUpdate', class: spec.template.spec.class.name ?? '' },
+    more: {
+      strategy: spec.strategy?.type ?? 'RollingUpdate',
+      class: spec.template.spec.class.name ?? '',
+      ...withoutUndefined({ zones: outlook?.zones.map(({ name, machines }) => `${name}:${machines}`).join(',') }),
+    },
     children,
   };
 }

@@ -1,5 +1,5 @@
-import { Annotations, type Machine, type MachineDeployment, machineDeployments } from '@mcm/api';
-import { parseZones, zoneSettingOf, zoneStates } from '@mcm/core';
+import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
+import { parseZones, zoneOutlook, zoneSettingOf } from '@mcm/core';
 import { isConflict, type KubeClient } from '@mcm/kube';
 import { readNodes } from '../cluster/allowed.ts';
 import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
@@ -119,9 +119,6 @@ export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly Zon
 export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
   change(target, zone, 'returned', (evacuated, zones) => zones.filter((name) => name !== zone && evacuated.has(name)));
 
-const isAvailable = ({ status }: Machine): boolean =>
-  ['Running', 'Available'].includes(status?.currentStatus?.phase ?? '');
-
 /** The zones of the deployments, with the numbers of their machines. */
 export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
   const deployments = await listed(target);
@@ -130,18 +127,20 @@ export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> 
   const nodes = target.target && (await readNodes(target.target));
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
   return deployments.flatMap((deployment) => {
-    const setting = zoneSettingOf(deployment);
-    if (!setting) return [];
-    const machines = [...ownedBy(deployment, reading).machines.values()].flat();
-    return zoneStates({ setting, machines, nodeOf: (name) => byName.get(name) }).map(
-      ({ zone, staying, evacuated, standby }) => ({
-        namespace: target.namespace,
-        deployment: deployment.metadata.name,
-        zone: zone.name,
-        machines: staying.length,
-        available: staying.filter(isAvailable).length,
-        state: evacuated ? ('evacuated' as const) : standby ? ('standby' as const) : ('open' as const),
-      }),
-    );
+    const { sets, machines } = ownedBy(deployment, reading);
+    const outlook = zoneOutlook({
+      deployment,
+      sets,
+      machines: [...machines.values()].flat(),
+      nodeOf: (name) => byName.get(name),
+    });
+    return (outlook?.zones ?? []).map(({ name, machines: count, available, state }) => ({
+      namespace: target.namespace,
+      deployment: deployment.metadata.name,
+      zone: name,
+      machines: count,
+      available,
+      state,
+    }));
   });
 }

@@ -1,2 +1,3 @@
+export { type ZoneOutlook, zoneOutlook } from './outlook.ts';
 export { parseZones, type Zone, type ZoneSetting, zoneSettingOf } from './setting.ts';
-export { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spread.ts';
+export type { ZoneInput } from './spread.ts';

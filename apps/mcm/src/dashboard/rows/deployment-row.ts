@@ -1,5 +1,5 @@
-import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
-import { isComplete } from '@mcm/core';
+import { formatTime, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import { isComplete, zoneSettingOf } from '@mcm/core';
 import type { DeploymentRow, RolloutState } from '@mcm/dashboard';
 import { type ControllerHealth, doesAct } from '../../controllers/health.ts';
 import { isIntendedWait, problemsOf } from '../../explain/reasons/conditions.ts';
@@ -63,9 +63,22 @@ export function deploymentRow(
     old: Math.max(0, replicas - updatedReplicas),
     state: failed ? 'failed' : base,
     why: brieflyVisible(held ? `${MANAGER} is not working on the deployment` : textOf(problem ?? wait)),
+    closedZones: brieflyVisible(closedZonesOf(deployment)),
     since,
   };
   return { row, base, risesAt: failed ? undefined : failsAt };
+}
+
+/** Describes the zones that get no new machines. */
+function closedZonesOf(deployment: MachineDeployment): string {
+  const setting = zoneSettingOf(deployment);
+  return (setting?.zones ?? [])
+    .flatMap(({ name }) => {
+      const since = setting?.standby.get(name);
+      if (setting?.evacuated.has(name)) return [`Zone ${name} is evacuated.`];
+      return since === undefined ? [] : [`Zone ${name} is on standby since ${formatTime(new Date(since))}.`];
+    })
+    .join(' ');
 }
 
 const textOf = (problem: ReturnType<typeof problemsOf>[number] | undefined): string =>

@@ -1,4 +1,4 @@
-import { API_VERSION, type Machine, type MachineDeployment } from '@mcm/api';
+import { Annotations, API_VERSION, type Machine, type MachineDeployment } from '@mcm/api';
 import { MACHINE_DEFAULTS } from '@mcm/core';
 import type { MachineConfigPool } from '@mcm/machine-config';
 import { describe, expect, test } from 'vitest';
@@ -144,6 +144,18 @@ describe('rows of objects whose controller is not working', () => {
       why: 'machine-controller-manager is not working on the deployment',
     });
     expect(state(deployment(1, { deletionTimestamp: at(0) }), manager).state).toBe('blocked');
+  });
+
+  test('a row names the zones that get no machines', () => {
+    const annotations = {
+      [Annotations.Zones]: '[{"zone":"a"},{"zone":"b"},{"zone":"c"}]',
+      [Annotations.ZonesEvacuated]: 'b',
+      [Annotations.ZonesStandby]: 'c=2026-01-01T00:00:00Z',
+    };
+    expect(state(deployment(1, { annotations }), []).closedZones).toBe(
+      'Zone b is evacuated. Zone c is on standby since 2026-01-01T00:00:00Z.',
+    );
+    expect(state(deployment(1), []).closedZones).toBe('');
   });
 
   test('a change that a working manager does not process blocks only its own deployment', () => {

@@ -87,6 +87,55 @@ describe('explain', () => {
     expect(explainDeployment(read(many(3, 'Running', 'r')), NOW, []).disruption).toEqual([]);
   });
 
+  test('explain shows the zones, the zones that get no machines, and why the next machine goes to its zone', () => {
+    const zonal = (zone: string, index: number): Machine =>
+      machine(`${zone}${index}`, 'Running', { annotations: { [Annotations.ZoneOffering]: JSON.stringify({ zone }) } });
+    const machines = ['a', 'a', 'b', 'c'].map(zonal);
+    const annotations = {
+      [Annotations.Zones]: '[{"zone":"a"},{"zone":"b"},{"zone":"c"},{"zone":"d"}]',
+      [Annotations.ZonesEvacuated]: 'c',
+      [Annotations.ZonesStandby]: 'd=2026-01-01T11:00:00Z',
+    };
+    const lines = explain(read(machines, { deployment: deployment(4, {}, { annotations }) }));
+    expect(lines).toContain(
+      'machines by zone: a 2, b 1, c 1 (evacuated: its machines move to other zones), d 0 (on standby: its machines are down',
+    );
+    expect(lines).toContain(
+      'zone of the next new machine: b, because the zone has 1 of 2 machines; zone c is evacuated; zone d is on standby',
+    );
+    expect(explain(read(machines))).not.toContain('zone');
+  });
+
+  test('explain names the zones in which a rollout waits', () => {
+    const annotations = { [Annotations.Zones]: '[{"zone":"a"},{"zone":"b"}]', [Annotations.ZonesMaxUnavailable]: '1' };
+    const zonal = (zone: string, phase: string, uid: string): Machine =>
+      machine(`${zone}-${phase}`, phase, {
+        annotations: { [Annotations.ZoneOffering]: JSON.stringify({ zone }) },
+        ownerReferences: [{ apiVersion: API_VERSION, kind: 'MachineSet', name: uid, uid, controller: true }],
+      });
+    const next = { ...template, spec: { class: { kind: 'MachineClass', name: 'large' } } };
+    const current = set(2);
+    const newest = {
+      ...current,
+      metadata: { ...current.metadata, name: 'n', uid: 'n' },
+      spec: { ...current.spec, template: next },
+    };
+    const old = [zonal('a', 'Running', 'uid-pool-a'), zonal('b', 'Running', 'uid-pool-a')];
+    const fresh = [zonal('a', 'Pending', 'n'), zonal('b', 'Running', 'n')];
+    const lines = explain({
+      ...read([...old, ...fresh]),
+      deployment: deployment(4, { template: next }, { annotations }),
+      sets: [current, newest],
+      machines: new Map([
+        ['uid-pool-a', old],
+        ['n', fresh],
+      ]),
+      classes: [small, { ...small, metadata: meta('large') }],
+    });
+    expect(lines).toContain('zone a: 1 missing, at most 1 may be missing; the rollout waits in this zone');
+    expect(lines).not.toContain('zone b:');
+  });
+
   test('explain shows which failed machines are replaced, which wait, and how to replace more at once', () => {
     const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
     expect(lines).toContain('7 of 10 are available; 3 are missing (3 failed)');

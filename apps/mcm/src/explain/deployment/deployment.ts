@@ -25,6 +25,7 @@ import {
   SAFEGUARD_DEFAULTS,
   splitSets,
   validateDeployment,
+  zoneOutlook,
 } from '@mcm/core';
 import type { Node } from '@mcm/kube';
 import type { DeploymentReading, FullReading } from '../../cluster/deployment-reading.ts';
@@ -143,7 +144,7 @@ function explainActing(
     const changes = changesOf(plan, sets);
     const disruption = [
       ...disruptionLines(plan.repairs, countsTerminating(deployment, safeguards)),
-      ...zoneLines(deployment, all, nodeOf),
+      ...zoneLines(zoneOutlook({ deployment, sets, machines: all, nodeOf })),
     ];
     const hints = [
       ...hintsOf(deployment, all, sets.length),

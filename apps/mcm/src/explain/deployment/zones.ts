@@ -1,17 +1,24 @@
-import type { Machine, MachineDeployment } from '@mcm/api';
-import { type ZoneInput, zoneSettingOf, zoneStates } from '@mcm/core';
+import type { ZoneOutlook } from '@mcm/core';
 
-/** One line with the machines of each zone. Empty if the deployment has no zones. */
-export function zoneLines(
-  deployment: MachineDeployment,
-  machines: readonly Machine[],
-  nodeOf: ZoneInput['nodeOf'],
-): readonly string[] {
-  const setting = zoneSettingOf(deployment);
-  if (!setting) return [];
-  const zones = zoneStates({ setting, machines, nodeOf }).map(({ zone, staying, evacuated, standby }) => {
-    const state = evacuated ? ' (evacuated)' : standby ? ' (on standby, it gets no new machines)' : '';
-    return `${zone.name} ${staying.length}${state}`;
-  });
-  return [`machines by zone: ${zones.join(', ')}`];
+const STATES = {
+  open: '',
+  evacuated: ' (evacuated: its machines move to other zones)',
+  standby: ' (on standby: its machines are down, so it gets no new machines)',
+} as const satisfies Readonly<Record<ZoneOutlook['zones'][number]['state'], string>>;
+
+/** The machines of each zone, the zone of the next machine, and the zones whose limit delays the rollout. */
+export function zoneLines(outlook: ZoneOutlook | undefined): readonly string[] {
+  if (!outlook) return [];
+  const { zones, next } = outlook;
+  const counts = zones.map(({ name, machines, state }) => `${name} ${machines}${STATES[state]}`);
+  const full = zones.flatMap(({ name, room }) =>
+    room && room.missing >= room.limit
+      ? [`zone ${name}: ${room.missing} missing, at most ${room.limit} may be missing; the rollout waits in this zone`]
+      : [],
+  );
+  return [
+    `machines by zone: ${counts.join(', ')}`,
+    ...full,
+    `zone of the next new machine: ${next.zone}, because ${next.because}`,
+  ];
 }

@@ -17,6 +17,8 @@ export interface LivingMachine {
   readonly alternative?: string | undefined;
   /** The zone for which the machine was created. Absent if its deployment has no zones. */
   readonly zone?: string | undefined;
+  /** The reason for this zone. Absent for machines of older versions. */
+  readonly zoneReason?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of the deletion. Absent if the machine is not in deletion. */
   readonly deletionCause?: string | undefined;

@@ -34,7 +34,9 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     `  VM     ${reported.providerID ?? 'none yet'}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
     `  class  ${reported.class.name}${reported.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
-    ...(reported.zone ? [`  zone   ${reported.zone}`] : []),
+    ...(reported.zone
+      ? [`  zone   ${reported.zone}${reported.zoneReason ? `, because ${reported.zoneReason}` : ''}`]
+      : []),
     ...(reported.alternative ? [`  from   ${reported.alternative}, because its first choice had no capacity`] : []),
     ...spaced(controllerLines(reported.controllers, now)),
     ...(reported.interruption ? ['', `${reported.interruption}.`] : []),

@@ -44,6 +44,19 @@ test('lists the VMs in quarantine for a machine that the server does not have', 
   expect(await (await setUp(undefined)).explain()).not.toContain('quarantine');
 });
 
+test('shows the zone of a machine and the reason for it', async () => {
+  const { client, explain } = await setUp(undefined);
+  const spec = { class: { kind: 'MachineClass', name: 'small' } };
+  const annotations = {
+    [Annotations.ZoneOffering]: '{"zone":"b"}',
+    [Annotations.CapacityOffering]: '{"zone":"b"}',
+    [Annotations.ZoneReason]: 'it replaces a machine of this zone',
+  };
+  await client.resource<Machine>(machines, NS).create({ metadata: { name: 'm-0', namespace: NS, annotations }, spec });
+  expect(await explain()).toContain('  zone   b, because it replaces a machine of this zone');
+  expect(await explain()).not.toContain('first choice');
+});
+
 test('shows the alternative of a machine, and no line for the first choice', async () => {
   const { client, explain } = await setUp(undefined);
   const spec = { class: { kind: 'MachineClass', name: 'small' } };

@@ -172,6 +172,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
     alternative: alternativeOf(machine),
     zone: zoneOfferingOf(machine)?.zone,
+    zoneReason: machine.metadata.annotations?.[Annotations.ZoneReason],
     class: { name: machine.spec.class.name ?? '?', missing: ownClass === undefined },
     deletionCause: deletionCause || undefined,
     controllers: notActing(controllers),

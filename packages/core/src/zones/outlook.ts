@@ -1,0 +1,58 @@
+import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import { isAvailable } from '../objects/machines.ts';
+import { splitSets } from '../rollout/revisions.ts';
+import { placesFor } from './places.ts';
+import { type ZoneRoom, zoneRooms } from './ranks.ts';
+import { zoneSettingOf } from './setting.ts';
+import { machinesToReplace, type ZoneInput, zoneStates } from './spread.ts';
+
+/** One zone of a deployment for users. */
+interface ZoneReport {
+  readonly name: string;
+  /** Number of machines that are not being deleted. */
+  readonly machines: number;
+  /** Number of machines that are available. */
+  readonly available: number;
+  readonly state: 'open' | 'evacuated' | 'standby';
+  /** The missing machines and their limit. Absent without a limit for each zone, and if no rollout is in progress. */
+  readonly room?: ZoneRoom | undefined;
+}
+
+/** The zones of a deployment, and the zone of its next machine. */
+export interface ZoneOutlook {
+  readonly zones: readonly ZoneReport[];
+  readonly next: { readonly zone: string; readonly because: string };
+}
+
+/** The objects of a deployment. */
+export interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
+  readonly deployment: MachineDeployment;
+  readonly sets: readonly MachineSet[];
+  /** All machines of the sets. */
+  readonly machines: readonly Machine[];
+}
+
+/** Describes the zones of a deployment. Undefined if it has none, or if its annotations have a problem. */
+export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading): ZoneOutlook | undefined {
+  const setting = zoneSettingOf(deployment);
+  if (!setting) return undefined;
+  const { current } = splitSets(deployment, sets);
+  const isOld = machinesToReplace(deployment, current, machines);
+  const input = { setting, machines, nodeOf, isOld };
+  const states = zoneStates(input);
+  const wanted = deployment.spec.replicas ?? 0;
+  const rooms = zoneRooms(input, states, wanted);
+  const staying = states.reduce((sum, state) => sum + state.staying.length, 0);
+  // If no machine is missing, the next machine is an additional one.
+  const [place] = placesFor(states, { count: 1, wanted: isOld ? wanted : Math.max(wanted, staying + 1), isOld });
+  return {
+    zones: states.map(({ zone, staying: here, evacuated, standby }) => ({
+      name: zone.name,
+      machines: here.length,
+      available: here.filter(isAvailable).length,
+      state: evacuated ? 'evacuated' : standby ? 'standby' : 'open',
+      room: rooms.get(zone),
+    })),
+    next: { zone: place?.zone.name ?? '', because: place?.because ?? '' },
+  };
+}
