@@ -1,7 +1,10 @@
+import { Annotations } from '@mcm/api';
 import { isThorough } from '@mcm/kube/testing';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
+import { InterruptionVerifier } from './verifiers/interruption-verifier.ts';
+import { World } from './world/world.ts';
 
 const cases = seedsOf('interruptions', 10);
 let verified = 0;
@@ -19,3 +22,29 @@ test.each(cases)(
 test.runIf(isThorough)('most of these histories have interruptions of machines', () => {
   expect(verified).toBeGreaterThan(cases.length);
 });
+
+test.each([
+  ['a freeze', { [Annotations.RolloutFreezes]: '2020-01-01T00:00:00Z/2100-01-01T00:00:00Z holidays' }, false],
+  ['a closed window', { [Annotations.RolloutWindows]: '0 0 29 2 * UTC 1m' }, false],
+  ['a pause', {}, true],
+])(
+  '%s holds the rollout, and does not delay the replacement of an interrupted machine',
+  async (_, annotations, paused) => {
+    const world = await World.start({ interruptions: true, annotations });
+    onTestFinished(() => world.close());
+    const end = new AbortController();
+    const interruptions = InterruptionVerifier.watch(world, end.signal);
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    await world.change({ paused, template: { spec: { class: { name: 'green' } } } });
+    await world.clock.advance(600_000);
+    const before = await world.machines();
+    expect(before.filter(({ spec }) => spec.class.name === 'blue')).toHaveLength(3);
+    await interruptions.verifyTimely();
+    const after = new Set((await world.machines()).map(({ metadata }) => metadata.uid));
+    end.abort(new Error('the test has ended'));
+    // The cloud interrupts one machine. The rollout replaces none of the others.
+    expect(before.filter(({ metadata }) => !after.has(metadata.uid))).toHaveLength(1);
+    expect(world.violations).toEqual([]);
+  },
+);
