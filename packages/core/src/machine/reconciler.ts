@@ -18,6 +18,7 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly clock: Clock;
   readonly log: Logger;
   readonly journal?: Journal | undefined;
+  readonly traceIdOf?: ((uid: string) => string) | undefined;
   /** Receives the budgets for which a drain waits, and the volumes that move to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
   readonly wake: (key: Key, afterMs: number) => void;
@@ -84,7 +85,8 @@ export class MachineReconciler {
       actions: plan.actions.map(nameOf),
     });
     if (plan.actions.length > 0) {
-      const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because };
+      const trace_id = this.#options.traceIdOf?.(machine.metadata.uid);
+      const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because, trace_id };
       // A repeated decision is a retry or the synchronization of a node.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);

@@ -80,7 +80,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
 }
 
 function machineReconciler(
-  { clock, log, journal, interruptions, readyCondition = false, volumeWindow = 1 }: Settings,
+  { clock, log, journal, traceIdOf, interruptions, readyCondition = false, volumeWindow = 1 }: Settings,
   parts: Parts,
 ): MachineReconciler {
   const { caches, invoker, calls, capacity, tokens, memories, performer, evictions, reachability, wake } = parts;
@@ -96,6 +96,7 @@ function machineReconciler(
     clock,
     log,
     journal,
+    traceIdOf,
     volumeWindow,
     defaults: () => parts.defaults,
     frozen: reachability.frozen,

@@ -233,6 +233,7 @@ function unitOf<Spec, Credentials>(
     readyCondition: flags['ready-condition'],
     interruptions: interruptionsOf(flags, metrics.meters, driver.name),
     tracer: tracer ?? tracing?.driver,
+    traceIdOf: tracing?.idOf,
     owner: cluster.owner,
     fence: cluster.fence,
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),

@@ -85,4 +85,6 @@ export interface MachineControllerOptions<Spec, Credentials> {
    */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
   readonly tracer?: DriverTracer | undefined;
+  /** Returns the ID of the trace of a machine. If present, log messages about machines contain the ID. */
+  readonly traceIdOf?: ((uid: string) => string) | undefined;
 }

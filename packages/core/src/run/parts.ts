@@ -173,12 +173,13 @@ function tokensOf({ target, observe, bootstrapTokenExtraGroups, clock, secretRan
 }
 
 function callsOf(
-  { clock, log, recorder }: Settings,
+  { clock, log, recorder, traceIdOf }: Settings,
   { driver, capacity, wake }: { readonly driver: string; readonly capacity: CapacityGate; readonly wake: Wake },
 ): DriverCalls {
   return new DriverCalls({
     clock,
     log,
+    traceIdOf,
     wake: (machine) => wake.machine(keyOf(machine)),
     onFault: (machine, kind, error) =>
       recorder.event(

@@ -10,6 +10,8 @@ const MACHINE_UID = 'machine.uid';
 /** Creates spans for the life of machines. Each machine has one trace, from its creation to its deletion. */
 export interface LifeTracer {
   readonly driver: DriverTracer;
+  /** Returns the ID of the trace of a machine, for log messages. */
+  readonly idOf: (uid: string) => string;
   readonly stage: StageObserver;
   readonly changed: (change: Change<Machine>) => void;
 }
@@ -53,6 +55,7 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
   };
   return {
     driver: driverTracer(exporter, now),
+    idOf: traceOf,
     stage: (stage: Stage, machine, ms) => exporter.export(within(machine, stage, now() - ms)),
     changed(change) {
       const { object } = change;

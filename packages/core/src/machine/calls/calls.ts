@@ -22,6 +22,8 @@ export interface CallsOptions {
    */
   readonly limit?: number;
   readonly observer?: CallObserver;
+  /** Returns the ID of the trace of a machine, for log messages. */
+  readonly traceIdOf?: ((uid: string) => string) | undefined;
   /** Called once when {@link FAULT_AFTER_FAILURES} consecutive calls failed with an unexpected error. */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
@@ -131,7 +133,8 @@ export class DriverCalls {
     } as const;
     this.#memory.set(uid, { ...memory, running: { ...memory.running, overdue } });
     this.#options.observer?.ended(machine, kind, inputs, overdue.outcome);
-    const fields = { machine: `${namespace}/${name}`, call: kind, error: error.message };
+    const trace_id = this.#options.traceIdOf?.(uid);
+    const fields = { machine: `${namespace}/${name}`, call: kind, error: error.message, trace_id };
     this.#options.log.warn('Driver call ignores its signal; the machine waits for it', fields);
     this.#options.wake(machine);
   }
@@ -165,21 +168,26 @@ export class DriverCalls {
     const settled = { kind, at: this.#options.clock.now(), outcome, failures, inputs };
     this.#settledAt.set(uid, this.#options.clock.monotonic());
     this.#memory.set(uid, { last: settled, created: made, createSent: sent ? true : undefined });
-    this.#log(`${namespace}/${name}`, kind, outcome, failures);
+    const trace_id = this.#options.traceIdOf?.(uid);
+    this.#log({ machine: `${namespace}/${name}`, call: kind, trace_id }, outcome, failures);
     if (!outcome.ok && outcome.error.unexpected && failures === FAULT_AFTER_FAILURES)
       this.#options.onFault?.(machine, kind, outcome.error);
     this.#options.wake(machine);
   }
 
-  #log(machine: string, call: CallKind, outcome: CallOutcome, failures: number): void {
+  #log(
+    about: { machine: string; call: CallKind; trace_id: string | undefined },
+    outcome: CallOutcome,
+    failures: number,
+  ): void {
     const { log } = this.#options;
     if (outcome.ok) {
-      log.debug('Driver call ended', { machine, call });
+      log.debug('Driver call ended', about);
       return;
     }
-    const fields = { machine, call, code: outcome.error.code, error: outcome.error.message, failures };
+    const fields = { ...about, code: outcome.error.code, error: outcome.error.message, failures };
     // A `NotFound` error of `status` is a valid result of the lookup.
-    const answers = call === 'status' && outcome.error.code === 'NotFound';
+    const answers = about.call === 'status' && outcome.error.code === 'NotFound';
     if (failures === 1 && !answers) log.warn('Driver call failed', fields);
     else log.debug('Driver call still fails', fields);
   }
