@@ -16,7 +16,10 @@ import {
   type World,
 } from './testing.ts';
 
-/** The controller reports invalid input in a condition and an event with object, field and hint. The last valid render stays the target. */
+/**
+ * Invalid input is reported in a condition and an event with object, field and hint. The last valid render stays the
+ * target.
+ */
 
 async function inWorld(
   work: (world: World) => Promise<void>,
@@ -296,7 +299,7 @@ test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, hint: o
     }),
 );
 
-/** The CRD without bounds, as in the original. */
+/** The original's CRD has no bounds. */
 const UNBOUNDED = JSON.parse(JSON.stringify(machineConfigCrds), (key, value) =>
   key === 'maxUnavailable' ? { ...value, 'x-kubernetes-validations': [] } : value,
 ) as readonly object[];

@@ -1,5 +1,3 @@
-/** Machine configs: kinds, Ignition, rendering, pools, kubelet configs, templates, and their controllers. */
-
 export {
   CERTIFICATE_PATHS,
   type CertificatesNote,

@@ -12,7 +12,6 @@ import {
 } from './kinds/resources.ts';
 import { configOf, fillWorld, startWorld, TREE, WORKER_ROLE } from './testing.ts';
 
-/** CRDs that accept every object. */
 const OPEN = machineConfigCrds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };
@@ -27,7 +26,7 @@ test('objects of all kinds with any field missing, null or of another type keep 
   try {
     for (const definition of kinds) {
       const all = [...malformations(definition.shape ?? {})].filter(({ field }) => !field.startsWith('status'));
-      // Takes one missing or null case and one wrong type for each field. All cases would need a hundred pools with a
+      // One missing or null case and one wrong type for each field. All cases would need a hundred pools with a
       // hundred rollouts.
       const few = all.filter(
         ({ what, field }, index) =>

@@ -17,9 +17,8 @@ import {
 } from './testing.ts';
 
 /**
- * Another client writes between a controller's decision and the arrival of its request. The write names the version on which
- * the controller decided. So the API server refuses the write, and the controller decides again. `World.end` verifies that
- * each write names its object.
+ * Another client writes between a controller's decision and the arrival of its request. The write names the version on
+ * which the controller decided, so the API server refuses it. `World.end` verifies that each write names its object.
  */
 
 const { DesiredConfig, CurrentConfig, State } = NodeAnnotations;

@@ -19,10 +19,7 @@ const machineConfig = fc.record({
   kernelArguments: fc.array(text, { maxLength: 2 }),
 });
 
-/**
- * The same MachineConfigs in two orders. The MachineConfigs are copies, so that the second render uses no cached result of
- * the first.
- */
+/** The MachineConfigs are copies, so that the second render uses no cached result of the first. */
 const inTwoOrders = fc.array(machineConfig, { minLength: 1, maxLength: 8 }).chain((all) => {
   const configs = all.map(({ role, files, units, kernelArguments }, index) => ({
     metadata: {

@@ -46,20 +46,17 @@ export interface World {
   readonly writes: string[];
   readonly context: ConfigContext;
   readonly controllers: readonly Controller[];
-  /** Starts the controllers, also again after `crash`. */
+  /** Also after `crash`. */
   start(): void;
-  /** Stops the controllers at once. */
   crash(): Promise<void>;
   end(): Promise<void>;
 }
 
-/** A write of the controllers. */
 export interface Written {
   readonly method: string;
   readonly path: string;
 }
 
-/** Options of a test. */
 export interface WorldOptions {
   readonly seed?: number;
   readonly tree?: TemplateTree;
@@ -69,7 +66,6 @@ export interface WorldOptions {
   readonly machines?: true;
   /** CRDs instead of this package's own, such as those of the original. */
   readonly crds?: readonly object[];
-  /** Wraps the transport of the controllers. */
   readonly wire?: (transport: Transport) => Transport;
   /** Called before each write of the controllers. An error simulates a lost request. */
   readonly onWrite?: (request: Written) => void | Promise<void>;
@@ -77,7 +73,6 @@ export interface WorldOptions {
   readonly afterWrite?: (request: Written) => void | Promise<void>;
 }
 
-/** Templates of a worker with a kubelet.conf. */
 export const TREE: TemplateTree = new Map([
   [
     'worker/00-worker/_base/files/motd.yaml',
@@ -89,7 +84,6 @@ export const TREE: TemplateTree = new Map([
   ],
 ]);
 
-/** Starts an API server and the controllers of this package in this process. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   const random = seededRandom(options.seed ?? 7);
@@ -189,16 +183,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 
 const WORKER = 'node-role.kubernetes.io/worker';
 
-/** The role label of workers' MachineConfigs. */
 export const WORKER_ROLE = { [ConfigLabels.Role]: 'worker' };
 
-/** An Ignition config of one file. */
 export const configOf = (data: string, path = '/etc/a') => ({
   ignition: { version: '3.5.0' },
   storage: { files: [{ path, contents: { source: `data:,${data}` } }] },
 });
 
-/** Creates a ControllerConfig, a worker pool and its nodes with an old config. */
 export async function fillWorld(
   client: KubeClient,
   { count = 3, maxUnavailable = 1 as number | string, spec = {} as object } = {},
@@ -219,7 +210,6 @@ export async function fillWorld(
   await createNodes(client, count);
 }
 
-/** Creates workers with an old config. */
 export async function createNodes(client: KubeClient, count: number, from = 0): Promise<void> {
   const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
   const annotations = { [CurrentConfig]: 'rendered-old', [DesiredConfig]: 'rendered-old', [State]: 'Done' };
@@ -231,8 +221,8 @@ export async function createNodes(client: KubeClient, count: number, from = 0): 
 }
 
 /**
- * Simulates daemons without delay: all nodes apply their target, except for configs that `bad` names. Returns the number of
- * changed nodes.
+ * Simulates daemons without delay: all nodes apply their target, except for configs that `bad` names. Returns the
+ * number of changed nodes.
  */
 export async function playDaemons(client: KubeClient, bad: (config: string) => boolean = () => false): Promise<number> {
   const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;
@@ -253,9 +243,8 @@ export async function playDaemons(client: KubeClient, bad: (config: string) => b
   return played;
 }
 
-/** The annotation of a MachineConfig that another build of the controller generated. */
+/** Another build of the controller generated the MachineConfig. */
 export const generatedBy = (hash: string) => ({ [ConfigAnnotations.GeneratedByControllerVersion]: hash });
 
-/** The MachineConfigs that are stored, by name. */
 export const storedConfigs = async (client: KubeClient): Promise<readonly string[]> =>
   (await client.resource(machineConfigs).list()).items.map(({ metadata }) => metadata.name);

@@ -29,8 +29,8 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 
 /**
- * The MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply it immediately, even if the pool is paused or another
- * part of it cannot be rendered.
+ * The MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply it immediately, even if
+ * the pool is paused or cannot be rendered.
  * @param configs the MachineConfigs that the pool selects, in any order
  * @returns undefined if the pool has no such file
  */
@@ -47,7 +47,6 @@ export function certificatesOfPool(
     if (isCertificatePath(file.path)) files.set(file.path, { ...files.get(file.path), ...file });
   }
   if (files.size === 0) return undefined;
-  // The API server adds the rest of the metadata.
   const metadata: Partial<MachineConfig['metadata']> = {
     name: certificatesName(pool.metadata.name),
     ownerReferences: [ownerOf(pool)],
@@ -60,7 +59,7 @@ export function certificatesOfPool(
   };
 }
 
-/** A MachineConfig that cannot be read contributes no files. The rendering reports the error. */
+/** The rendering reports the error of a MachineConfig that cannot be read. */
 function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   try {
     return ignitionOf(config)?.storage?.files ?? [];
@@ -81,7 +80,7 @@ function isReadable({ contents }: IgnitionFile): boolean {
   }
 }
 
-/** The certificates of the ControllerConfig, each with its path on a node. Source: the original's certificate writer. */
+/** With the path of each certificate on a node. Source: the original's certificate writer. */
 function controllerCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { kubeAPIServerServingCAData, cloudProviderCAData, internalRegistryPullSecret } = config?.spec ?? {};
   return [
@@ -92,7 +91,7 @@ function controllerCertificates(config: ControllerConfig | undefined): readonly 
   ];
 }
 
-/** The CA of each registry. In the name of a bundle, `..` represents the colon before the port. */
+/** In the name of a bundle, `..` represents the colon before the port. */
 export function registryCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { imageRegistryBundleUserData = [], imageRegistryBundleData = [] } = config?.spec ?? {};
   return [...imageRegistryBundleData, ...imageRegistryBundleUserData].flatMap(({ file, data }) => {
@@ -113,7 +112,10 @@ function certificateFile(path: string, data: string | null | undefined, mode = 0
 
 const versions = new WeakMap<object, string>();
 
-/** The version of the certificates in the annotation of a node: the name of their MachineConfig and a hash of their content. */
+/**
+ * The version of the certificates in the annotation of a node: the name of their MachineConfig and a hash of their
+ * content.
+ */
 export function certificatesVersion(config: MachineConfig): string {
   const known = versions.get(config);
   if (known !== undefined) return known;
@@ -138,11 +140,10 @@ export interface CertificatesNote {
   /** The version in the annotation of the node. */
   readonly version: string;
   readonly files: readonly IgnitionFile[];
-  /** Files that the daemon has written, but that their services have not read yet. */
   readonly pending: readonly string[];
 }
 
-/** The record for the certificates that Ignition wrote at the first boot. */
+/** Ignition wrote these certificates at the first boot. */
 export const certificatesNote = (config: MachineConfig): CertificatesNote => ({
   version: certificatesVersion(config),
   files: certificateFiles(config),

@@ -82,7 +82,6 @@ const nodeOf = async ({ client }: World, name: string) => {
   return { annotations: metadata.annotations ?? {}, unschedulable };
 };
 
-/** The content of all rotated files on a disk. */
 async function certificatesOn(fleet: PlayedFleet, name: string): Promise<readonly (string | undefined)[]> {
   const { disk } = fleet.host(name);
   const texts = [KUBELET_CA_PATH, TRUST_BUNDLE_PATH, PULL_SECRET_PATH, REGISTRY_CA].map((path) => readText(disk, path));
@@ -194,7 +193,7 @@ test('a daemon that dies at any step of a rotation, before or after its effect, 
     expect(deaths).toBeGreaterThan(10);
   }));
 
-/** A kubeconfig of the kubelet in two forms: as the config server writes it, and as the kubelet writes it. */
+/** In two forms: as the config server writes it, and as the kubelet writes it. */
 const kubeconfigs = (authority: object): readonly string[] => {
   const cluster = { server: 'https://api:6443', ...authority };
   const config = { apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'local', cluster }] };

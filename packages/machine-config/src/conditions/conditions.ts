@@ -4,10 +4,7 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 
 type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
 
-/**
- * A condition to set, with a reason from the table of its type. The condition has no transition time: {@link withCondition}
- * adds the time.
- */
+/** A condition to set, with a reason from the table of its type. {@link withCondition} adds the transition time. */
 export type WantedCondition = {
   [Type in keyof Tables]: {
     readonly type: Type;
@@ -17,12 +14,11 @@ export type WantedCondition = {
   };
 }[keyof Tables];
 
-/** The reason of `NodeDegraded`, as the original writes it. */
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
- * Returns the condition of a type, or undefined. If there are several, the last one counts, because a changed condition moves to the end. Source: the
- * original's GetMachineConfigPoolCondition.
+ * If there are several conditions of the type, the last one counts, because a changed condition moves to the end.
+ * Source: the original's GetMachineConfigPoolCondition.
  */
 export const conditionOf = (
   conditions: readonly ConfigCondition[] | undefined,

@@ -15,7 +15,7 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
   }
 }
 
-/** Describes a missing permission: verb, resource and hint. */
+/** Verb, resource and hint of a missing permission. */
 export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   const permission = refusedPermission(message);
   // Admission plugins also answer 403, and their message contains the reason.

@@ -6,16 +6,16 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 const { CurrentConfig, DesiredConfig, CurrentImage, DesiredImage, State, Reason } = NodeAnnotations;
 
-/** An annotation of a node; '' if it has none. */
+/** '' without the annotation. */
 export const annotationOf = (node: Node, key: string): string => node.metadata.annotations?.[key] ?? '';
 const has = (node: Node, key: string): boolean => node.metadata.annotations?.[key] !== undefined;
 
-/** Name of the pool's target; empty if it has none yet. */
+/** Empty if the pool has no target yet. */
 export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configuration?.name ?? '';
 
 /**
  * Returns why a node is not ready; undefined if it is ready.
- * - An absent condition counts as healthy. A condition with the status Unknown does not.
+ * - An absent condition counts as healthy, a condition with the status Unknown does not.
  * - The conditions for memory and process pressure do not count.
  * - DiskPressure is reported as OutOfDisk, the older name of the condition.
  */
@@ -32,7 +32,7 @@ export function notReadyReason(node: Node): string | undefined {
 /** Whether the node is ready: see {@link notReadyReason}. */
 export const isReady = (node: Node): boolean => notReadyReason(node) === undefined;
 
-/** Whether the daemon has reported the config of the node. Without a daemon, the state of the node is unknown. */
+/** Without a daemon, the state of the node is unknown. */
 export const isManaged = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== '' && node.metadata.labels?.[NodeLabels.OperatingSystem] !== 'windows';
 
@@ -47,43 +47,40 @@ function imageDone(node: Node): boolean {
   return current !== '' && current === annotationOf(node, DesiredImage);
 }
 
-/** Whether the node has the config that it should have, and the daemon has finished. */
+/** The node has its desired config, and the daemon has finished. */
 export const isDone = (node: Node): boolean =>
   configDone(node) && imageDone(node) && annotationOf(node, State) === DaemonStates.Done;
 
-/** Whether the node's target is the target of the pool, without annotations of image mode. */
+/** The node's target is the target of the pool, without annotations of image mode. */
 export const isTargeted = (node: Node, pool: MachineConfigPool): boolean =>
   annotationOf(node, DesiredConfig) === targetOf(pool);
 
-/** Whether the daemon of the node completed the update to the pool's target. */
+/** The daemon of the node completed the update to the pool's target. */
 export const isUpdated = (node: Node, pool: MachineConfigPool): boolean =>
   isDone(node) && isTargeted(node, pool) && !has(node, DesiredImage);
 
-/** Whether a node counts as ready: it must be updated too. */
+/** A node must also be updated to count as ready. */
 export const isUpdatedAndReady = (node: Node, pool: MachineConfigPool): boolean =>
   isUpdated(node, pool) && isReady(node);
 
-/** Whether the daemon reports that it cannot continue. */
+/** The daemon reports that it cannot continue. */
 export const isDegraded = (node: Node): boolean => {
   const state = annotationOf(node, State);
   return state === DaemonStates.Degraded || state === DaemonStates.Unreconcilable;
 };
 
-/**
- * Whether a node failed to apply its target. The controller may give it another target, so the node does not count as
- * unavailable.
- */
+/** A node that failed to apply its target may get another target, so it does not count as unavailable. */
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
-/** A node older than this has workloads, so it waits for its turn, even for its first config. */
+/** An older node has workloads, so it waits for its turn, even for its first config. */
 export const NEW_NODE_MS = 600_000;
 
-/** Whether the node is older than {@link NEW_NODE_MS}. @param now milliseconds */
+/** @param now milliseconds */
 export const isSettled = ({ metadata }: Node, now: number): boolean =>
   now - Date.parse(metadata.creationTimestamp) >= NEW_NODE_MS;
 
-/** Whether a node has no config, and its daemon waits for the first one. */
+/** The node has no config, and its daemon waits for the first one. */
 export const awaitsConfig = (node: Node): boolean =>
   annotationOf(node, State) === DaemonStates.Waiting &&
   annotationOf(node, CurrentConfig) === '' &&
@@ -93,11 +90,11 @@ export const awaitsConfig = (node: Node): boolean =>
 export const isUnavailable = (node: Node): boolean =>
   !isReady(node) || (!isDone(node) && !isFailing(node) && !awaitsConfig(node));
 
-/** Whether a node still needs the target, ready or not. */
+/** A node that still needs the target, ready or not. */
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 
-/** Whether the only reason for NotReady is the drain that the node's daemon requested. */
+/** The only reason for NotReady is the drain that the node's daemon requested. */
 const isDrainedForUpdate = (node: Node): boolean => {
   const asked = annotationOf(node, NodeAnnotations.DesiredDrain);
   const answered = annotationOf(node, NodeAnnotations.LastAppliedDrain);
@@ -106,11 +103,11 @@ const isDrainedForUpdate = (node: Node): boolean => {
 };
 
 /**
- * Whether a node failed after its drain and needs another target. Such a node is unavailable already, so a new target takes
- * no slot, and only a new target can repair it.
+ * A node that failed after its drain is unavailable already, so a new target takes no slot, and only a new target can
+ * repair it.
  */
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);
 
-/** Why a node is degraded, as its daemon reports it. */
+/** As its daemon reports it. */
 export const degradedReason = (node: Node): string => annotationOf(node, Reason);

@@ -1,15 +1,13 @@
-/** Where the pull secret of the kubelet is. */
 export const PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
-/** The CAs that sign client certificates of the API server. The kubelet reads a new file by itself. */
+/** The CAs that sign client certificates of the API server. The kubelet reads a new file automatically. */
 export const KUBELET_CA_PATH = '/etc/kubernetes/kubelet-ca.crt';
 export const ROOT_CA_PATH = '/etc/kubernetes/root-ca.crt';
 export const TRUST_BUNDLE_PATH = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
 export const CLOUD_CA_PATH = '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem';
 export const REGISTRY_PULL_SECRET_PATH = '/etc/mco/internal-registry-pull-secret.json';
-/** One directory for each registry, with its CA in `ca.crt`. */
 export const REGISTRY_CERTIFICATES_DIRECTORY = '/etc/docker/certs.d';
 
-/** Files with certificates, CA bundles and pull secrets. Such files rotate, so nodes get them outside of a rollout. */
+/** These files rotate, so nodes get them outside of a rollout. */
 export const CERTIFICATE_PATHS: readonly string[] = [
   ...[KUBELET_CA_PATH, ROOT_CA_PATH, TRUST_BUNDLE_PATH, CLOUD_CA_PATH, PULL_SECRET_PATH, REGISTRY_PULL_SECRET_PATH],
   REGISTRY_CERTIFICATES_DIRECTORY,
@@ -19,5 +17,4 @@ export const CERTIFICATE_PATHS: readonly string[] = [
 export const isCertificatePath = (path: string): boolean =>
   CERTIFICATE_PATHS.includes(path) || isRegistryCertificate(path);
 
-/** Whether a file contains the CA of a registry. */
 const isRegistryCertificate = (path: string): boolean => path.startsWith(`${REGISTRY_CERTIFICATES_DIRECTORY}/`);

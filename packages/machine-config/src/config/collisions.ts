@@ -12,7 +12,6 @@ const LISTS = [
   ['link', 'links'],
 ] as const;
 
-/** Visits each path of a merged config or of one of its sources. */
 function forEachPlace({ storage = {}, systemd }: IgnitionConfig, visit: (path: string, kind: Kind) => void): void {
   for (const [kind, list] of LISTS) for (const { path } of storage[list] ?? []) visit(path, kind);
   for (const { name, contents, dropins = [], mask } of systemd?.units ?? []) {

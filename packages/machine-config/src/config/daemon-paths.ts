@@ -1,18 +1,16 @@
-/** The files on a node with the state that the daemon needs after a restart. The names are the original's, except the journal. */
+/**
+ * The files on a node with the state that the daemon needs after a restart. The names are the original's, except the
+ * journal.
+ */
 export const DaemonPaths = {
   /**
-   * The MachineConfig whose files are all on the disk, as JSON. The file takes precedence over the annotation of the node.
+   * The MachineConfig whose files are all on the disk, as JSON. The file takes precedence over the annotation of the
+   * node.
    */
   CurrentConfig: '/etc/machine-config-daemon/currentconfig',
-  /**
-   * The record of the certificates on the disk. These certificates take precedence over the certificates of a config. Only
-   * in mcm.
-   */
+  /** The record of the certificates on the disk, which take precedence over those of a config. Only in mcm. */
   Certificates: '/etc/machine-config-daemon/currentcertificates',
-  /**
-   * The update in progress, with everything that is necessary to continue or undo it. Absent if no update is in progress.
-   * Only in mcm.
-   */
+  /** The update in progress, with everything that is necessary to continue or undo it. Only in mcm. */
   Journal: '/etc/machine-config-daemon/update.json',
   /** Annotations of the first boot, written by the config server. Read once. */
   NodeAnnotations: '/etc/machine-config-daemon/node-annotations.json',
@@ -33,5 +31,5 @@ export const DaemonPaths = {
   Registries: '/etc/containers/registries.conf',
 } as const;
 
-/** Kubeconfigs of the kubelet, which reads them at its start. */
+/** The kubelet reads these kubeconfigs at its start. */
 export const KUBELET_KUBECONFIG_PATHS: readonly string[] = [DaemonPaths.Kubeconfig, DaemonPaths.JoinedKubeconfig];

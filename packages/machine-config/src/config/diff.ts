@@ -19,11 +19,10 @@ export interface ConfigDiff {
 
 const NO_CONFIG: IgnitionConfig = { ignition: { version: '3.5.0' } };
 
-/** The Ignition config, empty if there is none. @throws IgnitionError */
 export const ignitionOrEmpty = (config: Pick<MachineConfig, 'spec'> | undefined): IgnitionConfig =>
   (config && ignitionOf(config)) ?? NO_CONFIG;
 
-/** Compares two configs. @param old absent if the node had none */
+/** @param old absent if the node had none */
 export function diffConfigs(old: MachineConfig | undefined, wanted: MachineConfig | undefined): ConfigDiff {
   const [before, after] = [ignitionOrEmpty(old), ignitionOrEmpty(wanted)];
   const [a, b] = [old?.spec ?? {}, wanted?.spec ?? {}];

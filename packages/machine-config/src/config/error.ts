@@ -1,10 +1,7 @@
-/**
- * A pool cannot be rendered. The condition of the pool shows the message, so the message names the object, the field and a
- * hint.
- */
+/** A pool cannot be rendered. */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
-  /** How the user can fix it, if the message does not contain the fix. */
+  /** Absent if the message contains the fix. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

@@ -4,7 +4,6 @@ import { RenderError } from './error.ts';
 /** Separates the problem from its hint, in conditions and events. */
 export const HINT_MARK = '. To fix it: ';
 
-/** Hints by the message of Ignition. */
 const HINTS: Readonly<Record<string, string>> = {
   'illegal file mode': 'a mode is a decimal number from 0 to 511, which is 0777',
   'path not absolute': 'start the path with /',
@@ -16,10 +15,8 @@ const HINTS: Readonly<Record<string, string>> = {
   'link target is required': 'set the target',
 };
 
-/** Maximum number of fields in a hint. */
 const NAMED = 3;
 
-/** The hint for the Ignition config of a MachineConfig, with its fields. */
 export function ignitionHint(name: string, error: Error): string {
   const issues = error instanceof IgnitionError ? error.issues : [];
   const fields = issues.slice(0, NAMED).map(({ path }) => fieldOf(path));
@@ -35,7 +32,7 @@ const fieldOf = (path: Issue['path']): string => path.replace(/^\$/, 'spec.confi
 /** The maximum length of a failure. `mcm config render` shows the full text. */
 const MAX_TEXT = 2_000;
 
-/** Formats a failure as one line for lists of events and conditions, with the hint at the end. */
+/** As one line for lists of events and conditions, with the hint at the end. */
 export function failureText(what: string, error: Error, standing: string | undefined): string {
   const text = error.message
     .trim()
@@ -48,13 +45,11 @@ export function failureText(what: string, error: Error, standing: string | undef
   return `${what}: ${cut}${last === '' ? '' : `${HINT_MARK}${last}`}`;
 }
 
-/** The hint in the text of a condition; undefined if it has none. */
 export function hintIn(text: string): string | undefined {
   const at = text.indexOf(HINT_MARK);
   return at < 0 ? undefined : text.slice(at + HINT_MARK.length);
 }
 
-/** The text of a condition without its hint. */
 export function withoutHint(text: string): string {
   const at = text.indexOf(HINT_MARK);
   return at < 0 ? text : text.slice(0, at);

@@ -20,7 +20,6 @@ export interface BaseImages {
 /** The result of a merge. */
 export interface Merged {
   readonly spec: MachineConfigSpec & { readonly config: IgnitionConfig };
-  /** In merge order. */
   readonly sources: readonly MachineConfig[];
 }
 
@@ -54,7 +53,7 @@ export function mergeMachineConfigs(configs: readonly MachineConfig[], base: Bas
   return { spec, sources };
 }
 
-/** Whether a user wrote the MachineConfig. The merge ignores images of generated MachineConfigs. */
+/** The merge ignores images of generated MachineConfigs. */
 const isUsers = ({ metadata }: MachineConfig): boolean =>
   !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion];
 
@@ -77,7 +76,7 @@ function mergeConfigs(sources: readonly MachineConfig[]): IgnitionConfig {
 const compressedPaths = ({ storage }: IgnitionConfig): readonly string[] =>
   (storage?.files ?? []).filter(({ contents }) => contents?.compression).map(({ path }) => path);
 
-/** Sets an empty compression on files without one. Otherwise they would inherit the compression of the parent. */
+/** Without an explicit empty compression, a file would inherit the compression of the parent. */
 const resettingCompression = (config: IgnitionConfig, compressed: ReadonlySet<string>): IgnitionConfig =>
   mapFiles(config, (file) =>
     file.contents?.compression === undefined && compressed.has(file.path)
@@ -94,13 +93,12 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * Sets `overwrite` on files with content that do not set it. A file without content only sets a mode or appends, so Ignition
- * refuses `overwrite` there. The original sets it there too, and cannot read the resulting config.
+ * A file without content only sets a mode or appends, so Ignition refuses `overwrite` there. The original sets it
+ * there too, and cannot read the resulting config.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;
 
-/** Changes the files of a config. Unchanged files are shared, and so is the whole config if no file changes. */
 function mapFiles(config: IgnitionConfig, change: (file: IgnitionFile) => IgnitionFile): IgnitionConfig {
   const { files } = config.storage ?? {};
   if (!files) return config;

@@ -10,7 +10,7 @@ const SALT = Buffer.from([
   ...[133, 188, 238, 26, 33, 26, 235, 202, 32, 173, 31, 234, 41, 144, 148, 79, 6, 206, 23, 22],
 ]);
 
-/** The text for the hash: all seven fields of the spec, set or not. */
+/** All seven fields of the spec, set or not. */
 export const hashedText = (spec: MachineConfigSpec): string => printYaml(hashed(spec));
 
 const hashed = (spec: MachineConfigSpec): object => ({
@@ -24,8 +24,7 @@ const hashed = (spec: MachineConfigSpec): object => ({
 });
 
 /**
- * The name of a rendered MachineConfig: `rendered-<pool>-<hash of the spec>`. The name depends only on the pool's name and
- * the content.
+ * The name `rendered-<pool>-<hash of the spec>` depends only on the pool's name and the content.
  * @throws YamlError for a spec with control characters
  */
 export function renderedName(pool: string, spec: MachineConfigSpec): string {

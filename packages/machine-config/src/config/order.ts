@@ -11,13 +11,13 @@ export function compareBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Sorts objects by name, bytewise and stably. */
+/** Bytewise and stably. */
 export const byName = <T extends { readonly metadata: { readonly name: string } }>(objects: readonly T[]): T[] =>
   objects.toSorted((a, b) => compareBytes(a.metadata.name, b.metadata.name));
 
 /**
- * The order of the merge: first the MachineConfigs of the role worker, then all others, each group by name. So a
- * MachineConfig of a custom role always overrides those of the role worker.
+ * First the MachineConfigs of the role worker, then all others, each group by name. So a MachineConfig of a custom
+ * role always overrides those of the role worker.
  * @throws RenderError for a MachineConfig without labels
  */
 export function mergeOrder(configs: readonly MachineConfig[]): readonly MachineConfig[] {

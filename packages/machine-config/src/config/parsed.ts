@@ -12,7 +12,6 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 const parsed = new WeakMap<object, ParsedIgnition | IgnitionError>();
 const unified = new WeakMap<object, IgnitionConfig | IgnitionError>();
 
-/** Caches a result, or the error that was thrown. */
 function remembered<T extends object>(cache: WeakMap<object, T | IgnitionError>, key: object, work: () => T): T {
   const known = cache.get(key);
   if (known instanceof IgnitionError) throw known;
@@ -27,12 +26,11 @@ function remembered<T extends object>(cache: WeakMap<object, T | IgnitionError>,
   }
 }
 
-/** The Ignition config of a MachineConfig in the version of the MachineConfig. @throws IgnitionError */
 export const parsedIgnition = (raw: unknown): ParsedIgnition =>
   typeof raw === 'object' && raw !== null ? remembered(parsed, raw, () => parseIgnition(raw)) : parseIgnition(raw);
 
 /**
- * The Ignition config of a MachineConfig as version 3.5; undefined if it has none.
+ * As version 3.5; undefined if the MachineConfig has none.
  * @throws IgnitionError
  */
 export function ignitionOf({ spec }: Pick<MachineConfig, 'spec'>): IgnitionConfig | undefined {

@@ -10,17 +10,11 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 /** A change that cannot be applied to a running machine. */
 export interface Irreconcilable {
   readonly message: string;
-  /**
-   * Whether a MachineConfig contains the part that cannot change, so that it may be the cause. Absent if the config cannot
-   * be read.
-   */
+  /** Whether a MachineConfig contains the part that cannot change. Absent if the config cannot be read. */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 
-/**
- * Finds why a running machine cannot change from one config to another.
- * @returns undefined if it can
- */
+/** @returns undefined if a running machine can change to the other config */
 export function irreconcilable(
   current: MachineConfig,
   wanted: MachineConfig,
@@ -52,10 +46,7 @@ function read(config: MachineConfig, which: 'old' | 'new'): { config: IgnitionCo
   return { message: `${prefix}${reason}\nReport: ` };
 }
 
-/**
- * Returns a function that checks whether a MachineConfig contains a part. The result is false for a MachineConfig that
- * cannot be read.
- */
+/** The result is false for a MachineConfig that cannot be read. */
 const holding =
   (part: (config: IgnitionConfig) => unknown) =>
   (machineConfig: MachineConfig): boolean => {
@@ -83,7 +74,7 @@ function passwdChange(old: IgnitionConfig, next: IgnitionConfig): Irreconcilable
   return problem === undefined ? undefined : refuse(problem, (config) => config.passwd?.users);
 }
 
-/** The fields of a user that the daemon can set. Changes of other fields need a new machine. */
+/** The daemon can set these fields of a user. Changes of other fields need a new machine. */
 const SETTABLE = new Set(['name', 'passwordHash', 'sshAuthorizedKeys']);
 const UNSUPPORTED = 'ignition passwd user section contains unsupported changes: ';
 

@@ -4,12 +4,12 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
 import { RenderError } from './error.ts';
 
-/** Whether a pool's selector is `{}`. Such a selector is refused, because it would select rendered MachineConfigs too. */
+/** The selector `{}` is refused, because it would select rendered MachineConfigs too. */
 export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 
 /**
- * The MachineConfigs that a pool selects, in the given order. An absent selector selects none.
+ * In the given order. An absent selector selects none.
  * @throws RenderError for an invalid selector
  */
 export function selectMachineConfigs(

@@ -53,7 +53,7 @@ const settings = (tlsMinVersion: string, ciphers: readonly string[]): TlsSetting
   tlsCipherSuites: [...new Set(ciphers.flatMap((name) => CIPHERS[name] ?? []))],
 });
 
-/** Version and ciphers of a profile. Intermediate is the default for an absent or unknown profile, and for a custom one without content. */
+/** Intermediate is the default for an absent or unknown profile, and for a custom one without content. */
 export function tlsSettings(profile: TlsProfile | null | undefined): TlsSettings {
   switch (profile?.type) {
     case 'Old':

@@ -12,10 +12,7 @@ export const SUPPORTED_EXTENSIONS: ReadonlySet<string> = new Set([
 
 const MAX_MODE = 0o777;
 
-/**
- * Checks the spec of one MachineConfig.
- * @throws RenderError, IgnitionError
- */
+/** @throws RenderError, IgnitionError */
 export function validateMachineConfigSpec({ kernelType = '', config, extensions }: MachineConfigSpec): void {
   if (!KERNEL_TYPES.includes(kernelType)) {
     throw new RenderError(`kernelType=${kernelType} is invalid`, {
@@ -40,6 +37,6 @@ function validateConfig(config: unknown): void {
   }
 }
 
-/** Whether an error is a problem of a MachineConfig, not of this program. */
+/** A problem of a MachineConfig, not of this program. */
 export const isRenderFailure = (error: unknown): error is Error =>
   error instanceof RenderError || error instanceof IgnitionError;

@@ -14,7 +14,7 @@ export interface ConfigEventMeaning {
   )[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** The action of an operator; absent: none. */
+  /** The action of an operator, if any. */
   readonly help?: string;
 }
 

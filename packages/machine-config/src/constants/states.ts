@@ -1,4 +1,4 @@
-/** Values of {@link NodeAnnotations.State}. The values are case-sensitive. */
+/** Values of {@link NodeAnnotations.State}. */
 export const DaemonStates = {
   Done: 'Done',
   Working: 'Working',

@@ -43,7 +43,7 @@ export interface ConfigCaches {
 export interface ConfigContext {
   /** The cluster with the kinds of this package. */
   readonly client: KubeClient;
-  /** The cluster of the nodes; absent if it is the same. */
+  /** The cluster of the nodes, if it is another one. */
   readonly target?: KubeClient;
   readonly caches: ConfigCaches;
   readonly clock: Clock;
@@ -51,14 +51,13 @@ export interface ConfigContext {
   readonly log: Logger;
   readonly recorder: EventRecorder<ConfigEvent>;
   readonly identity: ControllerIdentity;
-  /** Metrics of the queues; absent for none. */
   readonly metrics?: QueueMetrics | undefined;
 }
 
-/** Index of an informer of nodes: by label, as `<key>` and `<key>=<value>`. */
+/** By label, as `<key>` and `<key>=<value>`. */
 export const NODE_LABEL_INDEX = 'label';
 
-/** Index of an informer of nodes: by the rendered MachineConfigs that the node has, should have or booted with. */
+/** By the rendered MachineConfigs that the node has, should have or booted with. */
 export const NODE_CONFIG_INDEX = 'config';
 
 const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[] => {
@@ -66,7 +65,7 @@ const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[
   return [...new Set([CurrentConfig, DesiredConfig, FirstPivotConfig].flatMap((key) => annotations[key] || []))];
 };
 
-/** This label has another value on each node, so no pool selects by it. An index by it would only take memory. */
+/** This label has another value on each node, so no pool selects by it. */
 const UNIQUE_LABEL = 'kubernetes.io/hostname';
 
 const labelTerms = ({ metadata }: Node): readonly string[] =>
@@ -74,7 +73,7 @@ const labelTerms = ({ metadata }: Node): readonly string[] =>
     key === UNIQUE_LABEL ? [] : [key, `${key}=${value}`],
   );
 
-/** The caches for this package's kinds, and for the nodes with the indexes by pool. */
+/** For this package's kinds, and for the nodes with the indexes by pool. */
 export function createConfigCaches(control: KubeClient, target: KubeClient, runtime: InformerRuntime): ConfigCaches {
   return {
     machineConfigs: createInformer(control, machineConfigs, runtime),
@@ -90,7 +89,7 @@ export function createConfigCaches(control: KubeClient, target: KubeClient, runt
   };
 }
 
-/** Keeps the fields of a node that the controllers read. The list of images, which is most of a Node, is dropped. */
+/** The list of images, which is most of a Node, is dropped. */
 function projectNode(node: Node): Node {
   const { conditions, addresses } = node.status ?? {};
   return {
@@ -99,5 +98,4 @@ function projectNode(node: Node): Node {
   };
 }
 
-/** The current time in the format of the API: RFC 3339 to the second. */
 export const nowText = (clock: Clock): string => formatTime(clock.now());

@@ -7,11 +7,10 @@ export interface ClusterSettings {
   /** Known gates with their values. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   readonly tlsProfile?: TlsProfile | null | undefined;
-  /** The latency profile of the workers. */
   readonly latencyProfile?: string | undefined;
 }
 
-/** Source of the cluster's settings for kubelets, with a callback for changes. */
+/** With a callback for changes. */
 export interface ClusterSettingsSource {
   get(): ClusterSettings;
   onChange(listener: () => void): void;

@@ -3,8 +3,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import { machineConfigs } from '../kinds/resources.ts';
 
 /**
- * Deletes a MachineConfig if it still has the version that was read. Otherwise the API server answers with a conflict, and
- * the MachineConfig stays.
+ * If the MachineConfig has another version than the one that was read, the API server answers with a conflict.
  * @throws KubeError
  */
 export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {

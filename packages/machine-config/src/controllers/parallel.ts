@@ -1,7 +1,4 @@
-/**
- * Processes items in parallel. One failure does not stop the other items: the function throws the first failure after all
- * items are done.
- */
+/** One failure does not stop the other items: the first failure is thrown after all items are done. */
 export async function inParallel<T>(
   items: readonly T[],
   atOnce: number,

@@ -2,9 +2,7 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machin
 import { machineConfigPools } from '../kinds/resources.ts';
 import type { ConfigContext } from './caches.ts';
 
-/**
- * Writes fields of a pool's status. Two controllers write it, so the write names the version: after a conflict, the controller reads the pool again.
- */
+/** Two controllers write the status, so the write names the version. */
 export async function writePoolStatus(
   { client, caches }: Pick<ConfigContext, 'client' | 'caches'>,
   { metadata }: MachineConfigPool,

@@ -68,7 +68,7 @@ const machineConfigPoolCrd = customResourceDefinition(machineConfigPools, machin
   ],
 });
 
-/** The CRDs of all kinds of this package, generated from their schemas. `deploy/crds` contains them as YAML. */
+/** Generated from the schemas. `deploy/crds` contains them as YAML. */
 export const machineConfigCrds: readonly CustomResourceDefinition[] = [
   machineConfigCrd,
   machineConfigPoolCrd,

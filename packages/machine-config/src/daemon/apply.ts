@@ -9,9 +9,7 @@ import { Originals } from './disk/originals.ts';
 import { resolveWanted } from './disk/resolve.ts';
 import { findDrift, mismatch } from './drift.ts';
 
-/**
- * Applies `journal.to` to the machine and stores it. Every step can be repeated: after a crash between two steps, the next call has the same result.
- */
+/** Every step can be repeated: after a crash between two steps, the next call has the same result. */
 export async function applyJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;
   const { from, to, commandLine } = journal;
@@ -36,7 +34,7 @@ export async function undoJournal(host: DaemonHost, journal: Journal): Promise<v
   await dropJournal(disk);
 }
 
-/** Deletes the originals of removed entries, which are not needed after the update. */
+/** The originals of removed entries are not needed after the update. */
 export const finishJournal = async (host: DaemonHost, { from, to }: Journal): Promise<void> => {
   await forgetOriginals(host, from, to);
   await dropJournal(host.disk);
@@ -46,7 +44,7 @@ async function setLine(host: DaemonHost, line: string): Promise<void> {
   if ((await host.commandLine()) !== line) await host.setCommandLine(line);
 }
 
-/** The daemon writes entries before it removes others, so that a unit always has the files that it needs. */
+/** Entries are written before others are removed, so that a unit always has the files that it needs. */
 async function bring(
   host: DaemonHost,
   old: MachineConfig | undefined,
@@ -65,7 +63,7 @@ async function bring(
   await setPassword(host, wanted);
 }
 
-/** Paths of a config. A config that cannot be read has none, because it was never written. */
+/** A config that cannot be read was never written. */
 async function pathsOf({ disk }: DaemonHost, config: MachineConfig | undefined): Promise<ReadonlySet<string>> {
   const { entries, absent } = await resolveWanted(disk, config);
   return new Set([...entries.keys(), ...absent]);
@@ -81,7 +79,6 @@ async function forgetOriginals(
   for (const path of await pathsOf(host, old)) if (!still.has(path)) await originals.forget(path);
 }
 
-/** Sets the password of user core in the shadow file. */
 async function setPassword({ disk }: DaemonHost, wanted: MachineConfig | undefined): Promise<void> {
   const user = ignitionOrEmpty(wanted).passwd?.users?.findLast(({ name }) => name === 'core');
   if (user?.passwordHash === undefined) return;

@@ -18,19 +18,16 @@ import {
 /** Actions on services that do not disturb a workload. */
 const QUIET: ReadonlySet<PostAction['type']> = new Set(['Reload', 'Restart', 'DaemonReload']);
 
-/** A write of certificates. */
 export interface CertificatesJob {
-  /** The version in the annotation of the node. */
   readonly version: string;
   readonly config: MachineConfig;
-  /** The config that the disk has. */
   readonly stored: MachineConfig;
   readonly policy: DisruptionPolicy;
 }
 
 /**
- * Writes certificates, CA bundles and pull secrets and restarts or reloads their services, without a drain and a reboot. Every step can be repeated,
- * because the record names the written files until their services have read them.
+ * Writes certificates, CA bundles and pull secrets and restarts or reloads their services, without a drain and a
+ * reboot. Every step can be repeated, because the record names the written files until their services have read them.
  */
 export async function bringCertificates(host: DaemonHost, job: CertificatesJob): Promise<void> {
   const { disk } = host;
@@ -46,7 +43,7 @@ export async function bringCertificates(host: DaemonHost, job: CertificatesJob):
   const kubeconfigs = await rotatedKubeconfigs(disk, entries, own);
   const pending = [...new Set([...(old?.pending ?? []), ...changed, ...gone, ...kubeconfigs.map(({ path }) => path)])];
   await storeNote(disk, { ...note, pending });
-  // The daemon writes the kubeconfigs before the CA. After a crash, the old CA on the disk still shows which kubeconfigs are
+  // The kubeconfigs come before the CA. After a crash, the old CA on the disk still shows which kubeconfigs are
   // outdated.
   for (const { path, entry } of kubeconfigs) if (entry) await disk.put(path, entry);
   for (const [path, entry] of wanted) if (changed.includes(path)) await disk.put(path, entry);
@@ -61,8 +58,8 @@ function actionsFor(files: readonly string[], policy: DisruptionPolicy): readonl
   const no = { units: [], passwd: false, osImage: false, kernelType: false, extensions: false };
   const diffs = files.map((path) => ({ ...no, files: [path], kernelArguments: false, fips: false }));
   const own = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
-  // The policy of the user applies to rollouts only. A kubelet with the old CA can no longer connect to the API server, so
-  // the daemon always restarts it.
+  // The policy of the user applies to rollouts only. A kubelet with the old CA can no longer connect to the API
+  // server, so the daemon always restarts it.
   const actions = files.some((path) => KUBELET_KUBECONFIG_PATHS.includes(path)) ? [...own, ...RESTART_KUBELET] : own;
   return [...new Map(actions.map((action) => [JSON.stringify(action), action])).values()];
 }

@@ -12,7 +12,6 @@ const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain } = NodeAnnota
 
 const UNIT = `${DaemonPaths.Units}/x.service`;
 
-/** Runs a test with the controllers, nodes without annotations of a daemon, and daemons. */
 async function inFleet(work: (world: World, fleet: PlayedFleet) => Promise<void>, count = 3): Promise<void> {
   const world = await startWorld();
   const { client, clock } = world;
@@ -159,7 +158,6 @@ test('a daemon that dies at any step of an update, before or after its effect, r
     expect(deaths).toBeGreaterThan(20);
   }, 1));
 
-/** Creates a machine that booted with the config `name`, which Ignition wrote to the disk, and its node. */
 async function firstBoot({ client, clock }: World, fleet: PlayedFleet, node: string, name: string): Promise<void> {
   // Ignition writes directly to the memory, because its writes are not steps of the daemon.
   const { memory: disk } = fleet.host(node);

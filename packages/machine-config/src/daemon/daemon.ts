@@ -35,9 +35,8 @@ import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from '
 /** Dependencies of a daemon. */
 export interface NodeDaemonOptions {
   readonly nodeName: string;
-  /** The cluster of the node. */
   readonly client: KubeClient;
-  /** The cluster of the MachineConfigs; absent if it is the same. */
+  /** The cluster of the MachineConfigs, if it is another one. */
   readonly configs?: KubeClient;
   /** The last known state of the node, and a callback for the node after each write. */
   readonly node: { get(): Node | undefined; wrote(node: Node): void };
@@ -49,11 +48,11 @@ export interface NodeDaemonOptions {
   readonly policy?: DisruptionPolicy;
   /** Called with the config to watch on the disk: at the start, and after each change of the stored config. */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
-  /** Whether the machine or the process is ending. A failure after that is not the fault of a config. */
+  /** A failure after the end of the machine or the process is not the fault of a config. */
   readonly ended?: () => boolean;
 }
 
-/** Delays between retries. Source: the original's daemon. */
+/** Source: the original's daemon. */
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.1 };
 
 interface Failure {
@@ -69,8 +68,8 @@ type ReadConfig =
   | { readonly config?: undefined; readonly refusal: Exclude<Verdict, { kind: 'fits' }> };
 
 /**
- * The daemon of one node. The daemon applies the target to the disk and reports the progress. All its state is on the disk
- * and in the Node, so the daemon can continue after a crash at any point.
+ * The daemon of one node applies the target to the disk and reports the progress. All its state is on the disk and in
+ * the Node, so it can continue after a crash at any point.
  */
 export class NodeDaemon {
   readonly #options: NodeDaemonOptions;
@@ -90,12 +89,10 @@ export class NodeDaemon {
     this.#options = options;
   }
 
-  /** Another program changed the disk. */
   diskChanged(): void {
     this.#checkDue = true;
   }
 
-  /** The config that the disk has. */
   get stored(): string | undefined {
     return this.#stored?.metadata.name;
   }
@@ -233,7 +230,7 @@ export class NodeDaemon {
     node.wrote(await client.resource(nodes).patch(metadata.name, { type: 'merge', body }, { signal }));
   }
 
-  /** Runs one step, and records its failure as the failure of the target. */
+  /** A failure of the step is the failure of the target. */
   async #tried(target: string, work: () => Promise<void>, { keep = false } = {}): Promise<void> {
     try {
       await work();
@@ -264,8 +261,8 @@ export class NodeDaemon {
   }
 
   /**
-   * Adopts the config that the machine booted with. This happens once, and then the disk has the state. Ignition wrote the
-   * files, so the journal contains only the kernel arguments and the reboot.
+   * Adopts the config that the machine booted with. Ignition wrote the files, so the journal contains only the kernel
+   * arguments and the reboot.
    */
   async #take(config: MachineConfig): Promise<void> {
     const { host } = this.#options;
@@ -280,10 +277,10 @@ export class NodeDaemon {
     this.#checkDue = true;
   }
 
-  /** Reads a MachineConfig. Refuses one with a field of a wrong type, because the daemon cannot know what it means. */
+  /** Refuses a MachineConfig with a field of a wrong type, because the daemon cannot know what it means. */
   async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
     const { client, configs = client } = this.#options;
-    // The client reports nothing, because the refusal below names the malformed field.
+    // The refusal below names the malformed field.
     const conforming = conformingClient(configs, () => undefined);
     try {
       const config = await conforming.resource(machineConfigs).get(name, { signal });
@@ -374,7 +371,6 @@ export class NodeDaemon {
     this.#journal = undefined;
   }
 
-  /** Writes all files again, reboots the machine, and deletes the force file. */
   async #force(): Promise<void> {
     const { host } = this.#options;
     const to = this.#stored;

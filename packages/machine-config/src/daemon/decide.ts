@@ -7,39 +7,35 @@ export type Verdict =
   | { readonly kind: 'missing' | 'refused'; readonly reason: string }
   | { readonly kind: 'fits'; readonly drains: boolean };
 
-/** The input of the daemon's decisions. Times are milliseconds of one clock. */
+/** Times are milliseconds of one clock. */
 export interface DaemonView {
   readonly nodeName: string;
   readonly annotations: Readonly<Record<string, string>>;
   /** Name of the config whose files are all on the disk. */
   readonly stored?: string | undefined;
-  /** Name of the config of the first boot. */
   readonly boot?: string | undefined;
   readonly journal?:
     | {
         readonly phase: UpdatePhase;
         readonly to: string;
         readonly rebootDue: boolean;
-        /** The first boot is not complete yet. So the node has no earlier config to return to. */
+        /** The first boot is not complete yet, so the node has no earlier config to return to. */
         readonly first?: boolean;
       }
     | undefined;
-  /** The difference between the disk and the stored config. */
   readonly drift?: string | undefined;
   /** The force file exists: write all files again and reboot. */
   readonly forced: boolean;
   /** The node is older than its first config, so it waits for its turn in the rollout. */
   readonly settled?: boolean;
   /**
-   * The config that the node's pool gives to new nodes. Absent if the daemon has not read the pools yet; null if no pool
-   * selects the node.
+   * The config that the node's pool gives to new nodes. Absent if the daemon has not read the pools yet; null if no
+   * pool selects the node.
    */
   readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */
   readonly verdict?: Verdict | undefined;
-  /** The last attempt to reach a target failed. */
   readonly failure?: { readonly target: string; readonly reason: string; readonly retryAt: number } | undefined;
-  /** The time at which the daemon requested the drain or the uncordon. */
   readonly askedAt?: number;
   readonly now: number;
 }
@@ -47,37 +43,25 @@ export interface DaemonView {
 /** The next step of the daemon. */
 export type DaemonStep =
   | { readonly kind: 'idle' }
-  /** Check again after this time, or after an event. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** Patch the node's annotations; null removes one. */
   | { readonly kind: 'write'; readonly annotations: Readonly<Record<string, string | null>> }
-  /** The machine booted with this config: store it. */
   | { readonly kind: 'adopt'; readonly name: string }
-  /** Look up the config that the node's pool gives to new nodes. */
   | { readonly kind: 'first' }
-  /** Read the target and check the update. */
   | { readonly kind: 'evaluate'; readonly target: string }
   | { readonly kind: 'apply'; readonly target: string }
-  /** Write the certificates of the node's annotation. */
   | { readonly kind: 'certificates'; readonly version: string }
   | { readonly kind: 'resume' | 'undo' | 'finish' | 'reboot' | 'force' };
 
-/**
- * The time limit for the drain controller. After this time, the daemon reports the failure and requests the drain again.
- * Source: drain.go.
- */
+/** After this time, the daemon reports the failure and requests the drain again. Source: drain.go. */
 export const DRAIN_TIMEOUT_MS = 3_600_000;
 /** The time limit for an uncordon. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
-/** The maximum length of a reason in an annotation. Source: constants.go. */
+/** Source: constants.go. */
 const REASON_LIMIT = 2_000;
-/** Interval at which the daemon checks a changed disk again. A repair of the disk may send no event. */
+/** A repair of the disk may send no event. */
 const DRIFT_LOOK_MS = 60_000;
 
-/**
- * Interval at which the daemon looks for its pool. The daemon gets no event for a new pool, or for the first render of a
- * pool.
- */
+/** The daemon gets no event for a new pool, or for the first render of a pool. */
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
@@ -86,7 +70,7 @@ const IDLE: DaemonStep = { kind: 'idle' };
 /** Prefix of a drain request, before the name of the configuration that needs it. */
 const DRAIN = 'drain-';
 
-/** Decides the next step. Pure. The daemon calls it again after each step. */
+/** Decides the next step. The function is pure. The daemon calls it again after each step. */
 export function decide(view: DaemonView): DaemonStep {
   const { annotations, stored, boot, journal } = view;
   const desired = annotations[DesiredConfig] ?? '';
@@ -98,8 +82,8 @@ export function decide(view: DaemonView): DaemonStep {
   }
   // The Node was created again, or it has lost the annotations of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // The API server was restored from a backup that is older than the last update. All nodes notice it at the same time, so
-  // each reports its config and waits for its turn.
+  // The API server was restored from a backup that is older than the last update. All nodes notice it at the same
+  // time, so each reports its config and waits for its turn.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
   // Certificates take precedence over everything that the node may wait for: a changed disk, a refusal, a drain.
@@ -111,15 +95,15 @@ export function decide(view: DaemonView): DaemonStep {
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
 
-/** Whether the node reports Done with a configuration that the disk does not have, and has no other target. */
+/** The node reports Done with a configuration that the disk does not have, and has no other target. */
 const isForgotten = (annotations: DaemonView['annotations'], stored: string): boolean =>
   annotations[State] === DaemonStates.Done &&
   annotations[CurrentConfig] !== stored &&
   annotations[CurrentConfig] === annotations[DesiredConfig];
 
 /**
- * A machine without a config at its first boot takes that of its pool. An older node has workloads, so the update controller sets its target when its
- * turn comes.
+ * A machine without a config at its first boot takes that of its pool. An older node has workloads, so the update
+ * controller sets its target when its turn comes.
  */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
   // There is nothing to apply, so a drain that an earlier process requested is undone.
@@ -152,7 +136,7 @@ function ofJournal(
   return desired === to && !failed ? { kind: 'resume' } : { kind: 'undo' };
 }
 
-/** Waits for the next retry after a failure, and reports the failure first. */
+/** Reports the failure, and waits for the next retry. */
 function unlessFailed(view: DaemonView, target: string, next: () => DaemonStep): DaemonStep {
   const { failure, now } = view;
   if (failure?.target !== target || failure.retryAt <= now) return next();
@@ -206,7 +190,7 @@ function update(view: DaemonView, target: string): DaemonStep {
   });
 }
 
-/** Requests the drain and waits for it. The only node of a cluster is not drained, because its pods have no other node. */
+/** The only node of a cluster is not drained, because its pods have no other node. */
 function drained(view: DaemonView, target: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const wanted = `${DRAIN}${target}`;

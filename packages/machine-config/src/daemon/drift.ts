@@ -2,7 +2,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { Entry, NodeDisk } from './disk/disk.ts';
 import { resolveWanted } from './disk/resolve.ts';
 
-/** Files that other programs of the node update. Source: the original's on-disk validation. */
+/** Other programs of the node update these files. Source: the original's on-disk validation. */
 const OTHERS = new Set([
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
@@ -12,10 +12,7 @@ const OTHERS = new Set([
 const PERMISSIONS = 0o7777;
 const modeOf = (entry: Entry): number => (entry.kind === 'link' ? 0 : entry.mode & PERMISSIONS);
 
-/**
- * Compares a disk with a config.
- * @returns the first mismatch in the original's words, undefined for none
- */
+/** @returns the first mismatch in the original's words, undefined for none */
 export async function findDrift(disk: NodeDisk, config: MachineConfig): Promise<string | undefined> {
   const wanted = await resolveWanted(disk, config);
   for (const [path, entry] of wanted.entries) {
@@ -31,7 +28,7 @@ export async function findDrift(disk: NodeDisk, config: MachineConfig): Promise<
   return undefined;
 }
 
-/** Why the entry at a path differs from the wanted one; undefined if it is the same. */
+/** Undefined if the entry is the same. */
 export async function mismatch(disk: NodeDisk, path: string, wanted: Entry): Promise<string | undefined> {
   const found = await disk.read(path);
   const name = JSON.stringify(path);

@@ -1,7 +1,7 @@
 import { backoffMs, type Random } from '@mcm/kube';
 import type { NodeDaemon } from './daemon.ts';
 
-/** Scope for the work and timers of a daemon. Work and timers end with the machine or the process. */
+/** Work and timers end with the machine or the process. */
 export interface DaemonLife {
   readonly signal: AbortSignal;
   run(work: () => Promise<void>): void;
@@ -29,7 +29,6 @@ export class DaemonDriver {
     this.#onError = onError;
   }
 
-  /** The node or the disk has changed. */
   consider(): void {
     this.#again = true;
     if (this.#busy) return;

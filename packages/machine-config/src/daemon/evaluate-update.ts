@@ -12,7 +12,6 @@ import {
   postActions,
 } from './policy/disruption.ts';
 
-/** The result for a config that does not exist. */
 export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
   kind: 'missing',
   reason: `MachineConfig ${JSON.stringify(name)} not found`,

@@ -4,7 +4,6 @@ import { type NodeDisk, readText } from './disk/disk.ts';
 import type { Journal } from './disk/journal.ts';
 import { splitArguments } from './disk/kernel-arguments.ts';
 
-/** Name of the config that the machine booted with, as Ignition wrote it to the disk. */
 export async function bootConfig(disk: NodeDisk): Promise<string | undefined> {
   const text = await readText(disk, DaemonPaths.NodeAnnotations);
   if (text === undefined) return undefined;
@@ -14,7 +13,6 @@ export async function bootConfig(disk: NodeDisk): Promise<string | undefined> {
   return typeof current === 'string' ? current : undefined;
 }
 
-/** Renames the file after it was read. */
 export async function forgetBootConfig(disk: NodeDisk): Promise<void> {
   const read = await disk.read(DaemonPaths.NodeAnnotations);
   if (read) await disk.put(DaemonPaths.NodeAnnotationsRead, read);
@@ -22,7 +20,7 @@ export async function forgetBootConfig(disk: NodeDisk): Promise<void> {
 }
 
 /**
- * The remaining steps for the config of the first boot: kernel arguments, which Ignition does not set, and the reboot. The files exist already.
+ * The remaining steps for the config of the first boot: kernel arguments, which Ignition does not set, and the reboot.
  * @param line the kernel's command line of the next boot
  * @returns undefined if the line has all arguments
  */

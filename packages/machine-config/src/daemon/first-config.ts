@@ -5,13 +5,13 @@ import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 
 /**
- * How long a node waits for the update controller if a pool over machines may contain it. The Machine of the node refers to
- * the node only after the join, and no label of the node names the pool.
+ * How long a node waits for the update controller if a pool over machines may contain it. The Machine of the node
+ * refers to the node only after the join, and no label of the node names the pool.
  */
 const MACHINE_MS = 120_000;
 
 /**
- * Finds the config of a node that had none at its first boot: the config of the pool that selects the node.
+ * Finds the config of the pool that selects the node, for a node without a config at its first boot.
  * @param now milliseconds
  */
 export async function lookUpFirstConfig(
@@ -27,7 +27,7 @@ export async function lookUpFirstConfig(
     const [pool] = poolsOfNode(node, items);
     return pool && bootConfigName(pool);
   } catch (error) {
-    // Several pools claim the node. The update controller reports it, and the daemon must not choose.
+    // The update controller reports that several pools claim the node, and the daemon must not choose.
     if (error instanceof MembershipError) return undefined;
     throw error;
   }

@@ -16,14 +16,15 @@ import { MemoryDisk } from './disk/memory-disk.ts';
 import { DaemonDriver } from './drive.ts';
 import type { PostAction } from './policy/disruption.ts';
 
-/** A simulated machine: its disk, and a record of the operations. */
 export class PlayedHost implements DaemonHost {
   readonly memory = new MemoryDisk({ '/etc/hostname': { kind: 'file', content: '', mode: 0o644 } });
   readonly disk: NodeDisk;
   readonly actions: string[] = [];
-  /** The actions on services, such as `Restart kubelet.service`. */
+  /** Such as `Restart kubelet.service`. */
   readonly services: string[] = [];
-  /** Number of disk operations that succeed before the process dies. The process gets no result of the next operation. */
+  /**
+   * Number of disk operations that succeed before the process dies. The process gets no result of the next operation.
+   */
   left = Number.POSITIVE_INFINITY;
   /** Whether the operation during which the process dies still takes effect. */
   done = false;
@@ -71,7 +72,6 @@ export class PlayedHost implements DaemonHost {
   }
 }
 
-/** Daemons of all nodes of a cluster, each on a simulated machine. */
 export class PlayedFleet {
   readonly hosts = new Map<string, PlayedHost>();
   readonly #drivers = new Map<string, DaemonDriver>();
@@ -99,7 +99,6 @@ export class PlayedFleet {
     return host;
   }
 
-  /** The daemon of a node dies and starts again with the state of its disk. */
   restart(name: string): void {
     this.host(name).left = Number.POSITIVE_INFINITY;
     this.#drivers.delete(name);

@@ -2,23 +2,23 @@ import { KUBELET_CA_PATH, ROOT_CA_PATH } from '../config/certificate-paths.ts';
 import { KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
 import { type Entry, type NodeDisk, readText, type WantedFile } from './disk/disk.ts';
 
-/** The value of `certificate-authority-data`, in YAML and in JSON. */
+/** In YAML and in JSON. */
 const AUTHORITY_DATA = /(?<=\bcertificate-authority-data["']?\s*:\s*["']?)[A-Za-z0-9+/]+=*/g;
-/** The value of `certificate-authority`. */
 const AUTHORITY_PATH = /(?<=\bcertificate-authority["']?\s*:\s*["']?)\/[^\s"',}]+/g;
 
 const textOf = (content: string | Uint8Array): string => Buffer.from(content).toString('utf8').trim();
 
-/** A kubeconfig whose CA rotates. The kubelet restarts to read it. */
+/** The kubelet must restart to read a kubeconfig with a new CA. */
 export interface RotatedKubeconfig {
   readonly path: string;
-  /** The new content of the file; absent if the kubeconfig refers to the file of the CA. */
+  /** Absent if the kubeconfig refers to the file of the CA. */
   readonly entry?: WantedFile;
 }
 
 /**
- * The kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies the CA when it joins, so a new file
- * alone does not reach its client. Only a copy of the old CA is replaced, because a kubeconfig may trust another one.
+ * The kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies the CA
+ * when it joins, so a new file alone does not reach its client. Only a copy of the old CA is replaced, because a
+ * kubeconfig may trust another one.
  * @param wanted the new certificates of the disk, by path
  * @param own the entries of the node's config; a rollout writes the kubeconfigs among them
  */

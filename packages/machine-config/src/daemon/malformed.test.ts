@@ -9,7 +9,6 @@ import { PlayedFleet } from './fleet.testing.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;
 
-/** CRDs that accept every object. */
 const OPEN = machineConfigCrds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };
@@ -17,7 +16,7 @@ const OPEN = machineConfigCrds.map(({ spec, ...crd }) => {
 
 const VALID = { config: { ignition: { version: '3.4.0' } } };
 
-/** An object that combines one malformed field with a valid spec. A daemon does not read the other fields of the sample. */
+/** A daemon does not read the other fields of the sample. */
 function alone({ spec }: Record<string, unknown>, field: string): object {
   const [, root = ''] = /^spec\.(\w+)/.exec(field) ?? [];
   return root === '' ? { spec } : { spec: { ...VALID, [root]: (spec as Record<string, unknown>)[root] } };

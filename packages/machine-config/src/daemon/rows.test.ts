@@ -22,7 +22,6 @@ const GPG = '/etc/machine-config-daemon/no-reboot/containers-gpg.pub';
 const PULL_SECRET = '/var/lib/kubelet/config.json';
 const CA = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
 
-/** A config with files of the given contents. */
 const config = (files: Readonly<Record<string, string>>, spec: object = {}): MachineConfig =>
   ({
     metadata: { name: 'c' },

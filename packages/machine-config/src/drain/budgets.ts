@@ -3,8 +3,8 @@ import type { Change, Pod, PodDisruptionBudget } from '@mcm/kube';
 
 /**
  * The number of additional pods that may be evicted after a change of a budget.
- * @returns 0 if the change allows none, or if the disruption controller has not processed it yet. The status update of the
- *   controller is a second change.
+ * @returns 0 if the change allows none, or if the disruption controller has not processed it yet. The status update of
+ * the controller is a second change.
  */
 export function budgetGivesWay(change: Change<PodDisruptionBudget>): number {
   if (change.type === 'deleted') return Number.POSITIVE_INFINITY;
@@ -13,17 +13,19 @@ export function budgetGivesWay(change: Change<PodDisruptionBudget>): number {
   return Math.max(status?.disruptionsAllowed ?? 0, 0);
 }
 
-/** Whether a budget selects a pod. */
 export const isUnder = ({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean =>
   metadata.namespace === pod.metadata.namespace &&
   selectorMatches(spec.selector as LabelSelector | undefined, pod.metadata.labels);
 
-/** Counts deletions against the known budgets, for an API server that does not enforce them. A budget has room again after its status changes. */
+/**
+ * Counts deletions against the known budgets, for an API server that does not enforce them. A budget has room again
+ * after its status changes.
+ */
 export class BudgetRoom {
-  /** The key is the cached object. A changed budget is a new object, so its count starts again. */
+  /** A changed budget is a new object, so its count starts again. */
   readonly #left = new WeakMap<PodDisruptionBudget, number>();
 
-  /** Whether one more pod may be deleted. If so, it reduces the room of each of its budgets by one. */
+  /** Takes one more pod from the room of each of its budgets, if all of them have room. */
   take(pod: Pod, budgets: Iterable<PodDisruptionBudget>): boolean {
     const own = [...budgets].filter((budget) => isUnder(budget, pod));
     if (own.some((budget) => this.#leftOf(budget) <= 0)) return false;

@@ -31,9 +31,8 @@ export const POD_NODE_INDEX = 'node';
 
 /** Options of the drain controller. */
 export interface DrainControllerOptions {
-  /** Pods with {@link POD_NODE_INDEX}. */
   readonly pods: Informer<Pod>;
-  /** Budgets; a change of one retries the pods that it blocked. Absent: pods are retried at their own interval. */
+  /** A change of a budget retries the pods that it blocked. If absent, pods are retried at their own interval. */
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
   /** Whether a node may be uncordoned; false while its machine is being deleted. Default: always. */
@@ -44,12 +43,11 @@ const CONCURRENCY = 5;
 /** When a drain counts as slow, and when as failed. The drain continues in both cases. Source: drain_controller.go. */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
-/** Usually an event starts the next check. This interval is for the case that no event arrives. */
+/** Usually an event starts the next check. */
 const LOOK_AGAIN_MS = 60_000;
-/** Maximum number of pods in an event. */
 const PODS_NAMED = 5;
 
-/** A drain in progress. A new process loses only the timers of the drain. */
+/** A new process loses only the timers of a drain. */
 interface UnderWay {
   readonly value: string;
   readonly since: number;
@@ -58,8 +56,8 @@ interface UnderWay {
 }
 
 /**
- * Drains and uncordons nodes when their daemons request it. The controller does not wait for pods: their deletion events
- * start the next check.
+ * Drains and uncordons nodes when their daemons request it. The controller does not wait for pods: their deletion
+ * events start the next check.
  */
 export function createDrainController(context: ConfigContext, options: DrainControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;
@@ -119,8 +117,8 @@ class Drains {
   }
 
   /**
-   * The nodes whose drain a budget blocked, up to the room of the budget. The evictions of these nodes are retried
-   * immediately. Others keep their interval, because they would be refused again.
+   * The nodes whose drain a budget blocked, up to the room of the budget. Other evictions would be refused again, so
+   * they keep their interval.
    */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);
@@ -151,7 +149,8 @@ class Drains {
 
   async #uncordon(node: Node, { value }: DrainRequest): Promise<Outcome> {
     const { mayUncordon = () => true } = this.#options;
-    // The write names the version that was read, because mcm may start or end its own drain of the node at this moment.
+    // The write names the version that was read, because mcm may start or end its own drain of the node at this
+    // moment.
     if (isEmptiedByMcm(node)) {
       await this.#answer(node, value, node.metadata.resourceVersion);
       return done;
@@ -165,7 +164,7 @@ class Drains {
     const { clock, recorder } = this.#context;
     const { name } = node.metadata;
     let state = this.#underWay.get(name);
-    // A client uncordoned the node, so it may have new pods. The drain starts again.
+    // A client uncordoned the node, so it may have new pods, and the drain starts again.
     const begun = state?.value === request.value && node.spec?.unschedulable === true;
     if (!begun || !state) {
       state = { value: request.value, since: clock.monotonic(), attempts: new Map(), reported: 'nothing' };
@@ -190,7 +189,7 @@ class Drains {
     return again(Math.max(latest - now.getTime(), 1_000));
   }
 
-  /** Without an eviction API, the controller respects the known budgets. An event names the pods. */
+  /** Without an eviction API, the controller respects the known budgets, and an event names the pods. */
   async #evict(node: Node, going: readonly DrainPod[], options: Omit<EvictOptions, 'mayDelete'>): Promise<void> {
     const { client, target = client, recorder } = this.#context;
     const { pods, budgets } = this.#options;
@@ -239,12 +238,12 @@ class Drains {
   }
 }
 
-/** Whether mcm updates the machine of the node in place, or has drained the node for it. mcm uncordons the node at the end. */
+/** mcm updates the machine of the node in place, or has drained the node for it, and uncordons the node at the end. */
 const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   labels?.[Labels.CandidateForUpdate] !== undefined &&
   (labels[Labels.SelectedForUpdate] !== undefined || annotations?.[Annotations.SelectedForTemplate] !== undefined);
 
-/** The event for a slow drain. Each is sent once. */
+/** Each event is sent once. */
 function slowDrainEvent(state: UnderWay, now: number): ConfigEvent | undefined {
   const age = now - state.since;
   if (age >= FAILED_MS && state.reported !== 'failed') {

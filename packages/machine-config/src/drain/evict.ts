@@ -2,10 +2,8 @@ import type { Attempt, DrainPod } from '@mcm/core';
 import { evictPod, isForbidden, isTooManyRequests, type KubeClient, KubeError } from '@mcm/kube';
 import { inParallel } from '../controllers/parallel.ts';
 
-/** Number of evictions that run in parallel for one node. */
 const PARALLEL = 10;
 
-/** Options of an eviction. */
 export interface EvictOptions {
   /** The last answer of the API server for each pod, by UID. {@link evict} updates it. */
   readonly attempts: Map<string, Attempt>;
@@ -16,7 +14,7 @@ export interface EvictOptions {
 }
 
 /**
- * Requests evictions and records the answers. Throws only for a lost connection or a stop.
+ * Throws only for a lost connection or a stop.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evict(

@@ -2,7 +2,7 @@ import type { Node } from '@mcm/kube';
 import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 
-/** The request of a node's daemon. `value` is the whole annotation. The controller repeats it as its answer. */
+/** `value` is the whole annotation, which the controller repeats as its answer. */
 export interface DrainRequest {
   readonly verb: 'drain' | 'uncordon';
   readonly value: string;
@@ -13,10 +13,7 @@ export class DrainRequestError extends Error {
   override readonly name = 'DrainRequestError';
 }
 
-/**
- * The open request of a node; undefined if there is none.
- * @throws DrainRequestError naming annotation and value
- */
+/** @throws DrainRequestError naming annotation and value */
 export function drainRequestOf(node: Node): DrainRequest | undefined {
   const value = annotationOf(node, NodeAnnotations.DesiredDrain);
   if (value === '' || value === annotationOf(node, NodeAnnotations.LastAppliedDrain)) return undefined;

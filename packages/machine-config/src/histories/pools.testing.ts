@@ -17,7 +17,7 @@ export const POOLS = ['worker', 'infra', 'edge'] as const;
 export type PoolName = (typeof POOLS)[number];
 const CUSTOM: readonly PoolName[] = ['infra', 'edge'];
 
-/** An action of a user, or a fault, that affects pools and nodes. */
+/** An action of a user, or a fault. */
 export type PoolAct =
   | { readonly kind: 'change'; readonly pool: PoolName; readonly to: string }
   | { readonly kind: 'break'; readonly pool: PoolName }
@@ -27,7 +27,6 @@ export type PoolAct =
   | { readonly kind: 'join'; readonly pool: PoolName }
   | { readonly kind: 'leave'; readonly node: number }
   | { readonly kind: 'move'; readonly node: number; readonly to: PoolName | 'both' }
-  /** Deletes the pool, or creates it again. */
   | { readonly kind: 'toggle'; readonly pool: 'infra' | 'edge' }
   | { readonly kind: 'die'; readonly node: number; readonly steps: number; readonly done: boolean }
   | { readonly kind: 'crash'; readonly requests: number; readonly done: boolean }
@@ -38,9 +37,7 @@ export type PoolAct =
   /** Restores the cluster from the last backup. With `bump`, resource versions do not decrease. */
   | { readonly kind: 'restore'; readonly bump: boolean };
 
-/** Options of a world of pools. */
 export interface PoolsOptions {
-  /** Nodes of each pool at the start. */
   readonly nodes?: Readonly<Partial<Record<PoolName, number>>>;
   readonly limit?: number;
   readonly haltAt?: number;
@@ -172,7 +169,7 @@ export class PoolsWorld {
     await this.client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
   }
 
-  /** Adds a path below a file, which no disk can have. */
+  /** A path below a file, which no disk can have. */
   async break(pool: PoolName): Promise<void> {
     await this.write(pool, configOf('x', '/etc/hostname/below'));
     await this.world.clock.advance(6_000);
@@ -192,7 +189,7 @@ export class PoolsWorld {
     await this.client.resource(machineConfigPools).delete(name);
     const { items } = await this.client.resource(machineConfigs).list();
     for (const one of items) {
-      // Deletes orphaned objects, as the garbage collector does.
+      // Like the garbage collector.
       if (controllerOf(one)?.uid === pool.metadata.uid)
         await this.client.resource(machineConfigs).delete(one.metadata.name);
     }
@@ -238,7 +235,7 @@ export class PoolsWorld {
     }
   }
 
-  /** Restores the last backup. Nodes that are younger than it register again, as their kubelets do after a restart. */
+  /** Nodes that are younger than the backup register again, as their kubelets do after a restart. */
   async restore(bump = false): Promise<void> {
     if (!this.#backup) return;
     const before = await this.nodes();
@@ -271,7 +268,6 @@ export class PoolsWorld {
     await this.#noteBad();
   }
 
-  /** Reverts the broken changes of users. */
   async repair(): Promise<void> {
     for (const name of POOLS) {
       if (!(await this.pool(name))) await this.toggle(name as 'infra');
@@ -293,7 +289,7 @@ export class PoolsWorld {
   }
 }
 
-/** Runs a history and returns all problems. */
+/** Returns all problems. */
 export async function playPools(
   options: PoolsOptions,
   acts: readonly (readonly [PoolAct, number])[],

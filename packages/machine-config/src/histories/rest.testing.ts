@@ -15,7 +15,7 @@ import type { PoolsWorld } from './pools.testing.ts';
 
 const { CurrentConfig, DesiredConfig } = NodeAnnotations;
 
-/** Problems of a world without faults and changes: unnecessary writes, and missing ones. */
+/** Unnecessary and missing writes in a world without faults and changes. */
 export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly string[]> {
   const before = await versions(world);
   world.world.writes.length = 0;
@@ -25,7 +25,7 @@ export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly str
   return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await undone(world))];
 }
 
-/** The writes that the controllers would make now. If there are any, the controllers missed an event. */
+/** If there are any writes, the controllers missed an event. */
 async function undone(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const all = await world.nodes();
@@ -77,7 +77,7 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
   });
 }
 
-/** Problems of a world in which all broken changes were reverted. */
+/** All broken changes were reverted. */
 export async function notRecovered(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const sick = (await world.nodes()).flatMap((node) => {
@@ -108,7 +108,6 @@ function poolOf(node: Node, pools: readonly MachineConfigPool[]): MachineConfigP
   }
 }
 
-/** Fields in which two statuses differ. */
 const differences = (was: object, wanted: object): string =>
   JSON.stringify(
     Object.entries(wanted).flatMap(([key, value]) => {

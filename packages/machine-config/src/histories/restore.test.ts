@@ -11,7 +11,6 @@ import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
 const MINUTE = 60_000;
 
-/** The node that a request writes, and the body of the request. */
 function nodeWriteOf({ method, path, body = '' }: TransportRequest) {
   const [, name] = /\/nodes\/([^/?]+)/.exec(path) ?? [];
   return method === 'PATCH' && name !== undefined ? { name, body } : undefined;

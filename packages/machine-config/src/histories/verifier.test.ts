@@ -6,7 +6,7 @@ import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
 import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
-/** Tests of the verifier: each controller here has a deliberate bug, and the verifier must report it. */
+/** Each controller here has a deliberate bug, and the verifier must report it. */
 
 type Broken = (transport: Transport, world: () => PoolsWorld) => Transport;
 
@@ -19,7 +19,6 @@ const tell = (world: PoolsWorld, name: string, config: string) =>
     body: { metadata: { annotations: { [DesiredConfig]: config } } },
   });
 
-/** The node and the target of a request. */
 function targetOfRequest({ method, path, body }: TransportRequest): { node: string; config: string } | undefined {
   const node = /^\/api\/v1\/nodes\/([^/?]+)(\?|$)/.exec(path)?.[1];
   const config = method === 'PATCH' && body ? new RegExp(`"${DesiredConfig}":"([^"]+)"`).exec(body)?.[1] : undefined;
@@ -29,7 +28,6 @@ function targetOfRequest({ method, path, body }: TransportRequest): { node: stri
 const isPoolStatus = ({ method, path }: TransportRequest): boolean =>
   method === 'PATCH' && /\/machineconfigpools\/worker\/status/.test(path);
 
-/** Changes the files of three workers, next to another pool. Returns the reported problems. */
 async function story(broken: Broken | undefined, { bad = false } = {}): Promise<readonly string[]> {
   const world = await PoolsWorld.start({ nodes: { worker: 3, infra: 1 }, single: bad, ...(broken && { broken }) });
   try {
@@ -42,7 +40,6 @@ async function story(broken: Broken | undefined, { bad = false } = {}): Promise<
   }
 }
 
-/** A controller that sets the target of all nodes at once. */
 const targetsAll: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   const write = targetOfRequest(request);
@@ -51,7 +48,6 @@ const targetsAll: Broken = (transport, world) => async (request) => {
   return answer;
 };
 
-/** A controller that respects maxUnavailable, but continues although nodes fail. */
 const goesOn: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   if (!isPoolStatus(request)) return answer;
@@ -62,7 +58,6 @@ const goesOn: Broken = (transport, world) => async (request) => {
   return answer;
 };
 
-/** A controller that repeats a write every minute. */
 const repeats: Broken = (transport, world) => {
   const again = (request: TransportRequest): void =>
     void world().world.clock.setTimeout(() => {
@@ -80,20 +75,17 @@ const repeats: Broken = (transport, world) => {
   };
 };
 
-/** A controller that does not set the target of one node. */
 const forgets: Broken = (transport) => (request) =>
   targetOfRequest(request)?.node === 'n1'
     ? transport({ ...request, method: 'GET', body: undefined } as unknown as TransportRequest)
     : transport(request);
 
-/** A controller that loses the target of a pool. */
 const sleeps: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   if (isPoolStatus(request)) world().wire.hold('machineconfigs', world().world.clock, 24 * 60 * MINUTE);
   return answer;
 };
 
-/** A controller that sets the target of another pool. */
 const mixesUp: Broken = (transport, world) => async (request) => {
   const write = targetOfRequest(request);
   if (write?.node !== 'n1') return transport(request);

@@ -8,16 +8,15 @@ import { maxUnavailableOf } from '../pool/rollout/max-unavailable.ts';
 
 const { DesiredConfig } = NodeAnnotations;
 
-/** Name of the pool that a config was rendered for. */
+/** The pool of a rendered config. */
 const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
 
 /**
- * Watches Nodes and pools, and reports violations of the rules of a rollout. The verifier reads the events in the order of
- * the API server, without the caches of the controllers.
- *
- * - A pool that changes the target of a node is responsible for the node, until it is Done and schedulable or leaves the
- *   pool.
- * - This holds for nodes that were Done before. A node that was never Done is new, and unavailable already.
+ * Watches Nodes and pools, and reports violations of the rules of a rollout. The verifier reads the events in the
+ * order of the API server, without the caches of the controllers.
+ * - A pool that changes the target of a node is responsible for the node, until it is Done and schedulable or leaves
+ *   the pool.
+ * - A node that was never Done is new, and unavailable already.
  * - Changes by other clients count for no pool.
  */
 export class PoolVerifier {
@@ -66,7 +65,7 @@ export class PoolVerifier {
     for (const node of this.#nodes.values()) this.#discharge(node);
   }
 
-  /** Stores the state of a node after a restore, because no controller caused this change. */
+  /** After a restore, because no controller caused this change. */
   #relearn(type: string, node: Node): void {
     const { name } = node.metadata;
     this.#poolsChanged = this.#clock.now().getTime();

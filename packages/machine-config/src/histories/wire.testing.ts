@@ -1,10 +1,12 @@
 import type { Clock, Random, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import { isWatch } from '@mcm/kube';
 
-/** Failures of a write: 409, 429 or 500 without effect, or a lost answer after the effect. */
+/** 409, 429 or 500 without effect, or a lost answer after the effect. */
 export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
 
-/** When the controllers die: before they send their n-th request from now on, or after its effect, with a lost answer. */
+/**
+ * When the controllers die: before they send their n-th request from now on, or after its effect, with a lost answer.
+ */
 export interface Death {
   readonly requests: number;
   readonly done: boolean;
@@ -42,12 +44,11 @@ export class FaultyWire {
     this.#death = death;
   }
 
-  /** Starts the process again. */
   restart(): void {
     this.#dead = false;
   }
 
-  /** For this time, the caches of a kind receive no events. Afterwards, the caches receive all of them. */
+  /** For this time, the caches of a kind receive no events. Afterwards, they receive all of them. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -73,12 +74,10 @@ export class FaultyWire {
     return WRITE_MS + Math.max(0, ...relevant.map(({ start }) => now - start));
   }
 
-  /** Breaks all watches. */
   cut(): void {
     for (const connection of this.#open.keys()) connection.abort(new Error('read ECONNRESET'));
   }
 
-  /** Stops the failures. */
   repair(): void {
     this.#chance = 0;
     this.#death = undefined;

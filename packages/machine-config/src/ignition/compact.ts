@@ -1,8 +1,8 @@
 import type { IgnitionConfig } from './versions/schema.ts';
 
 /**
- * Removes empty objects and lists from a config, but no entries of lists. The given config is not changed, and the result
- * shares unchanged parts with it.
+ * Removes empty objects and lists from a config, but no entries of lists. The given config is not changed, and the
+ * result shares unchanged parts with it.
  */
 export const compactIgnition = (config: IgnitionConfig): IgnitionConfig => compact(config) as IgnitionConfig;
 

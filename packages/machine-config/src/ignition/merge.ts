@@ -51,13 +51,11 @@ function mergeList(
 
 const keyOf = (plan: Extract<Plan, { kind: 'list' }>, entry: unknown): string => plan.rule.key?.(entry as never) ?? '';
 
-/** Indexes of a list's entries by key. */
 type Places = Map<string, number>;
 
 /**
- * The indexes of the newest list in a chain of merges. So a chain of a hundred merges indexes each entry once, and not once
- * for each later config. A merge moves the indexes to its result. If an older list is merged again, its indexes are computed
- * again.
+ * The indexes of the newest list in a chain of merges, so that a chain of a hundred merges indexes each entry once. A
+ * merge moves the indexes to its result.
  */
 const known = new WeakMap<object, Places>();
 
@@ -94,7 +92,7 @@ function mergeKeyed(
   return result;
 }
 
-/** Merges entry by entry, also with duplicate keys and removed entries. */
+/** Also with duplicate keys and removed entries. */
 function mergeThrough(
   plan: Extract<Plan, { kind: 'list' }>,
   parent: readonly unknown[],
@@ -118,16 +116,13 @@ function mergeThrough(
   return result;
 }
 
-/**
- * Whether the child removes a header: an entry of the child without a value removes the one of the parent. Only headers have
- * `name` and `value`.
- */
+/** An entry of the child without a value removes the one of the parent. Only headers have `name` and `value`. */
 const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
 /**
- * Keys of the child's other lists in the same group. The entries of these lists replace entries with the same key in this
- * list.
+ * Keys of the child's other lists in the same group. The entries of these lists replace entries with the same key in
+ * this list.
  */
 function keysOfOthers(
   owner: Extract<Plan, { kind: 'object' }>,

@@ -35,7 +35,7 @@ const unsupported = (version: 'invalid' | 'unknown', issues: readonly Issue[] = 
     options,
   );
 
-/** The error for a config that the decoder of its own version refuses. The issue names the field. */
+/** The config that the decoder of its own version refuses. */
 function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError): IgnitionError {
   const issues = [{ path: cause.path, message: cause.detail }];
   switch (decoderOfRest(raw, version)) {
@@ -53,7 +53,7 @@ function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError)
 }
 
 /**
- * Reads an Ignition config: version 2.2 or 3.0 to 3.5.
+ * Version 2.2 or 3.0 to 3.5.
  * @param raw parsed JSON
  * @throws IgnitionError
  */
@@ -65,7 +65,7 @@ export function parseIgnition(raw: unknown): ParsedIgnition {
   return version.major === 2 ? parseV2(raw, version) : parseV3(raw, version);
 }
 
-/** The version of a config, '' for none. */
+/** '' for none. */
 function versionText(raw: unknown): string {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     throw invalidV3(`error at $: must be an object, not ${Array.isArray(raw) ? 'a list' : typeof raw}\n`, []);
@@ -80,7 +80,7 @@ function versionText(raw: unknown): string {
   throw invalidV3(`error at $.ignition.version: must be a text, not ${typeof version}\n`, []);
 }
 
-/** The last field with this name, in any case. */
+/** In any case. */
 function field(value: object, name: string): unknown {
   const key = Object.keys(value).findLast((candidate) => candidate.toLowerCase() === name);
   return key === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[key];
@@ -101,8 +101,8 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
 }
 
 /**
- * Converts a valid config to the current version. Changes the config itself, because the decoder just created it. Source:
- * ignition, translate.go of each version.
+ * Converts a valid config to the current version. Changes the config itself, because the decoder just created it.
+ * Source: ignition, translate.go of each version.
  */
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
@@ -132,10 +132,7 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
   return { version: 2, config: toCurrentV2(config, version.minor) };
 }
 
-/**
- * Converts a config of version 2 in the same way: writes the fields that were required before 2.2. Changes the config
- * itself. Source: translate.go of each version.
- */
+/** Writes the fields that were required before 2.2. Changes the config itself. Source: translate.go of each version. */
 function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
   config.ignition.version = '2.2.0';
   if (minor >= 2) return config;
@@ -158,7 +155,7 @@ function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
  */
 export const readIgnition = (raw: unknown): IgnitionConfig => unifyIgnition(() => parseIgnition(raw));
 
-/** Converts the config that `parse` returns to version 3.5. @throws IgnitionError */
+/** @throws IgnitionError */
 export function unifyIgnition(parse: () => ParsedIgnition): IgnitionConfig {
   const parsed = named(parse);
   return parsed.version === 3 ? parsed.config : translateV2(deduplicateV2(parsed.config));
@@ -173,7 +170,7 @@ function named(parse: () => ParsedIgnition): ParsedIgnition {
   }
 }
 
-/** Reads a config from its text. @throws IgnitionError */
+/** @throws IgnitionError */
 export function parseIgnitionText(text: string): ParsedIgnition {
   if (text === '') {
     throw new IgnitionError('parsing Ignition config spec v3 failed with error: not a config (empty)\nReport: ');

@@ -3,7 +3,7 @@ import type { IgnitionFile } from './versions/schema.ts';
 
 const MODE = 0o644;
 
-/** A text file of a generated MachineConfig: readable for all, never compressed, replaces an existing file. */
+/** Readable for all, never compressed, replaces an existing file. */
 export const textFile = (path: string, text: string): IgnitionFile => ({
   path,
   mode: MODE,

@@ -10,9 +10,7 @@ export const SERVED_VERSIONS = ['2.2.0', '3.1.0', '3.2.0', '3.3.0', '3.4.0', IGN
 /** A version in which the config server can serve a config. */
 export type ServedVersion = (typeof SERVED_VERSIONS)[number];
 
-/** A feature that a version of spec 3 does not have, and the error for it. */
 interface Missing {
-  /** First minor version with the feature. */
   readonly since: number;
   readonly used: (config: IgnitionConfig) => boolean;
   readonly message: string;

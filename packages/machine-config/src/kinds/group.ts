@@ -1,7 +1,4 @@
-/**
- * API group of the kinds of this package. The group is that of the original, so that objects of the original can be read
- * unchanged.
- */
+/** The group of the original, so that objects of the original can be read unchanged. */
 export const GROUP = 'machineconfiguration.openshift.io';
 
 /** The only served and stored version. */

@@ -23,7 +23,7 @@ function clusterScoped<T extends KubeObject>(plural: string, kind: string, schem
   };
 }
 
-/** The resources of this package. All are cluster-scoped. */
+/** All resources of this package are cluster-scoped. */
 export const machineConfigs = clusterScoped<MachineConfig>('machineconfigs', 'MachineConfig', machineConfigSchema);
 /** The resource of MachineConfigPools. */
 export const machineConfigPools = clusterScoped<MachineConfigPool>(

@@ -1,6 +1,5 @@
 import { isEmptySelector, type LabelSelector, selectorMatches } from '@mcm/api';
 
-/** A selector with an operator that Kubernetes does not support. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError';
 }
@@ -8,7 +7,7 @@ export class SelectorError extends Error {
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 /**
- * Checks a selector. The CRDs refuse unknown operators, but older stored objects may have some.
+ * The CRDs refuse unknown operators, but older stored objects may have some.
  * @throws SelectorError
  */
 export function checkSelector(selector: LabelSelector | undefined): void {
@@ -18,10 +17,10 @@ export function checkSelector(selector: LabelSelector | undefined): void {
 
 type Labelled = { readonly metadata: { readonly labels?: Record<string, string> } };
 
-/** Whether a selector has a requirement. Objects of other clients may have null instead of an absent selector. */
+/** Objects of other clients may have null instead of an absent selector. */
 export const isSelecting = (selector: LabelSelector | null | undefined): selector is LabelSelector =>
   selector !== undefined && selector !== null && !isEmptySelector(selector);
 
-/** Whether a selector with requirements selects an object. Absent and empty selectors select nothing. */
+/** Absent and empty selectors select nothing. */
 export const selects = (selector: LabelSelector | null | undefined, { metadata }: Labelled): boolean =>
   isSelecting(selector) && selectorMatches(selector, metadata.labels);

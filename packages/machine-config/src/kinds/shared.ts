@@ -2,7 +2,7 @@ import { type LabelSelector, labelSelectorSchema } from '@mcm/api';
 import { CONDITION_FIELDS, crd, int64, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
 
-/** A label selector with a description for its field. */
+/** With a description for the field. */
 export const selector = (description: string): z.ZodType<LabelSelector, LabelSelector> =>
   crd(labelSelectorSchema, { description, 'x-kubernetes-map-type': 'atomic' });
 
@@ -23,21 +23,19 @@ export const objectReferenceSchema = crd(
 /** A reference to an object. */
 export type ObjectReference = z.infer<typeof objectReferenceSchema>;
 
-/** A condition of a kind of this group. */
 const conditionSchema = z
   .object({ type: text('Type of the condition.'), ...CONDITION_FIELDS })
   .meta({ description: 'A condition.' });
 
-/** A condition of a kind of this group. Times are RFC 3339. */
+/** A condition of a kind of this group. */
 export type ConfigCondition = z.infer<typeof conditionSchema>;
 
 /** The conditions of a status. */
 export const conditions = (description: string) =>
   optional(crd(z.array(conditionSchema), { description, 'x-kubernetes-list-type': 'atomic' }));
 
-/** The generation of the spec that a status describes. */
 export const observedGeneration = () => optional(int64('Generation of the spec that this status describes.'));
 
-/** An object without a schema. The object is stored unchanged. */
+/** The object is stored unchanged. */
 export const rawObject = (description: string) =>
   crd(z.looseObject({}), { description, 'x-kubernetes-preserve-unknown-fields': true });

@@ -1,16 +1,14 @@
 import { nearest } from '@mcm/kube';
 
-/** The message for an unknown field: its path, and the known field with the most similar name. */
+/** The path of an unknown field, and the known field with the most similar name. */
 export function unknownField(path: string, known: Iterable<string>): string {
   const name = path.slice(path.lastIndexOf('.') + 1);
   const meant = nearest(name, known);
   return `${path} is an unknown field without effect (${meant === undefined ? 'remove it' : `did you mean ${meant}?`})`;
 }
 
-/** Maximum number of fields in a message; the others are counted. */
 const NAMED = 5;
 
-/** All messages as one text; undefined for none. */
 export function unknownFieldsText(sentences: readonly string[]): string | undefined {
   if (sentences.length === 0) return undefined;
   const more = sentences.length > NAMED ? `; and ${sentences.length - NAMED} more` : '';

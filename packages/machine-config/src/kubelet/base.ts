@@ -9,7 +9,7 @@ import type { KubeletConfiguration } from './configuration.ts';
 import { parseKubeletConf } from './files.ts';
 import { KubeletConfigError } from './validate.ts';
 
-/** The kubelet.conf of a MachineConfig; undefined if it has none. */
+/** Undefined if the MachineConfig has no kubelet.conf. */
 export function kubeletConfOf(config: MachineConfig): string | undefined {
   const file = ignitionOf(config)?.storage?.files?.find(({ path }) => path === KUBELET_CONF_PATH);
   return file && decodeContents(file.contents?.source, file.contents?.compression).toString('utf8');
@@ -23,7 +23,7 @@ const FREQUENCIES: Readonly<Record<string, string>> = {
   LowUpdateSlowReaction: '1m0s',
 };
 
-/** The status report interval for a latency profile. @throws KubeletConfigError for an unknown one */
+/** @throws KubeletConfigError for an unknown latency profile */
 export function reportFrequency(profile: string): string {
   const frequency = FREQUENCIES[profile];
   if (frequency !== undefined) return frequency;
@@ -33,8 +33,7 @@ export function reportFrequency(profile: string): string {
 
 /**
  * The base for the settings of users. The base is the kubelet.conf from the templates for the role of a pool, with the
- * feature gates and TLS settings of the cluster. A rendered config is not used as the base, because it already contains
- * settings of users.
+ * feature gates and TLS settings of the cluster. A rendered config already contains settings of users.
  * @throws KubeletConfigError, TemplateError
  */
 export function baseKubeletConfiguration(
@@ -54,7 +53,7 @@ export function baseKubeletConfiguration(
   return { ...base, featureGates: { ...((base.featureGates as object | undefined) ?? {}), ...featureGates } };
 }
 
-/** Adds the status report interval of a worker. An unknown profile is ignored. */
+/** An unknown profile is ignored. */
 export function withLatency(
   base: KubeletConfiguration,
   role: string,
@@ -68,9 +67,7 @@ export function withLatency(
 const CGROUP_V2 = ['systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"'];
 const CGROUP_V1 = ['systemd.unified_cgroup_hierarchy=0', 'systemd.legacy_systemd_cgroup_controller=1'];
 
-/**
- * Kernel arguments for a version of control groups. @throws KubeletConfigError for version 1, which is no longer supported
- */
+/** @throws KubeletConfigError for version 1, which is no longer supported */
 export function cgroupArguments(mode: string, current: readonly string[]): readonly string[] {
   if (mode !== '' && mode !== 'v2') {
     throw new KubeletConfigError(`cgroup mode ${mode} is not supported; use cgroups v2`);

@@ -1,12 +1,11 @@
 import { KubeletConditions } from '../constants/conditions.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 
-/** Maximum number of stored results. */
 const REMEMBERED = 3;
 
 /**
- * Adds a result to the conditions of a KubeletConfig: the last three results, then one entry in the old form. If the message
- * is the same as before, only the time changes.
+ * Adds a result to the conditions of a KubeletConfig: the last three results, then one entry in the old form. If the
+ * message is the same as before, only the time changes.
  * @param problem why the object was refused; absent: it was accepted
  * @param now RFC 3339
  */

@@ -7,15 +7,12 @@ export class KubeletConfigurationError extends Error {
   override readonly name = 'KubeletConfigurationError';
 }
 
-/**
- * The fields of a KubeletConfiguration that are set: known fields without zero values. Zero values of optional fields are
- * kept.
- */
+/** Known fields without zero values. Zero values of optional fields are kept. */
 export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;
 /**
- * Reads a KubeletConfiguration as Go's decoder does: field names are case-insensitive, unknown fields are dropped.
+ * As Go's decoder does: field names are case-insensitive, unknown fields are dropped.
  * @throws KubeletConfigurationError naming the field
  */
 export function decodeKubelet(raw: unknown): KubeletConfiguration {
@@ -37,7 +34,7 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
   return result;
 }
 
-/** Decodes a value. The result is undefined for a value that counts as absent. */
+/** Undefined for a value that counts as absent. */
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
   if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
@@ -91,7 +88,7 @@ function decodeEntries({ fields, zeros }: Entries, value: unknown, path: string)
   });
 }
 
-/** Returns a quantity in the form that Kubernetes writes: `500m` for `0.5`. */
+/** In the form that Kubernetes writes: `500m` for `0.5`. */
 function decodeQuantity(value: unknown, path: string): string {
   const parsed = typeof value === 'string' || typeof value === 'number' ? parseQuantity(value) : undefined;
   return parsed === undefined ? wrong(path, 'a quantity', value) : formatQuantity(parsed);
@@ -115,9 +112,9 @@ function wrong(path: string, wanted: string, value: unknown): never {
 const isZero = (value: unknown): boolean => value === 0 || value === false || value === '' || value === '0s';
 
 /**
- * Merges a user's settings into the base: set values replace, maps are merged by key, objects by field. A zero value of the
- * user is written only if the base has no value, because the original cannot distinguish it from an absent value. Source:
- * imdario/mergo v0.3.16, WithOverride.
+ * Merges a user's settings into the base: set values replace, maps are merged by key, objects by field. A zero value
+ * of the user is written only if the base has no value, because the original cannot distinguish it from an absent
+ * value. Source: imdario/mergo v0.3.16, WithOverride.
  */
 export const overlayKubelet = (base: KubeletConfiguration, user: KubeletConfiguration): KubeletConfiguration =>
   overlayFields(KUBELET_FIELDS, base, user);
@@ -135,7 +132,7 @@ function overlayFields(fields: Fields, base: Raw, user: Raw): Raw {
   return result;
 }
 
-/** Adds the fields that are always written, with their default values. */
+/** These fields are always written. */
 function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   const result: Record<string, unknown> = { ...values };
   for (const [name, type] of Object.entries(fields)) {
@@ -149,7 +146,7 @@ function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   return result;
 }
 
-/** A KubeletConfiguration for kubelet.conf: complete, as the original serializes it. */
+/** Complete, as the original serializes it. */
 export function serialiseKubelet(configuration: KubeletConfiguration): Record<string, unknown> {
   const complete = withZeros(KUBELET_FIELDS, configuration);
   return {

@@ -1,6 +1,6 @@
 /**
- * The type of a field of a KubeletConfiguration. `optional…` distinguishes the zero value from an absent one (a pointer in the original). For other
- * types, the zero value counts as absent.
+ * `optional…` distinguishes the zero value from an absent one (a pointer in the original). For other types, the zero
+ * value counts as absent.
  */
 export type FieldType =
   | 'text'
@@ -21,12 +21,10 @@ export type FieldType =
   | Entries
   | Fields;
 
-/** Fields of an object by name. */
 export interface Fields {
   readonly [name: string]: FieldType;
 }
 
-/** An object that may be absent and is merged field by field. */
 export class Pointer {
   readonly fields: Fields;
   constructor(fields: Fields) {
@@ -52,7 +50,7 @@ const WEBHOOK = { enabled: 'optionalFlag', cacheTTL: 'duration' } as const satis
 
 const LOGGING_OPTIONS: Fields = { splitStream: 'flag', infoBufferSize: 'quantity' };
 
-/** The fields of KubeletConfiguration. Source: k8s.io/kubelet v0.36, config/v1beta1/types.go. */
+/** Source: k8s.io/kubelet v0.36, config/v1beta1/types.go. */
 export const KUBELET_FIELDS: Fields = {
   ...all(
     'text',

@@ -23,7 +23,7 @@ const SIZED = {
 };
 const SIZE_DEFAULTS = { memory: '1Gi', cpu: '500m', 'ephemeral-storage': '1Gi' };
 
-/** Reads a kubelet.conf. @throws KubeletConfigurationError */
+/** @throws KubeletConfigurationError */
 export function parseKubeletConf(text: string): KubeletConfiguration {
   let raw: unknown;
   try {
@@ -66,7 +66,7 @@ function decodeUser(raw: unknown): KubeletConfiguration {
 type Texts = Readonly<Record<string, string>>;
 const reservedOf = (user: KubeletConfiguration): Texts => (user.systemReserved ?? {}) as Texts;
 
-/** The user's settings without the sizes, which are in the sizing file. */
+/** The sizes are in the sizing file. */
 function withoutSizes(user: KubeletConfiguration): KubeletConfiguration {
   if (user.systemReserved === undefined) return user;
   const { systemReserved: _all, ...rest } = user;

@@ -19,7 +19,6 @@ export const formerNames = ({ metadata }: MachineConfigPool): readonly string[] 
 
 const NAMING: NodeConfigNaming = { part: 'kubelet', noun: 'kubelet config', formerNames };
 
-/** KubeletConfigs as a kind of node configs. */
 export const KUBELET_KIND: NodeConfigKind<KubeletConfig> = {
   kind: 'KubeletConfig',
   naming: NAMING,
@@ -37,10 +36,10 @@ export const KUBELET_KIND: NodeConfigKind<KubeletConfig> = {
   withVerdict,
 };
 
-/** The name of the MachineConfig of a KubeletConfig for a pool. @throws NodeConfigError if the pool has too many */
+/** @throws NodeConfigError if the pool has too many */
 export const nameKubeletConfig = (input: Omit<NamingInput, 'naming'>): NodeConfigName =>
   nameNodeConfig({ ...input, naming: NAMING });
 
-/** Decides the next actions for a KubeletConfig. Pure. */
+/** Decides the next actions for a KubeletConfig. */
 export const planKubeletConfig = (snapshot: NodeConfigSnapshot<KubeletConfig>): NodeConfigPlan =>
   planNodeConfig(KUBELET_KIND, snapshot);

@@ -4,16 +4,16 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
-/** A KubeletConfig is refused. The condition of the KubeletConfig shows the message. A retry has the same result. */
+/** The condition of the KubeletConfig shows the message. A retry has the same result. */
 export class KubeletConfigError extends NodeConfigError {
   override readonly name: string = 'KubeletConfigError';
 }
 
 const MAX_LOG_LEVEL = 10;
-/** Settings that must be equal in the whole cluster. A node with another value could not work with the cluster. */
+/** A node with another value of these settings could not work with the cluster. */
 const FORBIDDEN = ['cgroupDriver', 'clusterDNS', 'clusterDomain', 'featureGates', 'failSwapOn'];
 
-/** Formats a value as Go does. */
+/** As Go does. */
 function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(' ')}]`;
   if (typeof value !== 'object' || value === null) return String(value);
@@ -21,10 +21,7 @@ function print(value: unknown): string {
   return `map[${pairs.map(([key, field]) => `${key}:${print(field)}`).join(' ')}]`;
 }
 
-/**
- * Validates the settings of a user.
- * @throws KubeletConfigError naming the field
- */
+/** @throws KubeletConfigError naming the field */
 export function validateKubeletConfig({ spec = {} }: KubeletConfig): KubeletConfiguration {
   const { logLevel, autoSizingReserved } = spec;
   if (logLevel !== undefined && logLevel !== null && (logLevel < 0 || logLevel > MAX_LOG_LEVEL)) {
@@ -63,7 +60,7 @@ function forbid(field: string, value: unknown): never {
 
 const MASTER_LABEL = 'node-role.kubernetes.io/master';
 
-/** Whether the nodes of a pool run the control plane. The pool's name or its selector shows it. */
+/** The pool's name or its selector shows that its nodes run the control plane. */
 export function isControlPlanePool({ metadata, spec }: MachineConfigPool): boolean {
   if (metadata.name === MASTER_POOL || metadata.name === ARBITER_POOL) return true;
   const { matchLabels = {}, matchExpressions = [] } = spec?.nodeSelector ?? {};
@@ -74,7 +71,7 @@ export function isControlPlanePool({ metadata, spec }: MachineConfigPool): boole
 }
 
 /**
- * Validates the path of static pods. The control plane itself runs as static pods.
+ * The control plane itself runs as static pods.
  * @throws KubeletConfigError
  */
 export function validateStaticPodPath({ spec }: KubeletConfig, pool: MachineConfigPool): void {

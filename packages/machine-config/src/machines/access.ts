@@ -1,25 +1,20 @@
 import type { Informer, KubeError, KubeObject } from '@mcm/kube';
 import { refusalText } from '../conditions/forbidden.ts';
 
-/**
- * Whether the controller may read machines. A missing permission blocks only the pools that refer to machines, and these
- * pools report it.
- */
+/** A missing permission to read machines blocks only the pools that refer to machines, and these pools report it. */
 export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
 
-  /** The missing permission; undefined if there is none, or if it is not known yet. */
+  /** Undefined without a refusal, or if it is not known yet. */
   get refusal(): string | undefined {
     return this.#refused.size === 0 ? undefined : [...this.#refused.values()].join('; ');
   }
 
-  /** Calls the listener after each change of the refusal. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Returns a function that records the result of a request for a resource. */
   readonly noteOf =
     (resource: string) =>
     (refused: KubeError | undefined): void => {
@@ -29,10 +24,9 @@ export class MachineAccess {
       if (this.refusal !== before) for (const listener of this.#listeners) listener();
     };
 
-  /** Whether a request for the resource was refused. */
   isRefused = (resource: string): boolean => this.#refused.has(resource);
 
-  /** Returns the informer. Callers do not wait for it if its resource was refused. */
+  /** Callers do not wait for the informer if its resource was refused. */
   unlessRefused<T extends KubeObject>(informer: Informer<T>): Informer<T> {
     const refused = Promise.withResolvers<void>();
     const { isRefused } = this;

@@ -28,15 +28,12 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/**
- * How long a machine counts as updating. The time is limited so that a machine that fails during the update is still
- * replaced.
- */
+/** How long a machine counts as updating. After this time, a machine that fails during the update is replaced. */
 const UPDATE_MS = 3_600_000;
 /** The time of an update is renewed when less than this remains. */
 const RENEW_MS = 1_200_000;
 
-/** Annotations to write; null removes. */
+/** null removes. */
 type Changes = Readonly<Record<string, string | null>>;
 
 /** The changes for the Machine, the autoscaler and mcm that an update of a node requires. */
@@ -49,7 +46,7 @@ export interface CompanionPlan {
 const NOTHING: CompanionPlan = { machine: {}, node: {} };
 
 /**
- * Decides the changes. Pure.
+ * The function is pure.
  * @param node absent if the machine has none
  * @param now milliseconds
  */
@@ -73,7 +70,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   return { machine: changes, node: keepFromAutoscaler(node, working), ...renewal };
 }
 
-/** Removes the annotations of this controller from a machine without a pool, and from its node. Pure. */
+/** Removes the annotations of this controller from a machine without a pool, and from its node. */
 export function planRelease(machine: Machine, node: Node | undefined): CompanionPlan {
   const { annotations = {}, deletionTimestamp } = machine.metadata;
   if (deletionTimestamp !== undefined) return NOTHING;
@@ -94,8 +91,8 @@ function set(
 }
 
 /**
- * Sets the deletion priority so that a scale-in first deletes a machine that cannot be updated. The priority of a machine
- * that is marked for deletion is not changed.
+ * A scale-in first deletes a machine that cannot be updated. The priority of a machine that is marked for deletion is
+ * not changed.
  */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
@@ -116,8 +113,8 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
 }
 
 /**
- * Prevents the autoscaler from removing a node during its update. An annotation of another client stays. mcm also sets this
- * annotation, for rollouts and preserved machines, and may remove it while an update still needs it.
+ * Prevents the autoscaler from removing a node during its update. An annotation of another client stays. mcm also sets
+ * this annotation, and may remove it while an update still needs it.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
@@ -135,7 +132,7 @@ function keepFromAutoscaler(node: Node, working: boolean): Changes {
   return { [Annotations.ScaleDownDisabled]: 'true', [ConfigAnnotations.ScaleDownDisabledByUs]: 'true' };
 }
 
-/** Keeps the annotations for mcm and the autoscaler up to date, for all nodes of pools that refer to machines. */
+/** For all nodes of pools that refer to machines. */
 export function createCompanionController(context: ConfigContext, own: MachineCaches): Controller {
   const { caches, clock, random, log, metrics, client, target = client } = context;
   const fleet = machineFleet(own);
@@ -182,8 +179,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    // The facts whose change wakes the controller. A node that is Ready after a reboot renews its time. If mcm removes its
-    // annotation, an update may still need it.
+    // A change of these values starts a reconcile. A node that is Ready after a reboot renews its time.
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))

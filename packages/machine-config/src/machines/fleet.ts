@@ -23,16 +23,15 @@ import { referencesOf } from '../server/machines.ts';
 import { MachineAccess } from './access.ts';
 import { awaitedBy, pausedBy } from './holds.ts';
 
-/** Caches of machines and their owners, in the cluster of the MachineConfigs. */
+/** In the cluster of the MachineConfigs. */
 export interface MachineCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
   readonly deployments: Informer<MachineDeployment>;
-  /** Whether the controller may read the machines and their owners. */
   readonly access: MachineAccess;
 }
 
-/** Index of the deployments' informer: by the pool that paused them, or whose configuration their rollouts wait for. */
+/** By the pool that paused them, or whose configuration their rollouts wait for. */
 export const HELD_BY = 'heldBy';
 
 const OWNER = 'owner';
@@ -61,9 +60,8 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
 export interface MachineFleet {
   /** Undefined if the object does not exist. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
-  /** Machines that name this node. There are several while one machine replaces another with the same node name. */
+  /** There are several machines while one machine replaces another with the same node name. */
   machinesOf(nodeName: string): readonly Machine[];
-  /** Pools with a reference to the machine. */
   poolsOf(machine: Machine, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[];
 }
 
@@ -72,20 +70,19 @@ export interface ResolvedRef {
   readonly deployment?: MachineDeployment;
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
-  /** The number of wanted machines. */
   readonly replicas: number;
 }
 
-/** A reference of a pool with its object; undefined if the object does not exist. */
+/** `undefined` if the referenced object does not exist. */
 export interface PoolRef {
   readonly ref: MachineRef;
   readonly found: ResolvedRef | undefined;
 }
 
-/** Name of the Node in the label of a machine; '' if it has none yet. */
+/** '' if the machine has no Node yet. */
 export const nodeNameOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
 
-/** Source of a fleet's objects. Keys are `namespace/name`. */
+/** Keys are `namespace/name`. */
 interface FleetSource {
   machinesOfSet(uid: string): readonly Machine[];
   machinesOfNode(nodeName: string): readonly Machine[];
@@ -94,7 +91,7 @@ interface FleetSource {
   deployment(key: string): MachineDeployment | undefined;
 }
 
-/** Looks up objects in the caches. The cost of a lookup does not depend on the machines of other pools. */
+/** The cost of a lookup does not depend on the machines of other pools. */
 export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches): MachineFleet =>
   fleetOf({
     machinesOfSet: (uid) => all.store.byIndex(OWNER, uid),

@@ -8,8 +8,6 @@ import { planPool } from '../pool/plan.ts';
 import { poolSnapshot } from '../pool/snapshot.ts';
 import { listedFleet } from './fleet.ts';
 
-/** Which slots of a rollout machines take. */
-
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const at = { [CurrentConfig]: 'V0', [DesiredConfig]: 'V0', [State]: 'Done' };
 

@@ -14,7 +14,7 @@ export interface PoolMembers {
   readonly nodes: readonly Node[];
   readonly refs: readonly PoolRef[];
   readonly machines: readonly Machine[];
-  /** Machines by the name of their node. */
+  /** By the name of the node. */
   readonly machineOf: ReadonlyMap<string, Machine>;
   /** Whether an object of at least one reference does not exist. */
   readonly unresolved: boolean;
@@ -25,7 +25,10 @@ export interface PoolMembers {
   /** Names of sets that the safety controller froze. */
   readonly frozen: readonly string[];
   readonly problems: readonly string[];
-  /** Why templates of machines are refused, one sentence each. While there are any, no node gets a target and no machine is replaced. */
+  /**
+   * Why templates of machines are refused, one sentence each. While there are any, no node gets a target and no
+   * machine is replaced.
+   */
   readonly refused: readonly string[];
 }
 
@@ -99,7 +102,7 @@ const ambiguous = ({ metadata }: Machine, pools: readonly MachineConfigPool[]): 
     .join(', ')} by reference, cannot proceed with this machine: ` +
   'refer to the machine in machineRefs of one pool only';
 
-/** Whether a machine's node may get a target: its machine is not being deleted or changed by other controllers. */
+/** A machine that is being deleted or changed by other controllers gets no target. */
 export function isSteady({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase ?? '';
   return metadata.deletionTimestamp === undefined && !['Terminating', 'Failed', 'InPlaceUpdating'].includes(phase);
@@ -121,12 +124,9 @@ export function memberStatus(
   };
 }
 
-/** The condition that reports the references of a pool. */
 export type MemberCondition = Extract<WantedCondition, { type: 'MachineRefResolved' }>;
 
-/**
- * Checks that all referenced objects exist, that their templates are allowed, and that every machine belongs to one pool.
- */
+/** All referenced objects must exist, their templates must be allowed, and every machine must belong to one pool. */
 export function memberCondition({ refs, problems, refused }: PoolMembers): MemberCondition {
   const type = PoolConditions.MachineRefResolved;
   const missing = refs.filter(({ found }) => !found).map(({ ref }) => `${ref.kind} ${ref.namespace}/${ref.name}`);

@@ -23,7 +23,7 @@ export interface StrategyVerdict {
 }
 
 /**
- * Decides how a pool gets its target: `Replace` always uses new machines, `InPlaceElseReplace` uses them if a node cannot apply the target.
+ * `Replace` always uses new machines, `InPlaceElseReplace` uses them if a node cannot apply the target.
  * @param machineConfig finds a rendered MachineConfig
  */
 export function evaluateStrategy(
@@ -63,21 +63,17 @@ export function evaluateStrategy(
   return { replaces: false, ...ended };
 }
 
-/**
- * Whether the daemon of a node refuses the target. The daemon knows the config on the disk, even if its MachineConfig is deleted, and the limits of
- * the host.
- */
+/** The daemon knows the config on the disk, even if its MachineConfig is deleted, and the limits of the host. */
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
-/** Whether some nodes do not have the target, and their configs differ from it only by certificates. */
+/** Some nodes do not have the target, and their configs differ from it only by certificates. */
 function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
   const waiting = nodes.filter((node) => !isAt(node, target));
   const names = new Set(waiting.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)));
   return waiting.length > 0 && [...names].every((name) => isSameButCertificates(name, target, machineConfig));
 }
 
-/** Finds a rendered MachineConfig. */
 type FindConfig = (name: string) => MachineConfig | undefined;
 
 function isSameButCertificates(name: string, target: string, machineConfig: FindConfig): boolean {
@@ -86,7 +82,7 @@ function isSameButCertificates(name: string, target: string, machineConfig: Find
   return old !== undefined && wanted !== undefined && differOnlyByCertificates(old, wanted);
 }
 
-/** A change of a MachineDeployment: of its template, which makes mcm roll it out, or of its pause. */
+/** A change of the template of a MachineDeployment, which makes mcm roll it out, or of its pause. */
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
@@ -98,8 +94,8 @@ export interface DeploymentWrite {
 }
 
 /**
- * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's pause. A
- * set without a deployment replaces no machine. The machines of such a set get the target when a user deletes them.
+ * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's
+ * pause. A set without a deployment replaces no machine: its machines get the target when a user deletes them.
  * @param closed whether windows or freezes of the pool forbid the start of a rollout
  */
 export function deploymentWrites(
@@ -118,8 +114,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines that were created before the target and have its content need no replacement. Machines that were created for
-    // this target and then changed in place need one, so the rollout gets a new time.
+    // Machines that were created before the target and have its content need no replacement. Machines that were
+    // created for this target and then changed in place need one, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
@@ -131,7 +127,6 @@ export function deploymentWrites(
   });
 }
 
-/** The write to a deployment; none if nothing changes. */
 function writeOf(
   { metadata: { name, namespace = '', uid, resourceVersion } }: MachineDeployment,
   marks: Marks,
@@ -144,12 +139,12 @@ function writeOf(
   return [{ namespace, name, uid, resourceVersion, body: { ...metadata, spec: isSpecified ? spec : undefined } }];
 }
 
-/** Annotations; null removes. */
+/** null removes. */
 type Marks = Readonly<Record<string, string | null>>;
 
 /**
- * The annotation that makes the rollout wait until new machines have applied their configuration. Machines that have applied
- * one are marked first. Without the mark, the rollout would treat them as idle.
+ * The rollout must wait until new machines have applied their configuration. Machines that have applied one are marked
+ * first, because the rollout would treat them as idle.
  */
 function awaitMark(
   pool: string,
@@ -165,14 +160,13 @@ function awaitMark(
   return nodes.some(isUnmarked) ? {} : { [ConfigAnnotations.AwaitedByPool]: pool };
 }
 
-/** Whether a machine was created without a configuration, or its node has applied one. */
+/** The machine was created without a configuration, or its node has applied one. */
 export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[ConfigAnnotations.TemplateConfig] === undefined ||
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
 /**
- * Whether mcm updates the deployment in place. A new template does not change the config of such nodes, so only the pool may
- * set their target.
+ * A new template does not change the config of nodes that mcm updates in place, so only the pool may set their target.
  */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
@@ -212,9 +206,7 @@ function pauseOf(
   return { marks: mark(null), spec: is ? { paused: false } : undefined };
 }
 
-/**
- * Whether a node has the target. A node without a config gets its first one soon, unless the node is older than the pool.
- */
+/** A node without a config gets its first one soon, unless the node is older than the pool. */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);
   return current === '' ? !awaitsConfig(node) : current === target;

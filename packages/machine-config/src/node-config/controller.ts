@@ -30,18 +30,15 @@ export interface NodeConfigOptions {
   readonly settings: ClusterSettingsSource;
 }
 
-/** The resource and the names of a kind. */
 export interface NodeConfigRoom<T extends NodeConfig> {
-  /** Name of the controller. */
   readonly name: string;
   readonly kind: NodeConfigKind<T>;
   readonly informer: Informer<T>;
   readonly definition: ResourceDefinition<T>;
-  /** Reason of the event for a refused object. */
   readonly refused: ConfigEvent;
 }
 
-/** Creates the MachineConfigs for one kind of objects, with the decisions of {@link planNodeConfig}. */
+/** With the decisions of {@link planNodeConfig}. */
 export function createNodeConfigController<T extends NodeConfig>(
   context: ConfigContext,
   room: NodeConfigRoom<T>,
@@ -74,7 +71,7 @@ export function createNodeConfigController<T extends NodeConfig>(
   return controller;
 }
 
-/** Whether a change of a pool can change its node configs or their validity. */
+/** A change of a pool can change its node configs or their validity. */
 function selectionChanged(change: Change<{ metadata: { labels?: unknown }; spec?: { nodeSelector?: unknown } }>) {
   if (change.type !== 'updated') return true;
   const text = ({ metadata, spec }: typeof change.object) => JSON.stringify([metadata.labels, spec?.nodeSelector]);
@@ -134,7 +131,7 @@ async function carryOut<T extends NodeConfig>(
   if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
 }
 
-/** Deletes the objects of the plan. A name may be missing from the cache, because the answer of its create was lost. */
+/** A name may be missing from the cache, because the answer of its create was lost. */
 async function removeAll(
   { client }: ConfigContext,
   names: readonly string[],
@@ -159,7 +156,8 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // An object that is being deleted is gone when its last finalizer is removed. The cache must not store its last state.
+  // An object that is being deleted is gone when its last finalizer is removed. The cache must not store its last
+  // state.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;

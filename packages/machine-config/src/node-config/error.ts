@@ -1,10 +1,7 @@
-/**
- * A KubeletConfig or ContainerRuntimeConfig is refused. The condition of the object shows the message. A retry has the same
- * result.
- */
+/** The condition of the object shows the message. A retry has the same result. */
 export class NodeConfigError extends Error {
   override readonly name: string = 'NodeConfigError';
-  /** How the user can fix it, if the message does not contain the fix. */
+  /** Absent if the message contains the fix. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

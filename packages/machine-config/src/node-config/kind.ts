@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 
-/** Objects of users that result in one MachineConfig for each selected pool. */
+/** Each object results in one MachineConfig for each selected pool. */
 export type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /** The input for the files of an object, in addition to the object. */
@@ -21,13 +21,11 @@ export interface NodeConfigInput {
 export interface NodeConfigNaming {
   /** `kubelet`: the MachineConfigs are `99-<pool>-generated-kubelet`. */
   readonly part: 'kubelet' | 'containerruntime';
-  /** The name of the kind in messages. */
   readonly noun: string;
   /** Names that older controllers used. */
   readonly formerNames: (pool: MachineConfigPool) => readonly string[];
 }
 
-/** The differences of the two kinds. */
 export interface NodeConfigKind<T extends NodeConfig> {
   readonly kind: T['kind'];
   readonly naming: NodeConfigNaming;
@@ -35,13 +33,13 @@ export interface NodeConfigKind<T extends NodeConfig> {
   readonly noPool: (config: T) => string;
   /** Unknown fields, one sentence each. The other fields are applied. */
   readonly unknown: (config: T) => readonly string[];
-  /** Validates the settings of a user. @throws NodeConfigError naming the field */
+  /** @throws NodeConfigError naming the field */
   readonly validate: (config: T) => void;
-  /** Validates the settings of a user for a selected pool. @throws NodeConfigError naming the field */
+  /** @throws NodeConfigError naming the field */
   readonly validateFor: (config: T, pool: MachineConfigPool) => void;
-  /** The files for a pool. @throws NodeConfigError, TemplateError */
+  /** @throws NodeConfigError, TemplateError */
   readonly files: (config: T, pool: MachineConfigPool, input: NodeConfigInput) => readonly IgnitionFile[];
-  /** The conditions after a result; `now` is RFC 3339. */
+  /** `now` is RFC 3339. */
   readonly withVerdict: (
     existing: readonly ConfigCondition[],
     problem: string | undefined,

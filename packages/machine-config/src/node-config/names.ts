@@ -7,11 +7,9 @@ import type { NodeConfig, NodeConfigNaming } from './kind.ts';
 /** Suffixes have one digit. Names are sorted by bytes, and the newest name must be the last one. */
 const MAX_SUFFIX = 9;
 
-/** Name of the MachineConfig of a pool. */
 const baseName = ({ part }: NodeConfigNaming, { metadata }: MachineConfigPool): string =>
   `99-${metadata.name}-generated-${part}`;
 
-/** The suffix for each pool in the annotations of an object. */
 function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
   const text = metadata.annotations?.[ConfigAnnotations.MachineConfigNameSuffixes];
   if (text === undefined) return {};
@@ -27,9 +25,8 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
 }
 
 /**
- * The suffix of an object for a pool, if it has one. The original has one suffix for all pools of an object, so one object
- * may overwrite the MachineConfig of another. The suffix of the original applies to pools that are missing from our
- * annotation.
+ * The original has one suffix for all pools of an object, so one object may overwrite the MachineConfig of another.
+ * The suffix of the original applies to pools that are missing from the annotation of mcm.
  */
 export function suffixOf(config: NodeConfig, pool: string): string | undefined {
   const suffixes = suffixMap(config);
@@ -55,7 +52,6 @@ export interface NamingInput {
   readonly naming: NodeConfigNaming;
   readonly pool: MachineConfigPool;
   readonly config: NodeConfig;
-  /** All stored objects. */
   readonly stored: readonly NodeConfig[];
   readonly exists: (machineConfig: string) => boolean;
 }
@@ -69,7 +65,7 @@ export interface NodeConfigName {
 }
 
 /**
- * The name of the MachineConfig of an object for a pool. The newest object has the largest suffix, so that it has precedence. Gaps are not filled.
+ * The newest object has the largest suffix, so that it has precedence. Gaps are not filled.
  * @throws NodeConfigError if the pool has too many
  */
 export function nameNodeConfig(input: NamingInput): NodeConfigName {
@@ -92,7 +88,7 @@ function findSuffix(input: NamingInput): string {
   return recovered ?? nextSuffix(input, rivals);
 }
 
-/** The objects that select a pool. @throws NodeConfigError for an invalid selector */
+/** @throws NodeConfigError for an invalid selector */
 export function selecting<T extends NodeConfig>(pool: MachineConfigPool, stored: readonly T[]): readonly T[] {
   try {
     for (const { spec } of stored) checkSelector(spec?.machineConfigPoolSelector ?? undefined);
@@ -108,7 +104,7 @@ function isNewest(config: NodeConfig, rivals: readonly NodeConfig[]): boolean {
   return rivals.every(({ metadata }) => Date.parse(metadata.creationTimestamp) <= born);
 }
 
-/** Finds the suffix in the finalizers, which contain the names of the generated MachineConfigs. */
+/** The finalizers contain the names of the generated MachineConfigs. */
 function fromFinalizers({ naming, config, pool, exists }: NamingInput): string | undefined {
   const base = baseName(naming, pool);
   const suffixes = (config.metadata.finalizers ?? []).flatMap((name) => {

@@ -27,11 +27,9 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
   readonly hash: string;
 }
 
-/** The result for an object. */
 export interface NodeConfigVerdict {
   /** Why it was refused; absent: it was accepted. */
   readonly problem?: string;
-  /** The hint for the event. */
   readonly hint?: string;
   /** Unknown fields, which are only reported. */
   readonly ignored?: string;
@@ -42,17 +40,15 @@ export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
-  /** New annotations and finalizers; absent if the stored ones are correct. */
+  /** Absent if the stored ones are correct. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly finalizers?: readonly string[] | undefined;
-  /** A result to be written. */
   readonly verdict?: NodeConfigVerdict;
   readonly error?: string;
 }
 
 const NOTHING: NodeConfigPlan = { create: [], update: [], remove: [] };
 
-/** Decides the next actions for an object. Pure. */
 export function planNodeConfig<T extends NodeConfig>(
   kind: NodeConfigKind<T>,
   snapshot: NodeConfigSnapshot<T>,
@@ -88,7 +84,7 @@ function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
 /** No name is left for the MachineConfig. The original reports this with other words. */
 class NamingFailure extends NodeConfigError {}
 
-/** Processes the pools of an object in order. If one pool fails, the results of earlier pools stay. */
+/** If one pool fails, the results of earlier pools stay. */
 class Work<T extends NodeConfig> {
   readonly names: string[] = [];
   readonly #kind: NodeConfigKind<T>;
@@ -177,7 +173,7 @@ class Work<T extends NodeConfig> {
     return { apiVersion: API_VERSION, kind: 'MachineConfig', metadata: metadata as MachineConfig['metadata'], spec };
   }
 
-  /** Stores the suffix as an annotation and the name as a finalizer. Finalizers in older forms are removed. */
+  /** The suffix is an annotation and the name is a finalizer. Finalizers in older forms are removed. */
   #remember(pool: string, suffix: string, name: string): void {
     const { metadata } = this.#config;
     const wanted = withSuffixFor(this.#config, pool, suffix);
@@ -208,9 +204,9 @@ const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
 });
 
 /**
- * Finds MachineConfigs that another version of this controller generated and that no object needs. A MachineConfig without a
- * version in its annotation belongs to a user. If another object owns the MachineConfig, that object generates it again. A
- * deletion would remove the user's settings from the pools for a moment.
+ * Finds MachineConfigs that another version of this controller generated and that no object needs. A MachineConfig
+ * without a version in its annotation belongs to a user. If another object owns the MachineConfig, that object
+ * generates it again: a deletion would remove the user's settings from the pools for a moment.
  */
 function leftOver<T extends NodeConfig>(
   { naming }: NodeConfigKind<T>,

@@ -7,11 +7,11 @@ import type { NodeConfigVerdict } from './plan.ts';
 type Reported = Pick<NodeConfig, 'metadata' | 'status'>;
 const { UnknownFields, Success, Failure } = KubeletConditions;
 
-/** Whether the status already contains the result for this generation. A second write would change nothing. */
+/** A second write of the same result for this generation would change nothing. */
 export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
   isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 
-/** Whether the status for this generation contains the problem. For undefined: whether it contains no problem. */
+/** For undefined: whether the status for this generation contains no problem. */
 export function isProblemReported({ metadata, status }: Reported, problem: string | undefined): boolean {
   const last = status?.conditions?.at(-1);
   const reported =
@@ -19,11 +19,10 @@ export function isProblemReported({ metadata, status }: Reported, problem: strin
   return reported && (status?.observedGeneration ?? 0) === (metadata.generation ?? 0);
 }
 
-/** Whether the status contains the unknown fields. */
 export const isIgnoredReported = ({ status }: Reported, ignored: string | undefined): boolean =>
   conditionOf(status?.conditions, UnknownFields)?.message === ignored;
 
-/** The conditions after a result. The condition for unknown fields is the first one, and exists only while there are any. */
+/** The condition for unknown fields is the first one, and exists only while there are any. */
 export function verdictConditions<T extends NodeConfig>(
   kind: NodeConfigKind<T>,
   { status }: Reported,

@@ -6,8 +6,9 @@ import type { NodeNotice } from './sources.ts';
 const OURS = /^(azure|gce)-/;
 
 /**
- * The value of the Node's annotation: a text to write, null to remove it, or undefined for no change. The notice with the earliest
- * deadline counts. A notice keeps its times as long as the metadata service reports it. An edited annotation is written again.
+ * The value of the Node's annotation: a text to write, null to remove it, or undefined for no change. The notice with
+ * the earliest deadline counts. A notice keeps its times as long as the metadata service reports it. An edited
+ * annotation is written again.
  */
 export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date): string | null | undefined {
   const stored = node.metadata.annotations?.[Annotations.Interruption];
@@ -22,8 +23,8 @@ export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date
 }
 
 /**
- * Adds the times to a notice. A deadline without a report of the cloud is at most `withinMs` ahead, so an annotation that was
- * edited cannot delay it.
+ * A deadline without a report of the cloud is at most `withinMs` ahead, so an annotation that was edited cannot delay
+ * it.
  */
 function timed(notice: NodeNotice, known: Known | undefined, now: Date) {
   const latest = new Date(now.getTime() + notice.withinMs).toISOString();
@@ -46,6 +47,6 @@ function fieldsOf(text: string | undefined): Known {
     const { id = '', noticedAt = '', deadline = '' }: Record<string, unknown> = JSON.parse(text ?? '{}') ?? {};
     return { id: String(id), noticedAt: String(noticedAt), deadline: String(deadline) };
   } catch {
-    return none; // another program has written it
+    return none; // Another program has written the annotation.
   }
 }

@@ -12,19 +12,19 @@ export interface NodeNotice {
   readonly detail: string;
 }
 
-/** Reads the notices that the metadata service reports now. @throws if it does not answer */
+/** @throws if the metadata service does not answer */
 export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promise<readonly NodeNotice[]>;
 
 /** Azure gives a spot VM at least this time. Source: learn.microsoft.com, Scheduled Events for Linux VMs. */
 const AZURE_PREEMPT_MS = 30_000;
 /**
- * Azure announces all other events at least this time before they start. Source: learn.microsoft.com, Scheduled Events for
- * Linux VMs.
+ * Azure announces all other events at least this time before they start. Source: learn.microsoft.com, Scheduled Events
+ * for Linux VMs.
  */
 const AZURE_EVENT_MS = 5 * 60_000;
-/** Compute Engine gives a preempted VM this time. Source: cloud.google.com, preemption process. */
+/** Source: cloud.google.com, preemption process. */
 const GCE_PREEMPT_MS = 30_000;
-/** Compute Engine announces host maintenance this time before it starts. Source: cloud.google.com, maintenance events. */
+/** Source: cloud.google.com, maintenance events. */
 const GCE_MAINTENANCE_MS = 60_000;
 
 const azureEvents = z.looseObject({
@@ -47,8 +47,8 @@ const AZURE_KINDS: Readonly<Record<string, NodeNotice['kind']>> = {
 };
 
 /**
- * Reads Scheduled Events of Azure. The service reports the events of all VMs in an availability set, so only those of this
- * VM count. `Freeze` pauses the VM for a few seconds, so it is ignored.
+ * Reads Scheduled Events of Azure. The service reports the events of all VMs in an availability set, so only those of
+ * this VM count. `Freeze` pauses the VM for a few seconds, so it is ignored.
  */
 export const azureSource =
   (vmName: string): NoticeSource =>
@@ -74,8 +74,8 @@ export const azureSource =
   };
 
 /**
- * Reads notices of preemption and host maintenance from Compute Engine. A live migration (`MIGRATE_ON_HOST_MAINTENANCE`)
- * pauses the VM for less than a second, so it is ignored.
+ * Reads notices of preemption and host maintenance from Compute Engine. A live migration
+ * (`MIGRATE_ON_HOST_MAINTENANCE`) pauses the VM for less than a second, so it is ignored.
  */
 export const gceSource: NoticeSource = async (transport, signal) => {
   const value = async (key: string): Promise<string> =>

@@ -14,12 +14,9 @@ import {
 import { planNotice } from './plan.ts';
 import type { NoticeSource } from './sources.ts';
 
-/**
- * Interval of the reads. The interval is short, because the shortest notice is 30 s. The services allow one request per
- * second.
- */
+/** The shortest notice is 30 s. The services allow one request per second. */
 const LOOK_EVERY_MS = 2_000;
-/** Time limit of a read. The metadata service is on the same host, so it answers at once or not at all. */
+/** The metadata service is on the same host, so it answers at once or not at all. */
 const LOOK_FOR_MS = 5_000;
 
 /** The source of notices of a node, and the Node that gets them. */

@@ -1,7 +1,6 @@
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { configParts } from './lines.ts';
 
-/** Number of unchanged lines around a change. */
 const CONTEXT = 3;
 
 interface Line {
@@ -9,7 +8,7 @@ interface Line {
   readonly text: string;
 }
 
-/** The shortest list of changes between two lists of lines. Uses their longest common subsequence. */
+/** By the longest common subsequence. */
 function compare(old: readonly string[], now: readonly string[]): readonly Line[] {
   const width = now.length + 1;
   const common = new Uint32Array((old.length + 1) * width);
@@ -52,7 +51,7 @@ function changesOf(old: readonly string[], now: readonly string[]): readonly str
 }
 
 /**
- * The changes on a node from one MachineConfig to another, as lines; empty if there are none.
+ * As lines; empty if there are none.
  * @param old absent if the node has none yet
  */
 export function diffMachineConfigs(old: MachineConfig | undefined, now: MachineConfig | undefined): readonly string[] {

@@ -3,7 +3,7 @@ import { ignitionOf } from '../config/parsed.ts';
 import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
-/** The parts of a MachineConfig as lines: `file /etc/a`, `unit x.service`, `kernelArguments`, … */
+/** `file /etc/a`, `unit x.service`, `kernelArguments`, … */
 export type ConfigParts = ReadonlyMap<string, readonly string[]>;
 
 const PRIVATE = 0o077;
@@ -23,7 +23,7 @@ function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly st
 
 const linesOf = (value: unknown): readonly string[] => JSON.stringify(value, undefined, 2).split('\n');
 
-/** The parts of a MachineConfig with decoded contents, for output and comparison. */
+/** With decoded contents, for output and comparison. */
 export function configParts(config: MachineConfig): ConfigParts {
   const { config: _raw, ...rest } = config.spec ?? {};
   const { storage = {}, systemd = {}, ignition: _version, ...sections } = ignitionOf(config) ?? {};

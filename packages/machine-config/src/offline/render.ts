@@ -29,7 +29,10 @@ import { unknownInSpec } from './unknown.ts';
 
 /** Input of a rendering without a cluster. */
 export interface OfflineInput {
-  /** MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets; other objects are ignored. */
+  /**
+   * MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets; other objects are
+   * ignored.
+   */
   readonly objects: readonly KubeObject[];
   readonly tree: TemplateTree;
   readonly tlsProfile?: TlsProfile;
@@ -39,9 +42,7 @@ export interface OfflineInput {
 export interface OfflinePool {
   readonly name: string;
   readonly machineConfig?: MachineConfig;
-  /** Names of the sources, in merge order. */
   readonly sources: readonly string[];
-  /** Why there is no MachineConfig. */
   readonly problem?: string;
 }
 
@@ -71,7 +72,7 @@ const builtIn = (name: string): MachineConfigPool =>
     spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: name } } },
   }) as MachineConfigPool;
 
-/** Renders pools as the controllers do, without a cluster. Pure. The order of the objects does not matter. */
+/** Renders pools as the controllers do, without a cluster. The order of the objects does not matter. */
 export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediate' } }: OfflineInput): OfflineResult {
   const [problems, warnings]: [string[], string[]] = [[], []];
   const given = read(objects, problems, warnings);
@@ -183,13 +184,14 @@ function read(objects: readonly KubeObject[], problems: string[], warnings: stri
       });
       const unknown = unknownInSpec(kind, schema, specOf(object).spec);
       if (unknown !== undefined) warnings.push(`${kind} ${object.metadata.name}: ${unknown}`);
-      // Returns the object as given, because templates may use fields of a ControllerConfig that the schema does not have.
+      // Returns the object as given, because templates may use fields of a ControllerConfig that the schema does not
+      // have.
       if (parsed.success) return [{ ...(parsed.data as T), ...(kind === 'ControllerConfig' && specOf(object)) }];
       problems.push(`${kind} ${object.metadata.name}: ${z.prettifyError(parsed.error)}`);
       return [];
     });
   return {
-    // Rendered and generated MachineConfigs are ignored, because this program generates them again.
+    // This program generates rendered and generated MachineConfigs again.
     machineConfigs: of<MachineConfig>('MachineConfig', machineConfigSchema).filter(
       ({ metadata }) => !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion],
     ),

@@ -5,7 +5,7 @@ import { topologyOf } from '../kinds/topology.ts';
 import type { PoolSnapshot } from './model/snapshot.ts';
 import { type PoolPlan, planPool } from './plan.ts';
 
-/** Topology in which masters and an arbiter form the quorum. Only one node of both pools may be unavailable. */
+/** Masters and an arbiter form the quorum, so only one node of both pools may be unavailable. */
 const ARBITER_TOPOLOGY = 'HighlyAvailableArbiter';
 
 /** The plan of one pool. */
@@ -14,7 +14,7 @@ export interface PlannedPool {
   readonly plan: PoolPlan;
 }
 
-/** Decides the actions for a pool. For a pool of masters in a cluster with an arbiter, it also decides those for the arbiter. */
+/** For a pool of masters in a cluster with an arbiter, the result includes the plan for the arbiter. */
 export function planPools(
   snapshot: PoolSnapshot,
   snapshotOf: (pool: MachineConfigPool) => PoolSnapshot,
@@ -33,7 +33,7 @@ export function planPools(
   return alone(planPool(snapshot));
 }
 
-/** The arbiter's pool is processed alone only while the masters' pool is paused. Otherwise both are processed together. */
+/** The arbiter's pool is processed alone only while the masters' pool is paused. */
 function planArbiter(
   snapshot: PoolSnapshot,
   master: MachineConfigPool | undefined,

@@ -16,7 +16,7 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** Events that wake the UpdateController, and preconditions of its writes. */
+/** Events that start a reconcile, and preconditions of the writes. */
 
 const { DesiredConfig, CurrentConfig, State, Reason, ControlPlaneTopology } = NodeAnnotations;
 const REF = { kind: 'MachineDeployment', namespace: 'default', name: 'pool' };
@@ -41,7 +41,7 @@ const owned = (manifest: object, { kind = '', metadata: { name, uid } }: KubeObj
     },
   }) as never;
 
-/** A pool over a MachineDeployment with one machine, whose node has an old config. */
+/** The node of the machine has an old config. */
 async function machinePool(client: KubeClient, spec: object = {}): Promise<void> {
   await fillWorld(client, { count: 0, spec: { nodeSelector: null, machineRef: REF, ...spec } });
   const made = await client

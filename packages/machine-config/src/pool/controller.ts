@@ -57,18 +57,17 @@ export interface UpdateControllerOptions {
   readonly filters?: readonly CandidateFilter[];
   /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
   readonly haltAt?: number;
-  /** Machines, for pools that refer to them. Absent: such pools have no nodes. */
+  /** Machines, for pools that refer to them. Without machines, such pools have no nodes. */
   readonly machines?: MachineCaches | undefined;
 }
 
-/** Number of nodes that are written in parallel. */
 const PARALLEL_WRITES = 32;
 
 /** The original waits 5 s. For a pool of a thousand nodes, this adds minutes to an update. */
 const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
-/** Sets the target of nodes and writes the status of pools, with the decisions of {@link planPools}. */
+/** With the decisions of {@link planPools}. */
 export function createUpdateController(context: ConfigContext, options: UpdateControllerOptions = {}): Controller {
   const { caches, clock, random, log, metrics } = context;
   const { delayMs = DELAY_MS } = options;
@@ -101,7 +100,6 @@ export function createUpdateController(context: ConfigContext, options: UpdateCo
   return controller;
 }
 
-/** The pool that a MachineConfig with certificates belongs to. */
 function poolsOfCertificates(config: MachineConfig): readonly string[] {
   const owner = controllerOf(config);
   return owner?.kind === 'MachineConfigPool' && config.metadata.name === certificatesName(owner.name)
@@ -109,7 +107,10 @@ function poolsOfCertificates(config: MachineConfig): readonly string[] {
     : [];
 }
 
-/** The facts of a machine that matter for a pool: its node, its phase, its deletion, and whether it has applied a configuration. */
+/**
+ * A change of these values matters for a pool: its node, its phase, its deletion, and whether it has applied a
+ * configuration.
+ */
 const machineFacts = (machine: Machine): string =>
   JSON.stringify([
     nodeNameOf(machine),
@@ -147,7 +148,7 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // The pool that paused or marked the deployment may be deleted. In this case, no other controller would end the pause.
+  // The pool that paused or marked the deployment may be deleted. No other controller would then end the pause.
   controller.watch(deployments, ({ object }) =>
     later([
       ...referring('MachineDeployment', object),
@@ -211,10 +212,7 @@ function snapshotOf(
   return snapshot;
 }
 
-/**
- * Gives the target to mcm if machines are replaced. The function is the last step, because new machines boot with the
- * config in the status.
- */
+/** The last step, because new machines boot with the config in the status. */
 async function replaceMachines(
   { client, caches, clock }: ConfigContext,
   { machines }: UpdateControllerOptions,
@@ -233,7 +231,7 @@ async function replaceMachines(
     ...releaseWrites(name, held, { referred, replaces: handed !== 'not' }),
   ];
   for (const { namespace, name: deployment, uid, resourceVersion, body: change } of writes) {
-    // A changed template replaces all machines. So the write names the version of the deployment that was read.
+    // A changed template replaces all machines, so the write names the version of the deployment that was read.
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const answer = await ignoreNotFound(
       client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),
@@ -242,7 +240,7 @@ async function replaceMachines(
   }
 }
 
-/** The writes to the deployments of a pool; `not` if none of its machines is replaced, `later` if something blocks it. */
+/** `not` if none of its machines is replaced, `later` if something blocks it. */
 function handOver(
   pool: MachineConfigPool,
   members: PoolMembers,
@@ -276,13 +274,13 @@ async function reportToPool(
 }
 
 /**
- * Removes the taint in the same write that sets the target of the node. The original writes the taint, and later removes it,
+ * One write removes the taint and sets the target of the node. The original writes the taint, and later removes it,
  * with two more writes for each node.
  */
 function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];
   const node = caches.nodes.store.get(write.name);
-  // The write names the version that was read. If the node has changed, the write is a conflict.
+  // The write names the version that was read, so that a change of the node causes a conflict.
   if (typeof desired !== 'string' || !node) return write;
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);
@@ -290,7 +288,7 @@ function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: Nod
   return { ...rest, taints };
 }
 
-/** Writes a node once, in the version that was read. After a conflict, the controller reads it again. */
+/** After a conflict, the controller reads the node again. */
 async function writeNode({ client, target = client, caches }: ConfigContext, write: NodeWrite): Promise<void> {
   const { name, resourceVersion, annotations, labels, taints } = write;
   const body = {

@@ -49,14 +49,13 @@ export interface PoolExplanation {
   readonly nodes: number;
   readonly updated: number;
   readonly unavailable: number;
-  /** Maximum number of unavailable nodes; absent if the field is invalid. */
+  /** Absent if the field is invalid. */
   readonly maxUnavailable?: number | undefined;
   /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];
   readonly standing: readonly NodeStanding[];
   /** The reasons that block the pool, as its conditions and the decision state them. */
   readonly blockers: readonly string[];
-  /** Hints for the user. */
   readonly hints: readonly string[];
 }
 
@@ -65,7 +64,7 @@ const BLOCKING = [
   ...[PoolConditions.RequiresReplacement, PoolConditions.WritesForbidden],
 ];
 
-/** Explains a pool with the decisions of the controller. Pure. */
+/** With the decisions of the controller. */
 export function explainPool(
   snapshot: PoolSnapshot,
   snapshotOf: (pool: MachineConfigPool) => PoolSnapshot,
@@ -100,7 +99,7 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
 
 const REPLACED = 'its machine is replaced by a new machine';
 
-/** The reason that blocks all nodes without the target. Undefined if only the limit of unavailable nodes blocks them. */
+/** Undefined if only the limit of unavailable nodes blocks them. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';
@@ -165,7 +164,6 @@ function whyNot(
   return 'waits for its turn: the maximum number of nodes is unavailable or failing';
 }
 
-/** The current step of a daemon with the target. */
 function working(node: Node): string {
   const { DesiredDrain, LastAppliedDrain, PostConfigAction, State } = NodeAnnotations;
   const asked = annotationOf(node, DesiredDrain);
@@ -177,7 +175,7 @@ function working(node: Node): string {
     : 'has the target, but its daemon has not started the update';
 }
 
-/** The reason that blocks the pool. A pool whose machines are all replaced is not blocked. */
+/** A pool whose machines are all replaced is not blocked. */
 function heldPool(
   { replaces }: PoolSnapshot,
   standing: readonly NodeStanding[],

@@ -7,12 +7,12 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
 
-/** A node belongs to several pools. The controller does not change it. */
+/** The controller does not change a node of several pools. */
 export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
 
-/** Whether a pool is not one of the default pools. The arbiter's pool counts as custom here. */
+/** The arbiter's pool counts as custom here. */
 export const isCustomPool = ({ metadata }: MachineConfigPool): boolean =>
   metadata.name !== MASTER_POOL && metadata.name !== WORKER_POOL;
 
@@ -22,7 +22,7 @@ const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.
  * The pools of a node, the primary one first. Only the primary pool counts the node and updates it.
  * @param claimsOf pools with a reference to the node's machine. These pools take precedence over all selectors.
  * @returns an empty list for an unmanaged node
- * @throws MembershipError for a node of several custom pools. The same error is thrown for an invalid selector.
+ * @throws MembershipError for a node of several custom pools, and for an invalid selector.
  */
 export function poolsOfNode(
   node: Node,
@@ -49,7 +49,7 @@ function poolsMatching(node: Node, pools: readonly MachineConfigPool[]): readonl
   return pools.filter(({ spec }) => selects(spec?.nodeSelector, node));
 }
 
-/** Orders the pools that claim a node. @throws MembershipError for several custom ones */
+/** @throws MembershipError for several custom pools */
 export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const named = (name: string) => claiming.filter(({ metadata }) => metadata.name === name);
   const [master, worker, custom] = [named(MASTER_POOL), named(WORKER_POOL), claiming.filter(isCustomPool)];

@@ -17,7 +17,7 @@ const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = 
 const HOUR = 3_600_000;
 const START = Date.parse('2026-01-01T12:00:00Z');
 const TARGET = 'rendered-worker-good';
-/** Configurations of nodes. Each node can leave the first one, and no node can apply the second one. */
+/** Each node can leave the first configuration, and no node can apply the second one. */
 const FORMER = 'rendered-worker-former';
 const BAD = 'rendered-worker-bad';
 /** A limit above the number of steps that a daemon needs between two waits. */
@@ -25,7 +25,7 @@ const MOST_STEPS = 50;
 
 const config = fc.constantFrom(TARGET, FORMER, BAD);
 const anyNode = fc.record({
-  /** The config on the disk. A bad configuration is never written. */
+  /** A bad configuration is never written. */
   stored: fc.constantFrom(TARGET, FORMER, undefined),
   desired: fc.option(config, { nil: undefined }),
   state: fc.constantFrom(...Object.values(DaemonStates), undefined),
@@ -36,7 +36,6 @@ const anyNode = fc.record({
   /** The config that the Node reports. After a crash or a restore of the cluster it may differ from the disk. */
   current: fc.constantFrom('disk', TARGET, FORMER, undefined),
   isNew: fc.boolean(),
-  /** Whether the update of the node needs a drain. */
   drains: fc.boolean(),
 });
 const anyState = fc.record({
@@ -49,7 +48,6 @@ const anyState = fc.record({
 type AnyState = typeof anyState extends fc.Arbitrary<infer S> ? S : never;
 type AnyNode = AnyState['nodes'][number];
 
-/** A node, its daemon and its disk. */
 class PlayedNode {
   readonly name: string;
   #stored: string | undefined;
@@ -76,8 +74,8 @@ class PlayedNode {
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
-    // A drain starts with the cordon, so an unanswered drain may have cordoned the node. An unanswered uncordon has not
-    // uncordoned it.
+    // A drain starts with the cordon, so an unanswered drain may have cordoned the node. An unanswered uncordon has
+    // not uncordoned it.
     this.#unschedulable = drain !== undefined && (drain.verb === 'drain') === drain.answered;
     this.#born = isNew ? START - 60_000 : START - 48 * HOUR;
   }
@@ -165,7 +163,6 @@ class PlayedNode {
 
 const CONTROLLER = { metadata: { name: 'machine-config-controller' }, spec: {} } as unknown as ControllerConfig;
 
-/** Runs the update controller, the daemons and the drain controller in turn. */
 function live(
   { nodes: states, maxUnavailable, haltAt, canary, wasPaused }: AnyState,
   target: string,
@@ -224,7 +221,7 @@ function expectArrival(state: AnyState): void {
   expect([left, conditionOf(pool.status?.conditions, 'Updated')?.status]).toEqual([[], 'True']);
 }
 
-/** Verifies that a bad target stops at maxUnavailable nodes, and that the pool reports each of them with its reason. */
+/** A bad target must stop at maxUnavailable nodes, and the pool must report each of them with its reason. */
 function expectHonesty(state: AnyState): void {
   const { played, pool, disturbed } = live(state, BAD);
   const isHarmed = ({ node }: PlayedNode) => annotationOf(node, DesiredConfig) === BAD;

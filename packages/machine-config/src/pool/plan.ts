@@ -21,10 +21,13 @@ import { checkSettings, settingConditions } from './rollout/settings.ts';
 import { evaluateWindows, type WindowVerdict } from './rollout/windows.ts';
 import { poolStatus } from './status.ts';
 
-/** The changes of a node. Null removes a value. */
+/** Null removes a value. */
 export interface NodeWrite {
   readonly name: string;
-  /** The version of the node that was read. In a later version, the node may belong to another pool or have other taints. */
+  /**
+   * The version of the node that was read. In a later version, the node may belong to another pool or have other
+   * taints.
+   */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -43,14 +46,14 @@ export interface PoolPlan {
   readonly conditions?: readonly WantedCondition[];
   /** Nodes that get the target, in order. */
   readonly targeted: readonly string[];
-  /** The new status; absent if it does not change. */
+  /** Absent if the status does not change. */
   readonly status?: MachineConfigPoolStatus | undefined;
   readonly events: readonly PlannedEvent[];
 }
 
 const NOTHING: PoolPlan = { nodes: [], targeted: [], events: [] };
 
-/** Decides the next actions for a pool. Pure. */
+/** Decides the next actions for a pool. */
 export function planPool(snapshot: PoolSnapshot): PoolPlan {
   const { pool, controllerConfig, nodes } = snapshot;
   const { metadata, spec } = pool;
@@ -87,7 +90,6 @@ const SELECTING_ALL: PlannedEvent = {
   message: 'This machineconfigpool is selecting all nodes. A non-empty selector is required.',
 };
 
-/** Plans the changes of the topology, the taints and the targets. */
 function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: WindowVerdict): PoolPlan {
   const { pool, pools, nodes, machineConfig, filters = [], reserved = 0, haltAt = 0, now } = snapshot;
   const writes = new NodeWrites(nodes);
@@ -242,7 +244,6 @@ function refusalCondition({ pool, refusal }: PoolSnapshot): readonly WantedCondi
   return isTrue(pool.status?.conditions, type) ? [{ type, status: 'False' }] : [];
 }
 
-/** Maximum number of nodes in a message; the others are counted. */
 const NAMED = 3;
 
 /** Nodes of several custom pools get no target. The original only logs it. */
@@ -261,7 +262,7 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }
 
-/** Conditions that are also sent as an event with the same name, after each new message. */
+/** These conditions are also sent as an event with the same name, after each new message. */
 const REPORTED = [
   PoolConditions.WritesForbidden,
   PoolConditions.NodesClaimed,

@@ -24,7 +24,7 @@ import { postponedNodes } from './rollout/windows.ts';
 /** Collects facts about a pool from these sources. */
 export interface PoolSources {
   readonly pools: readonly MachineConfigPool[];
-  /** Candidates for the nodes of the pool: a set that contains every node that its selector selects. */
+  /** A set that contains every node that the selector of the pool selects. */
   readonly nodesNear: (pool: MachineConfigPool) => readonly Node[];
   readonly node: (name: string) => Node | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
@@ -37,13 +37,12 @@ export interface PoolSources {
 
 /** Facts about a pool that are not read from objects. */
 export interface SnapshotOptions {
-  /** RFC 3339. */
   readonly now: string;
   readonly filters?: readonly CandidateFilter[] | undefined;
   readonly haltAt?: number | undefined;
 }
 
-/** Collects the input of `planPool`. Pure. */
+/** Collects the input of `planPool`. */
 export function poolSnapshot(
   pool: MachineConfigPool,
   { pools, nodesNear, node, controllerConfig, machineConfig, fleet, refusal }: PoolSources,
@@ -88,7 +87,6 @@ function unclear(pools: readonly MachineConfigPool[], refusal: string | undefine
   return [(_pool, candidates) => candidates.filter(isMachine).map((node) => ({ node }))];
 }
 
-/** The facts about the machines of a pool. */
 function memberFacts(
   pool: MachineConfigPool,
   members: PoolMembers | undefined,
@@ -124,7 +122,7 @@ function memberFacts(
   };
 }
 
-/** Deployments with in-place updates. Such deployments replace no machine, and their update does not change the config. */
+/** Deployments with in-place updates replace no machine, and their update does not change the config. */
 function keptMachines({
   refs,
   unresolved,
@@ -143,7 +141,7 @@ function keptMachines({
   };
 }
 
-/** Sets without a deployment. Such sets replace no machines, and the pool reports this. */
+/** Sets without a deployment replace no machines, and the pool reports this. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;

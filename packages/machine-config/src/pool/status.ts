@@ -18,7 +18,7 @@ import type { MemberFacts } from './model/snapshot.ts';
 
 /** Facts of members, and additional conditions. */
 export interface StatusFacts extends MemberFacts {
-  /** Conditions in addition to the status' own. If there are several of one type, the last one counts and is set once. */
+  /** If there are several conditions of one type, the last one counts and is set once. */
   readonly more?: readonly WantedCondition[];
 }
 

@@ -24,10 +24,7 @@ const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = 
 const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
-/**
- * Names of the pools of a node. If several custom pools claim it, the result has all of them, because each one reports the
- * node.
- */
+/** If several custom pools claim the node, the result has all of them, because each one reports the node. */
 function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
     return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
@@ -38,7 +35,7 @@ function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: Clai
   }
 }
 
-/** Whether an update of a node matters for its pool. Heartbeats do not. */
+/** Heartbeats do not matter for a pool. */
 export function matters(old: Node, node: Node): boolean {
   if (!sameRecord(old.metadata.labels, node.metadata.labels) || !sameTaints(old, node)) return true;
   if (WATCHED.some((key) => annotationOf(old, key) !== annotationOf(node, key))) return true;
@@ -46,8 +43,8 @@ export function matters(old: Node, node: Node): boolean {
 }
 
 /**
- * The pools to process after a change of a node. A node that moves also wakes its former pools, because their counts
- * change. The rule applies even if the node then belongs to none or to several pools.
+ * A node that moves also wakes its former pools, because their counts change. The rule applies even if the node then
+ * belongs to none or to several pools.
  */
 export function poolsToWake(
   change: Change<Node>,
@@ -65,10 +62,7 @@ export function poolsToWake(
 const selection = ({ spec }: MachineConfigPool): string =>
   JSON.stringify([spec?.nodeSelector, spec?.machineRef, spec?.machineRefs]);
 
-/**
- * The pools to process after a change of a pool. If it was created or deleted, or its selector changed, these are all pools:
- * nodes may move without an event of their own.
- */
+/** A created or deleted pool, or a changed selector, wakes all pools: nodes may move without an event of their own. */
 export function poolsToWakeWith(
   change: Change<MachineConfigPool>,
   pools: readonly MachineConfigPool[],

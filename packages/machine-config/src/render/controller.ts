@@ -16,7 +16,6 @@ import { isResumed, poolsToRender, poolsToRenderWith } from './wakeups.ts';
 
 /** Options of the RenderController. */
 export interface RenderControllerOptions {
-  /** How long changes are collected before a pool is rendered. */
   readonly delayMs?: number;
   /** Whether a paused pool is rendered, as in the original. Default false. */
   readonly renderWhilePaused?: boolean;
@@ -29,7 +28,7 @@ const DELAY_MS = 5000;
 /** Retry interval for a failure that a change of no watched object can fix. */
 const RETRY_MS = 60_000;
 
-/** Renders the configuration of pools, with the decisions of {@link planRender}. */
+/** With the decisions of {@link planRender}. */
 export function createRenderController(context: ConfigContext, options: RenderControllerOptions = {}): Controller {
   const { caches, clock, random, log, metrics } = context;
   const { delayMs = DELAY_MS } = options;
@@ -94,8 +93,8 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
 }
 
 /**
- * The controller writes the rendered MachineConfig before the pool's target. So the target exists after a crash between the
- * two writes.
+ * The rendered MachineConfig comes before the pool's target, so the target exists after a crash between the two
+ * writes.
  */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;
@@ -122,10 +121,7 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
   return newest;
 }
 
-/**
- * Deletes unused renders. The function runs after the pool's target has changed, and keeps every render that a node may
- * get.
- */
+/** After a change of the pool's target. Every render that a node may get stays. */
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
   const old = oldRenders({

@@ -5,8 +5,6 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { planRender, type RenderSnapshot } from './plan.ts';
 
-/** Complete runs of the RenderController. */
-
 const ROLE = { 'machineconfiguration.openshift.io/role': 'worker' };
 const withFile = (name: string, data: string): MachineConfig =>
   ({

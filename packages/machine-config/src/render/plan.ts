@@ -26,7 +26,7 @@ import { unknownFieldsText } from '../kinds/unknown-fields.ts';
 /** The input of a decision about the rendering of a pool. */
 export interface RenderSnapshot {
   readonly pool: MachineConfigPool;
-  /** Candidates: a list that contains every MachineConfig that the pool selects. */
+  /** A list that contains every MachineConfig that the pool selects. */
   readonly configs: readonly MachineConfig[];
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
@@ -48,16 +48,16 @@ export interface RenderPlan {
   readonly update?: MachineConfig | undefined;
   /** The pool's new target, or its present target with other sources. */
   readonly configuration?: PoolConfiguration | undefined;
-  /** The changed condition RenderDegraded; absent if the stored one is correct. */
+  /** Absent if the stored condition is correct. */
   readonly condition?: WantedCondition;
-  /** The changed condition Degraded, for a pool whose nodes are not counted. */
+  /** For a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition | undefined;
   readonly events: readonly PlannedEvent[];
   /** The error for the log. A later change of an object wakes the pool again. */
   readonly error?: string;
 }
 
-/** Decides the next actions for a pool's rendering. Pure. */
+/** Decides the next actions for a pool's rendering. */
 export function planRender(snapshot: RenderSnapshot): RenderPlan {
   const { pool, renderWhilePaused = false } = snapshot;
   if (pool.metadata.deletionTimestamp !== undefined) return { events: [] };
@@ -73,7 +73,7 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   return { ...certificates, ...planTarget(snapshot) };
 }
 
-/** The certificates of the pool from its MachineConfigs. If all of them lack a certificate, the stored one stays. */
+/** If all MachineConfigs of the pool lack a certificate, the stored one stays. */
 function planCertificates({
   pool,
   configs,
@@ -107,10 +107,7 @@ function planTarget(snapshot: RenderSnapshot): RenderPlan {
   }
 }
 
-/**
- * The problem of the pool's selector. The API server refuses such selectors, but an older object may have one. The configs
- * are not the cause.
- */
+/** The API server refuses such selectors, but an older object may have one. */
 function selectorProblem({ spec }: MachineConfigPool): string | undefined {
   try {
     checkSelector(spec?.machineConfigSelector ?? undefined);
@@ -128,8 +125,8 @@ const SELECTING_ALL: PlannedEvent = {
 };
 
 /**
- * Invalid templates stop the rendering of every pool. The original reports them only in the ControllerConfig. While the TemplateController works,
- * there is no error yet.
+ * Invalid templates stop the rendering of every pool. The original reports them only in the ControllerConfig. While
+ * the TemplateController works, there is no error yet.
  */
 function failingTemplates(
   pool: MachineConfigPool,
@@ -153,8 +150,8 @@ const selectsAllNodes = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.nodeSelector) && !isSelecting(spec?.nodeSelector);
 
 /**
- * The conditions for an empty selector. The original reports it only as an event. The UpdateController does not process such
- * a pool, so this controller sets all conditions.
+ * The original reports an empty selector only as an event. The UpdateController does not process such a pool, so this
+ * controller sets all conditions.
  */
 function selectingAll(
   pool: MachineConfigPool,
@@ -198,7 +195,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // The MachineConfig is the target or becomes it. So changes and owners from other clients are reverted.
+  // The MachineConfig is the target or becomes it, so changes and owners from other clients are reverted.
   const restore = applied?.modified;
   return {
     create: !stored ? rendered.machineConfig : undefined,
@@ -253,7 +250,7 @@ function generatedEvents(
 /** Refused configs make the pool Degraded, although the rest of it is rendered. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
   if (rejected.length === 0) {
-    // The pool is rendered in any case. So the target is ready when a user corrects the selector.
+    // The pool is rendered in any case, so that the target is ready when a user corrects the selector.
     if (selectsAllNodes(pool)) return { ...plan, ...selectingAll(pool, 'nodeSelector') };
     return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
   }
@@ -263,7 +260,7 @@ function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: read
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 
-/** The changed condition. A condition that is False already does not change, with any message. */
+/** A condition that is False already does not change, with any message. */
 function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderPlan, 'condition'> {
   const old = conditionOf(pool.status?.conditions, wanted.type);
   if (old?.status === 'False' && wanted.status === 'False') return {};
@@ -272,10 +269,7 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
   return same ? {} : { condition: wanted };
 }
 
-/**
- * Events about unknown fields, for a new render or new sources. Without a warning, unknown fields would look as if they had
- * an effect.
- */
+/** For a new render or new sources. Without a warning, unknown fields would look as if they had an effect. */
 function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent[] {
   const sentences = configs.flatMap(({ metadata, spec }) =>
     unknownIgnitionFields(spec?.config).map((sentence) => `MachineConfig ${metadata.name}: ${sentence}`),
@@ -284,7 +278,7 @@ function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent
   return message === undefined ? [] : [{ type: 'Warning', reason: ConfigEvents.UnknownFields, message }];
 }
 
-/** Events about a large render, for each new render. The user has time to act before the next file is refused. */
+/** For each new large render. The user has time to act before the next file is refused. */
 function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: number }): readonly PlannedEvent[] {
   if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);

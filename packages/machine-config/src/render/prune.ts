@@ -9,20 +9,15 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 export interface PruneSnapshot {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
-  /** Rendered MachineConfigs, including those of the pool. */
   readonly machineConfigs: readonly MachineConfig[];
   /** Whether a node has the MachineConfig, should have it, or booted with it. */
   readonly isOnNode: (name: string) => boolean;
-  /** Number of unused renders to keep. */
   readonly keep?: number;
 }
 
 const PREFIX = 'rendered-';
 
-/**
- * A pool's unused renders, the oldest first: no pool and no node names them. The newest unused renders are kept as a
- * history.
- */
+/** The oldest first: no pool and no node names them. The newest unused renders are kept as a history. */
 export function oldRenders({
   pool,
   pools,
@@ -31,8 +26,8 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Machines may have been created for a config with older certificates. Without this config, the controller would treat
-  // them as outdated.
+  // Machines may have been created for a config with older certificates. Without this config, the controller would
+  // treat them as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
     target !== undefined &&

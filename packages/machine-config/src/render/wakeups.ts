@@ -6,7 +6,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { selects } from '../kinds/selectors.ts';
 import { isCustomPool } from '../pool/membership.ts';
 
-/** The pools of a MachineConfig. For a rendered one, this is its owner, otherwise every pool that selects it. */
+/** For a rendered MachineConfig, the pool is its owner, otherwise every pool that selects it. */
 function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const owner = controllerOf(config);
   const owning = pools.find(({ metadata }) => metadata.name === owner?.name && metadata.uid === owner.uid);
@@ -16,7 +16,7 @@ function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): re
   return pools.filter(({ spec }) => selects(spec?.machineConfigSelector, config));
 }
 
-/** The pools to render after a change of a MachineConfig. A change of labels matters for the old and the new pool. Other metadata does not matter. */
+/** A change of labels matters for the old and the new pool. Other metadata does not matter. */
 export function poolsToRender(change: Change<MachineConfig>, pools: readonly MachineConfigPool[]): readonly string[] {
   const now = poolsOf(change.object, pools);
   if (change.type !== 'updated') return now.map(({ metadata }) => metadata.name);
@@ -27,18 +27,14 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
   return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
 }
 
-/** Whether a pool inherits from the workers. An arbiter's pool does not, although it is a custom pool for the membership. */
+/** An arbiter's pool does not inherit from the workers, although it is a custom pool for the membership. */
 export const followsWorkers = (pool: MachineConfigPool): boolean =>
   isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
 
-/** Whether a change ends the pause of a pool. */
 export const isResumed = (change: Change<MachineConfigPool>): boolean =>
   change.type === 'updated' && change.old.spec?.paused === true && change.object.spec?.paused !== true;
 
-/**
- * The pools to render after a change of a pool: the pool itself. After a change of the workers' OS image, the result also
- * contains all custom pools, which inherit the image.
- */
+/** After a change of the workers' OS image, the result also contains all custom pools, which inherit the image. */
 export function poolsToRenderWith(
   change: Change<MachineConfigPool>,
   pools: readonly MachineConfigPool[],

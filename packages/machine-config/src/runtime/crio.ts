@@ -3,7 +3,7 @@ import type { ContainerRuntimeConfiguration } from '../kinds/container-runtime-c
 import { setTomlKey, tomlString } from './toml.ts';
 import { bytesOf } from './validate.ts';
 
-/** This file exists only on nodes with CRI-O. The file contains the size of container layers. */
+/** This file exists only on nodes with CRI-O, and contains the size of container layers. */
 export const STORAGE_CONF_PATH = '/etc/containers/storage.conf';
 const DROP_INS = '/etc/crio/crio.conf.d/01-ctrcfg-';
 
@@ -11,7 +11,7 @@ const dropIn = (field: string, key: string, value: string): IgnitionFile =>
   textFile(DROP_INS + field, `[crio]\n\n  [crio.runtime]\n    ${key} = ${value}\n`);
 
 /**
- * The files for a node with CRI-O, as in the original: the storage configuration with another size, and a drop-in for each other setting.
+ * The storage configuration with another size, and a drop-in for each other setting, as in the original.
  * @param storageConf content of the templates for {@link STORAGE_CONF_PATH}
  */
 export function crioFiles(wanted: ContainerRuntimeConfiguration, storageConf: string): readonly IgnitionFile[] {

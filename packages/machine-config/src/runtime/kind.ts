@@ -5,7 +5,6 @@ import { withRuntimeVerdict } from './conditions.ts';
 import { runtimeFiles } from './files.ts';
 import { unknownRuntimeFields, validateRuntimeConfig } from './validate.ts';
 
-/** ContainerRuntimeConfigs as a kind of node configs. */
 export const RUNTIME_KIND: NodeConfigKind<ContainerRuntimeConfig> = {
   kind: 'ContainerRuntimeConfig',
   naming: {
@@ -21,6 +20,6 @@ export const RUNTIME_KIND: NodeConfigKind<ContainerRuntimeConfig> = {
   withVerdict: withRuntimeVerdict,
 };
 
-/** Decides the next actions for a ContainerRuntimeConfig. Pure. */
+/** Decides the next actions for a ContainerRuntimeConfig. */
 export const planRuntimeConfig = (snapshot: NodeConfigSnapshot<ContainerRuntimeConfig>): NodeConfigPlan =>
   planNodeConfig(RUNTIME_KIND, snapshot);

@@ -1,11 +1,11 @@
 const HEADER = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 
-/** Quotes a text for TOML. TOML's basic strings have the same escapes as JSON. */
+/** TOML's basic strings have the same escapes as JSON. */
 export const tomlString = (text: string): string => JSON.stringify(text);
 
 /**
- * Sets a key of a table in a TOML text. Replaces the line of the key, adds a first line to the table, or adds a table at the
- * end. Other lines and comments stay.
+ * Replaces the line of the key, adds a first line to the table, or adds a table at the end. Other lines and comments
+ * stay.
  * @param value in the syntax of TOML
  */
 export function setTomlKey(text: string, table: string, key: string, value: string): string {

@@ -14,12 +14,11 @@ const RUNTIMES = ['crun', 'runc'];
 const STORE_PATH = /^\/[a-zA-Z0-9/._-]+$/;
 const NANO = 1_000_000_000n;
 
-/** Refuses a field with its path, its value and the allowed values. */
 export function refuse(field: string, value: unknown, hint: string): never {
   throw new NodeConfigError(`spec.containerRuntimeConfig.${field} is ${JSON.stringify(value)}: ${hint}`);
 }
 
-/** A size in whole bytes, rounded up; undefined if absent. @throws NodeConfigError */
+/** Rounded up; undefined if absent. @throws NodeConfigError */
 export function bytesOf(field: string, value: string | number | undefined): bigint | undefined {
   if (value === undefined || value === '') return undefined;
   const parsed = parseQuantity(value);
@@ -28,10 +27,7 @@ export function bytesOf(field: string, value: string | number | undefined): bigi
   return nano > 0n ? (nano + NANO - 1n) / NANO : nano / NANO;
 }
 
-/**
- * Unknown fields, one sentence each. The CRD of this package refuses them, but a file of a user or another CRD may contain
- * some.
- */
+/** The CRD of this package refuses unknown fields, but a file of a user or another CRD may contain some. */
 export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly string[] {
   const known = Object.keys(containerRuntimeConfigurationSchema.shape);
   return Object.keys(spec?.containerRuntimeConfig ?? {}).flatMap((name) =>
@@ -40,7 +36,7 @@ export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly
 }
 
 /**
- * Validates the settings of a user by the rules of the original.
+ * By the rules of the original.
  * @throws NodeConfigError naming the field
  */
 export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
@@ -62,7 +58,7 @@ export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
   validateStores(wanted);
 }
 
-/** The stores that require a feature gate in the original. No gate is enabled here. */
+/** These stores require a feature gate in the original. No gate is enabled here. */
 const STORES = ['additionalLayerStores', 'additionalImageStores', 'additionalArtifactStores'] as const;
 
 function validateStores(wanted: ContainerRuntimeConfiguration): void {

@@ -9,13 +9,13 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/** The file with the annotations of the first boot, which a daemon reads once. */
+/** A daemon reads the annotations of the first boot once. */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
-/** The kubeconfig that a kubelet uses to request its certificate. */
+/** The kubelet uses this kubeconfig to request its certificate. */
 export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
 /** The complete MachineConfig of the first boot. */
 export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
-/** The MachineConfig without its Ignition part: OS image and kernel arguments, which the first boot applies. */
+/** Without the Ignition part: OS image and kernel arguments, which the first boot applies. */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
 /**
@@ -49,7 +49,7 @@ export interface BootInput {
 }
 
 /**
- * The Ignition config of a first boot: the rendered one, with the files that daemon and kubelet need to start.
+ * The rendered config, with the files that daemon and kubelet need to start.
  * @throws ParseError, IgnitionError for an invalid MachineConfig
  */
 export function bootIgnition({
@@ -84,7 +84,7 @@ export function bootIgnition({
   return mergeIgnition(base, { ...emptyIgnition(), storage: { files: [...rotated, ...files] } });
 }
 
-/** A text file that only root can read. */
+/** Only root can read the file. */
 const secretFile = (path: string, text: string) => ({ ...textFile(path, text), mode: 0o600 });
 
 /** JSON is valid YAML, so no quoting is necessary. */

@@ -22,7 +22,7 @@ import { versionFor } from './version.ts';
 export interface ConfigEndpointOptions {
   /** The cluster of pools, MachineConfigs and machines. */
   readonly control: KubeClient;
-  /** The cluster of the nodes. This cluster issued the bootstrap tokens. */
+  /** The cluster of the nodes, which issued the bootstrap tokens. */
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
@@ -30,11 +30,13 @@ export interface ConfigEndpointOptions {
   readonly caches?: TokenCaches | undefined;
   /** Rate limit for each client address. */
   readonly limit?: RateLimit;
-  /** Called with the status code of each answer. */
   readonly onAnswer?: (status: number) => void;
 }
 
-/** A machine that boots sends one request, and repeats it until it gets an answer. Several machines may have the same address. */
+/**
+ * A machine that boots sends one request, and repeats it until it gets an answer. Several machines may have the same
+ * address.
+ */
 const LIMIT: RateLimit = { burst: 60, perMinute: 120 };
 const POOL_PATH = /^\/config\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
 
@@ -44,7 +46,7 @@ const text = (status: number, body: string, headers: Record<string, string> = {}
   body,
 });
 
-/** Answers machines that boot: `GET /config/<pool>` returns the pool's Ignition config to its machines. */
+/** `GET /config/<pool>` returns the pool's Ignition config to machines that boot. */
 export function createConfigEndpoint(options: ConfigEndpointOptions): (request: PlainRequest) => Promise<PlainAnswer> {
   const { log, onAnswer } = options;
   const endpoint = new Endpoint(options);
@@ -130,10 +132,7 @@ class Endpoint {
     return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };
   }
 
-  /**
-   * Whether a user may get the config of a pool. The token of a machine is valid only for the pool of its machine. For other
-   * tokens, RBAC decides.
-   */
+  /** The token of a machine is valid only for the pool of its machine. For other tokens, RBAC decides. */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);
     if (pool && id !== undefined && (await this.#machines.isOf(pool, id))) return true;

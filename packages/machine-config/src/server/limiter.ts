@@ -2,7 +2,6 @@ import type { Clock } from '@mcm/kube';
 
 /** Limit of the request rate. */
 export interface RateLimit {
-  /** Maximum number of requests at once. */
   readonly burst: number;
   readonly perMinute: number;
 }
@@ -13,7 +12,7 @@ export interface RateLimiter {
   take(address: string): number | undefined;
 }
 
-/** Maximum number of stored addresses. The maximum limits the memory. */
+/** The maximum limits the memory. */
 const REMEMBERED = 10_000;
 const MINUTE_MS = 60_000;
 

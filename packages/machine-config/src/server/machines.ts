@@ -12,13 +12,12 @@ import {
 } from '@mcm/kube';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 
-/** Finds the machine of a bootstrap token. */
 export interface MachineTokens {
   /** Whether the token's machine belongs to one of the objects that a pool refers to. */
   isOf(pool: MachineConfigPool, tokenId: string): Promise<boolean>;
 }
 
-/** Caches for the lookup of tokens. The caller runs them. */
+/** The caller runs these caches. */
 export interface TokenCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
@@ -53,7 +52,6 @@ export const createTokenCaches = (client: KubeClient, runtime: InformerRuntime):
   sets: createInformer(client, machineSets, { ...runtime, project: (set) => bare(set) as MachineSet }),
 });
 
-/** Machines of one namespace, by their token. */
 interface Fleet {
   machinesOf(tokenId: string): readonly Machine[];
   setOf(uid: string, name: string): MachineSet | undefined;
@@ -73,8 +71,8 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 ];
 
 /**
- * Finds the machine of a token in the caches, or else in a list that is kept for two seconds. The id of a machine's token is
- * a digest of its UID, so no Secret is read. Owner references determine the owner, and names do not count.
+ * Finds the machine of a token in the caches, or else in a list that is kept for two seconds. The id of a machine's
+ * token is a digest of its UID, so no Secret is read. Owner references determine the owner, and names do not count.
  */
 export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
   const fleets = new Map<string, Promise<FleetList>>();
@@ -102,7 +100,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
   };
   const isInList = async (reference: MachineRef, tokenId: string, now: number): Promise<boolean> =>
     owns(reference, await fleetOf(reference.namespace, now - KEPT_MS), tokenId) ||
-    // The machine may be newer than the list. So a list that is older than this request is read again.
+    // The machine may be newer than the list, so a list that is older than this request is read again.
     owns(reference, await fleetOf(reference.namespace, now - 1), tokenId);
   return {
     async isOf(pool, tokenId) {
@@ -110,8 +108,8 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
       const references = referencesOf(pool);
       if (caches && references.some((reference) => owns(reference, cached(caches, reference.namespace), tokenId)))
         return true;
-      // The owner of a known machine does not change, so the answer is final. Only a new machine may be missing from the
-      // caches.
+      // The owner of a known machine does not change, so the answer is final. Only a new machine may be missing from
+      // the caches.
       if (caches && isFollowed(caches, tokenId)) return false;
       for (const reference of references) if (await isInList(reference, tokenId, now)) return true;
       return false;
@@ -127,7 +125,7 @@ const cached = ({ machines: all, sets }: TokenCaches, namespace: string): Fleet 
   },
 });
 
-/** Whether the caches have a token's machine and all its owners. */
+/** The caches have the token's machine and all its owners. */
 function isFollowed(caches: TokenCaches, tokenId: string): boolean {
   const [machine] = caches.machines.store.byIndex(TOKEN, tokenId);
   const owner = machine && controllerOf(machine);

@@ -7,13 +7,13 @@ export interface PointerOptions {
   readonly pool: string;
   /** The CA of the server, PEM. */
   readonly authority: string;
-  /** The token of the machine: a bootstrap token, or the placeholder that the machine controller replaces. */
+  /** A bootstrap token, or the placeholder that the machine controller replaces. */
   readonly token: string;
 }
 
 /**
- * The Ignition config in a machine's user data. The config contains only the URL of its pool's configuration, the CA and
- * the token.
+ * The Ignition config in a machine's user data. The config contains only the URL of its pool's configuration, the CA
+ * and the token.
  */
 export const pointerConfig = ({ server, pool, authority, token }: PointerOptions): object => ({
   ignition: {

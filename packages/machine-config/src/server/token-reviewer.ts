@@ -2,14 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Clock, KubeClient } from '@mcm/kube';
 import { GROUP } from '../kinds/group.ts';
 
-/** The user of a token, as the API server returns it. */
 export interface TokenUser {
   readonly username: string;
   readonly uid?: string;
   readonly groups?: readonly string[];
 }
 
-/** Asks an API server for the users of tokens and their permissions. */
 export interface TokenReviewer {
   /** Undefined for an invalid token. */
   userOf(token: string): Promise<TokenUser | undefined>;
@@ -17,20 +15,16 @@ export interface TokenReviewer {
   mayBoot(user: TokenUser, pool: string): Promise<boolean>;
 }
 
-/** A bootstrap token's user: the id is the part of the token before the dot. */
+/** The id of a bootstrap token's user is the part of the token before the dot. */
 const BOOTSTRAP_USER = /^system:bootstrap:([a-z0-9]{6})$/;
 
-/** The id of a user's bootstrap token. */
 export const bootstrapIdOf = ({ username }: TokenUser): string | undefined => BOOTSTRAP_USER.exec(username)?.[1];
 
-/** How long an answer is cached. Delegated authenticators of kube-apiserver use the same time. */
+/** Delegated authenticators of kube-apiserver cache answers for the same time. */
 const KEPT_MS = 10_000;
 const KEPT_MOST = 1024;
 
-/**
- * Uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s. The key of the cache is a digest of the
- * token.
- */
+/** Uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s, by a digest of the token. */
 export function createTokenReviewer(client: KubeClient, clock: Clock): TokenReviewer {
   const kept = new Map<string, { readonly until: number; readonly user: Promise<TokenUser | undefined> }>();
   const ask = async (token: string): Promise<TokenUser | undefined> => {

@@ -12,7 +12,7 @@ interface Wish {
 }
 
 /**
- * The version of Ignition for an answer: the version that the `Accept` header prefers most.
+ * The version that the `Accept` header prefers most.
  * @returns undefined for an unsupported major version
  */
 export function versionFor(accept: string | undefined): ServedVersion | undefined {

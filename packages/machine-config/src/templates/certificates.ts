@@ -2,7 +2,6 @@ import { X509Certificate } from 'node:crypto';
 import { formatTime } from '@mcm/api';
 import type { ControllerConfig, ControllerConfigStatus } from '../kinds/controller-config.ts';
 
-/** A certificate in the status of the ControllerConfig. */
 type Reported = NonNullable<ControllerConfigStatus['controllerCertificates']>[number];
 
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
@@ -29,7 +28,7 @@ function certificatesIn(bundleFile: string, base64: string): readonly Reported[]
 
 const oneLine = (name: string | undefined): string => (name ?? '').split('\n').join(',');
 
-/** Parses a certificate. An invalid one is distributed unchanged, and has no dates for the status. */
+/** An invalid certificate is distributed unchanged, and has no dates for the status. */
 function parsed(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);
@@ -38,7 +37,7 @@ function parsed(text: string): X509Certificate | undefined {
   }
 }
 
-/** The certificates that the controller distributes, in the order of their fields and files. */
+/** In the order of their fields and files. */
 export function certificatesOf({ spec = {} }: ControllerConfig): readonly Reported[] {
   const own = FIELDS.flatMap(([name, field]) => certificatesIn(name, spec[field] ?? ''));
   const bundles = [...(spec.imageRegistryBundleUserData ?? []), ...(spec.imageRegistryBundleData ?? [])];

@@ -24,11 +24,15 @@ export interface TemplateControllerOptions {
   /** Secrets including the pull secret; absent: a ControllerConfig with a pull secret is refused. */
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
-  /** Whether this controller writes the version to the ControllerConfig, because no other program does. Default true. */
+  /**
+   * Whether this controller writes the version to the ControllerConfig, because no other program does. Default true.
+   */
   readonly stampVersion?: boolean;
 }
 
-/** Creates the MachineConfigs of the templates and reverts their changes, with the decisions of {@link planTemplates}. */
+/**
+ * Creates the MachineConfigs of the templates and reverts their changes, with the decisions of {@link planTemplates}.
+ */
 export function createTemplateController(context: ConfigContext, options: TemplateControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, options, key);
@@ -52,7 +56,6 @@ export function createTemplateController(context: ConfigContext, options: Templa
   return controller;
 }
 
-/** Whether a Secret is the pull secret. */
 function isWanted({ caches }: ConfigContext, { metadata }: Secret): boolean {
   const reference = caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME)?.spec?.pullSecret;
   return reference?.name === metadata.name && reference.namespace === metadata.namespace;

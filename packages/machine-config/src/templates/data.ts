@@ -3,12 +3,12 @@ import { cloudProviderOf, platformOf } from './platform.ts';
 
 /** Variables of templates in addition to the ControllerConfig. */
 export interface TemplateInputs {
-  /** The pull secret as compact JSON; absent if there is none. */
+  /** As compact JSON. */
   readonly pullSecret?: string | undefined;
   /** In the kubelet's spelling: `VersionTLS12`. */
   readonly tlsMinVersion: string;
   readonly tlsCipherSuites: readonly string[];
-  /** Settings of a ContainerRuntimeConfig; absent: the defaults of the templates. */
+  /** Absent: the defaults of the templates. */
   readonly containerRuntime?: RuntimeSettings;
 }
 
@@ -26,7 +26,7 @@ const NO_RUNTIME_SETTINGS = { logLevel: '', defaultRuntime: '', pidsLimit: 0, lo
 /** Paths for templates and controllers. */
 export const TEMPLATE_CONSTANTS = { apiServerURLFile: '/etc/kubernetes/apiserver-url.env' } as const;
 
-/** Fields that a template may use even if the ControllerConfig does not set them. */
+/** A template may use these fields even if the ControllerConfig does not set them. */
 const DEFAULTS = {
   clusterDNSIP: '',
   clusterDomain: 'cluster.local',
@@ -44,7 +44,7 @@ const DEFAULTS = {
   baseOSContainerImage: '',
 };
 
-/** The variables of templates: every field of the ControllerConfig's spec by its name, and the additional inputs. */
+/** Every field of the ControllerConfig's spec by its name, and the additional inputs. */
 export function templateData(config: ControllerConfig, inputs: TemplateInputs): object {
   const platform = platformOf(config);
   const spec = Object.fromEntries(Object.entries(config.spec ?? {}).filter(([, value]) => value !== null));

@@ -43,10 +43,7 @@ const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => strin
 
 let engine: Liquid | undefined;
 
-/**
- * The library is loaded for the first template. The library loads slower than the rest of the package, and most programs
- * render no template.
- */
+/** The library loads slower than the rest of the package, and most programs render no template. */
 function filling(): Liquid {
   if (engine !== undefined) return engine;
   engine = new Liquid(OPTIONS);
@@ -55,7 +52,6 @@ function filling(): Liquid {
 }
 
 /**
- * Renders a template.
  * @param name the template's path, for messages
  * @throws TemplateError naming template, line and the unknown name
  */

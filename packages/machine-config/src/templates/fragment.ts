@@ -19,7 +19,7 @@ const unitFragment = z.strictObject({
   dropins: optional(z.array(z.strictObject({ name: z.string(), contents: optional(z.string()) }))),
 });
 
-/** Parses a rendered template. Modes are octal with a leading zero, as in YAML 1.1. */
+/** Modes are octal with a leading zero, as in YAML 1.1. */
 function read<T extends z.ZodType>(schema: T, path: string, text: string): z.output<T> {
   let raw: unknown;
   try {
@@ -32,7 +32,7 @@ function read<T extends z.ZodType>(schema: T, path: string, text: string): z.out
   throw new TemplateError(`template ${path}: ${z.prettifyError(parsed.error)}`);
 }
 
-/** The config of the rendered template of a file. @throws TemplateError */
+/** @throws TemplateError */
 export function fileConfig(path: string, text: string): IgnitionConfig {
   const { contents, ...file } = read(fileFragment, path, text);
   const source = contents?.inline === undefined ? undefined : encodeDataUrl(contents.inline);
@@ -40,7 +40,7 @@ export function fileConfig(path: string, text: string): IgnitionConfig {
   return { ...emptyIgnition(), storage: { files: [{ ...file, ...content }] } };
 }
 
-/** The config of the rendered template of a unit. @throws TemplateError */
+/** @throws TemplateError */
 export const unitConfig = (path: string, text: string): IgnitionConfig => ({
   ...emptyIgnition(),
   systemd: { units: [read(unitFragment, path, text)] },

@@ -70,7 +70,7 @@ const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
       }
     : undefined;
 
-/** The directory of a role's templates. Custom pools use those of the workers. */
+/** Custom pools use the templates of the workers. */
 const directoryOf = (role: string): string =>
   [MASTER_POOL, WORKER_POOL, ARBITER_POOL].includes(role) ? role : WORKER_POOL;
 

@@ -31,19 +31,17 @@ export interface TemplateSnapshot {
 
 /** The actions for the ControllerConfig, in this order. */
 export interface TemplatePlan {
-  /** New annotations of the ControllerConfig; absent if they are correct. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The status at the start of the work, so that no pool is rendered from an incomplete state; absent if it is set. */
+  /** The status at the start of the work, so that no pool is rendered from an incomplete state. */
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
-  /** The status with the result; absent if it is set. */
+  /** Absent if the status is set. */
   readonly status?: ControllerConfigStatus;
-  /** The error of templates, secret or ControllerConfig. */
   readonly error?: string;
 }
 
-/** Decides the next actions for the ControllerConfig. Pure. */
+/** Decides the next actions for the ControllerConfig. */
 export function planTemplates(snapshot: TemplateSnapshot): TemplatePlan {
   const { controllerConfig: config, identity, tree, secret, tlsProfile, machineConfig } = snapshot;
   if (config.metadata.deletionTimestamp !== undefined) return { create: [], update: [] };

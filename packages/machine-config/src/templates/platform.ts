@@ -18,7 +18,6 @@ const KNOWN = new Set(
   ].concat(['external', 'nutanix', 'local']),
 );
 const ON_PREM = new Set(['baremetal', 'ovirt', 'openstack', 'vsphere', 'nutanix']);
-/** Platforms with an external cloud provider. */
 const EXTERNAL_CLOUD = new Set([
   'aws',
   'azure',
@@ -40,12 +39,12 @@ const platformStatusOf = (config: ControllerConfig): Fields =>
 /** The platform of a cluster, for the choice of templates. */
 export interface Platform {
   readonly name: string;
-  /** The platform that the cluster names, if it is unknown. In this case, the templates of `none` are used. */
+  /** The platform that the cluster names, if it is unknown. The templates of `none` are then used. */
   readonly unknown?: string;
 }
 
 /**
- * The platform of a cluster in lower case: from the Infrastructure object, or else `spec.platform`.
+ * In lower case: from the Infrastructure object, or else `spec.platform`.
  * @throws TemplateError if there is none
  */
 export function platformOf(config: ControllerConfig): Platform {
@@ -61,7 +60,7 @@ export function platformOf(config: ControllerConfig): Platform {
 /** The value for a kubelet's `--cloud-provider`. */
 export const cloudProviderOf = ({ name }: Platform): string => (EXTERNAL_CLOUD.has(name) ? 'external' : '');
 
-/** Whether the cluster runs its own DNS in a cloud and knows the addresses of its load balancers. */
+/** The cluster runs its own DNS in a cloud and knows the addresses of its load balancers. */
 function hasOwnNames(config: ControllerConfig): boolean {
   const { type, ...platforms } = platformStatusOf(config);
   const own = fieldsOf(platforms[String(type).toLowerCase()]);
@@ -69,7 +68,7 @@ function hasOwnNames(config: ControllerConfig): boolean {
   return balancer.dnsType === 'ClusterHosted' && balancer.clusterHosted !== undefined;
 }
 
-/** Directories of templates for a cluster. Later ones take precedence. */
+/** Later directories take precedence. */
 export function overlaysOf(config: ControllerConfig, { name }: Platform): readonly string[] {
   const topology = topologyOf(config);
   return [

@@ -9,7 +9,8 @@ const KEY = '.dockerconfigjson';
 export type SecretLookup = (namespace: string, name: string) => Secret | undefined;
 
 /**
- * The pull secret of a ControllerConfig as compact JSON; undefined if it names none. In this case, the original fails.
+ * The pull secret of a ControllerConfig as compact JSON; undefined if it names none. The original fails without a pull
+ * secret.
  * @throws TemplateError naming the Secret and its problem
  */
 export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: SecretLookup): string | undefined {
@@ -27,7 +28,7 @@ export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: Sec
   try {
     return JSON.stringify(JSON.parse(Buffer.from(data, 'base64').toString('utf8')));
   } catch (error) {
-    // The message is replaced, because the parser's message may quote the secret.
+    // The parser's message may quote the secret.
     if (error instanceof SyntaxError) throw new TemplateError(`${what}: key ${KEY} is not valid JSON`);
     throw error;
   }

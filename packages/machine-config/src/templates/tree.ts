@@ -6,10 +6,9 @@ export type TemplateTree = ReadonlyMap<string, string>;
 /** The directory of templates for the first MachineConfig of every role. */
 const COMMON = 'common';
 
-/** The result of a template. */
 type TemplateKind = 'files' | 'units' | 'extensions';
 
-/** The effective templates of one MachineConfig, by base name, in order. */
+/** By base name, in order. */
 export interface ChosenTemplates {
   readonly name: string;
   readonly files: ReadonlyMap<string, Template>;
@@ -17,19 +16,14 @@ export interface ChosenTemplates {
   readonly extensions: readonly string[];
 }
 
-/** A template and its path. */
 export interface Template {
   readonly path: string;
   readonly text: string;
 }
 
-/**
- * Whether a template renders to a text that is not empty. An empty result does not override an earlier template with the
- * same name.
- */
+/** An empty result does not override an earlier template with the same name. */
 export type SaysSomething = (template: Template) => boolean;
 
-/** Direct subdirectories. */
 function directories(tree: TemplateTree, parent: string): readonly string[] {
   const prefix = parent === '' ? '' : `${parent}/`;
   const names = [...tree.keys()].flatMap((path) => {
@@ -45,7 +39,6 @@ function directories(tree: TemplateTree, parent: string): readonly string[] {
 export const rolesOf = (tree: TemplateTree): readonly string[] =>
   directories(tree, '').filter((role) => role !== COMMON);
 
-/** The MachineConfigs of a role with their templates, in order. */
 export function templatesOfRole(
   tree: TemplateTree,
   role: string,
@@ -60,10 +53,7 @@ export function templatesOfRole(
   });
 }
 
-/**
- * Chooses the templates of a MachineConfig. Later directories take precedence. An empty template file removes an earlier one
- * with the same name.
- */
+/** Later directories take precedence. An empty template file removes an earlier one with the same name. */
 function chooseTemplates(
   tree: TemplateTree,
   places: readonly string[],

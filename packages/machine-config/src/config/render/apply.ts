@@ -31,7 +31,6 @@ function mergeOwners(
   return [...kept, ...required.filter((wanted) => !existing.some((owner) => isSame(owner, wanted)))];
 }
 
-/** An absent list and an empty one are the same. */
 const listOf = (list: readonly string[] | null | undefined): readonly string[] => list ?? [];
 
 function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): MachineConfigSpec {
@@ -58,8 +57,8 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
 }
 
 /**
- * Applies a generated MachineConfig to the stored one. Other labels, annotations and owners stay, and the content is restored. The order of keys is
- * not a change. Source: machine-config-operator, lib/resourcemerge.
+ * Applies a generated MachineConfig to the stored one. Other labels, annotations and owners stay, and the content is
+ * restored. The order of keys is not a change. Source: machine-config-operator, lib/resourcemerge.
  */
 export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
   const { labels, annotations, ownerReferences } = existing.metadata;

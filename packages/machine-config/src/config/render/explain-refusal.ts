@@ -1,27 +1,23 @@
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import { type Irreconcilable, irreconcilable, type StorageOverride } from '../reconcile.ts';
 
-/** The input of the search for the MachineConfig that causes a refusal. */
 export interface Case {
-  /** The config of the nodes. */
   readonly current: MachineConfig;
   /** The refused config. */
   readonly rendered: MachineConfig;
   readonly refusal: Irreconcilable;
-  /** The sources of the config, in merge order. */
+  /** In merge order. */
   readonly sources: readonly MachineConfig[];
   /** Names of the sources of `current`. */
   readonly formerSources: readonly string[];
   readonly overrides: readonly StorageOverride[];
-  /** Renders without one of the sources. @throws RenderError, IgnitionError */
   readonly renderWithout: (name: string) => MachineConfig | undefined;
 }
 
 /**
- * Explains why a render was refused, and names the MachineConfig to change. Without this MachineConfig, the render would be
- * accepted. If there is none, the text names the deleted MachineConfigs. The original compares each source with the whole
- * current config. So it may name a source that only lacks the fields of another one, and it never names a source without an
- * Ignition section.
+ * Names the MachineConfig to change: without it, the render would be accepted. If there is none, the text names the
+ * deleted MachineConfigs. The original may name a source that only lacks the fields of another one, and never names a
+ * source without an Ignition section.
  */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;

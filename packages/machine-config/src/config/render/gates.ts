@@ -31,17 +31,17 @@ function observationGate(kind: string, { metadata, status }: Observed): string |
 
 /** The state of the KubeletConfigs and ContainerRuntimeConfigs of a pool, before its rendering. */
 export interface ConfigGate {
-  /** The rendering waits, because one of the configs has no MachineConfig yet. The text names it. */
+  /** The rendering waits, because the config in this text has no MachineConfig yet. */
   readonly waiting?: string;
-  /** The configs that were refused. The rendering continues without them, and the pool reports them. */
+  /** The rendering continues without the refused configs, and the pool reports them. */
   readonly rejected: readonly string[];
 }
 
 type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /**
- * Checks the KubeletConfigs and ContainerRuntimeConfigs of a pool. A config with an empty selector belongs to no pool. In the original,
- * an unprocessed config stops every pool, and a refused config stops all of its pools without a message.
+ * A config with an empty selector belongs to no pool. In the original, an unprocessed config stops every pool, and a
+ * refused config stops all of its pools without a message.
  */
 export function nodeConfigGate(
   pool: MachineConfigPool,
@@ -66,7 +66,7 @@ export function nodeConfigGate(
 }
 
 /**
- * Returns true for an accepted config, and the message of a refused one. Returns undefined before the decision. The last
+ * Returns true for an accepted config, and the message of a refused one. Undefined before the decision. The last
  * condition counts, because earlier ones are history.
  */
 function verdictOf({ status }: NodeConfig): true | string | undefined {

@@ -30,10 +30,9 @@ export interface ControllerIdentity {
 export interface RenderInput {
   readonly pool: MachineConfigPool;
   readonly controllerConfig: ControllerConfig;
-  /** The MachineConfigs that the pool selects, in any order. */
   readonly configs: readonly MachineConfig[];
   readonly identity: ControllerIdentity;
-  /** The pool's current target, if it has one that still exists. */
+  /** The pool's current target, if it still exists. */
   readonly current?: MachineConfig | undefined;
   readonly storageOverrides?: readonly StorageOverride[] | undefined;
 }
@@ -41,7 +40,6 @@ export interface RenderInput {
 /** A rendered MachineConfig, not yet stored. */
 export interface Rendered {
   readonly machineConfig: MachineConfig & { readonly spec: Merged['spec'] };
-  /** The sources of the config, in merge order. */
   readonly sources: readonly MachineConfig[];
   /** A MachineConfig of a user overrides the OS image of the cluster. */
   readonly imageOverridden: boolean;
@@ -84,7 +82,7 @@ function checkFaults(config: MachineConfig): void {
   if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { hint: `correct ${fault.field}` });
 }
 
-/** During an upgrade, some objects are from another version. Wait until all have the same one. */
+/** During an upgrade, some objects are from another version. */
 function checkVersions(
   { metadata }: ControllerConfig,
   configs: readonly MachineConfig[],
@@ -137,7 +135,6 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
       controllerConfig.metadata.annotations?.[ConfigAnnotations.ReleaseImageVersion] ?? '',
     [ConfigAnnotations.OSImageURLOverridden]: imageOverridden ? 'true' : undefined,
   });
-  // The API server adds the other fields of the metadata.
   const metadata: Partial<MachineConfig['metadata']> = { name, annotations, ownerReferences: [ownerOf(pool)] };
   return {
     machineConfig: {
@@ -151,7 +148,6 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   };
 }
 
-/** Names the MachineConfig with the image, and the pool with the stream. */
 function imageHint(pool: string, stream: string, image: string | undefined, sources: readonly MachineConfig[]): string {
   const setting = sources.findLast(({ spec }) => spec?.osImageURL === image)?.metadata.name ?? '';
   return (
@@ -169,7 +165,7 @@ function nameOf(pool: MachineConfigPool, spec: Merged['spec']): string {
   }
 }
 
-/** The pool as the owner of its rendered MachineConfigs, so that they are deleted with it. */
+/** With this owner, rendered MachineConfigs are deleted with their pool. */
 export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: 'MachineConfigPool',
@@ -181,7 +177,7 @@ export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
 
 function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rendered): void {
   const { current, pool, configs, storageOverrides: overrides = [] } = input;
-  // The other strategies replace the machines, so no running machine has to change.
+  // Other strategies replace the machines, so no running machine has to change.
   if (!current || (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace') return;
   const refusal = irreconcilable(current, machineConfig, overrides);
   if (!refusal) return;
@@ -223,7 +219,6 @@ export function checkSize(
   );
 }
 
-/** The three largest files, with their MachineConfigs. */
 function largestFiles(sources: readonly MachineConfig[]): string {
   const files = sources.flatMap((source) =>
     (ignitionOf(source)?.storage?.files ?? []).map(({ path, contents }) => ({

@@ -17,8 +17,9 @@ const LETTER = new RegExp(`^(?![${LATER_LETTERS.join('')}])\\p{L}$`, 'u');
 const DIGIT = new RegExp(`^(?![${LATER_DIGITS}])\\p{Nd}$`, 'u');
 
 /**
- * Compares keys as yaml.v2 sorts them: digits by their value, other characters before letters. The result is not a total
- * order for keys that mix digits and letters at one position, but Ignition has no such keys. Source: go-yaml v2, sorter.go.
+ * Compares keys as yaml.v2 sorts them: digits by their value, other characters before letters. The result is not a
+ * total order for keys that mix digits and letters at one position, but Ignition has no such keys. Source: go-yaml v2,
+ * sorter.go.
  */
 export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;

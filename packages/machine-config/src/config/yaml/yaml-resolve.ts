@@ -11,7 +11,7 @@ const WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Whether a text is one of the words that YAML 1.1 reads as a boolean, null or a special float. */
+/** YAML 1.1 reads these words as a boolean, null or a special float. */
 export const isWord = (text: string): boolean => WORDS.has(text);
 
 /** An integer with a radix prefix. Decimal integers match the next pattern. */
@@ -26,7 +26,7 @@ const TIMESTAMP =
 const MAX_INT = 2n ** 63n;
 const MAX_UINT = 2n ** 64n;
 
-/** Whether YAML would read an unquoted text as another type. */
+/** YAML would read the unquoted text as another type. */
 export function resolves(text: string): boolean {
   // The original does not quote `<<`, the merge key.
   if (text === '<<') return false;
@@ -50,7 +50,7 @@ function isMarkedInteger(text: string): boolean {
   return sign === '-' ? value <= MAX_INT : value < MAX_INT;
 }
 
-/** Whether Go reads a text as a date, with or without a time. */
+/** Go reads the text as a date, with or without a time. */
 function isTimestamp(text: string): boolean {
   const match = TIMESTAMP.exec(text);
   if (!match) return false;

@@ -5,18 +5,15 @@ const WIDTH = 80;
 /** A longer key is written after a `?`. */
 const SIMPLE_KEY_BYTES = 128;
 
-// Source of all rules here: go-yaml v2, encode.go and emitterc.go. The output is equal to the byte, because the name of a rendered config is a hash
-// of the text. Another text would update every node after a take-over.
+// Source of all rules here: go-yaml v2, encode.go and emitterc.go. The output is equal to the byte, because the name
+// of a rendered config is a hash of the text. Another text would update every node after a take-over.
 
 /** The usual case: no blank and no special character. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
 const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);
 
-/**
- * Prints a key on one line.
- * @returns undefined for a long key or one with several lines, which is printed as a value after a `?`
- */
+/** @returns undefined for a long key or one with several lines, which is printed as a value after a `?` */
 export function printKey(key: string): string | undefined {
   if (isSimple(key) && key.length <= SIMPLE_KEY_BYTES) return key;
   if (BREAK.test(key) || Buffer.byteLength(key) > SIMPLE_KEY_BYTES) return undefined;
@@ -24,7 +21,7 @@ export function printKey(key: string): string | undefined {
 }
 
 /**
- * Prints a text as the value of a key or an entry of a list. A block scalar with a trailing line break ends its own line.
+ * A block scalar with a trailing line break ends its own line.
  * @param indent columns before further lines
  * @param column column of the first character
  */
@@ -47,13 +44,13 @@ interface Traits {
   readonly literal: boolean;
 }
 
-/** Characters that the original does not print: they are escaped. */
+/** The original escapes these characters. */
 const SPECIAL = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 const BREAK = /[\r\n\u0085\u2028\u2029]/;
 /** Printable line breaks, which are not escaped. */
 const LINE_END = /[\n\u2028\u2029]/;
 
-/** Returns the YAML styles in which the text can be written. */
+/** The YAML styles in which the text can be written. */
 function analyze(text: string): Traits {
   const special = SPECIAL.test(text);
   const indicators =
@@ -75,8 +72,8 @@ function analyze(text: string): Traits {
 const newLine = (indent: number): string => `\n${' '.repeat(indent)}`;
 
 /**
- * Prints plain and single-quoted texts, folded at single blanks. After U+2028 and U+2029, the original indents the next
- * line, unless the line has only the closing quote.
+ * Folded at single blanks. After U+2028 and U+2029, the original indents the next line, unless the line has only the
+ * closing quote.
  */
 function folded(text: string, indent: number, start: number, key: boolean, quoted: boolean): string {
   let column = start;
@@ -147,8 +144,8 @@ function escaped(character: string): string {
 
 function doubleQuoted(text: string, indent: number, start: number, key: boolean): string {
   const characters = [...text];
-  // For each character, the original checks whether the text starts with a byte-order mark. The original escapes such a
-  // text completely.
+  // For each character, the original checks whether the text starts with a byte-order mark, and escapes such a text
+  // completely.
   const marked = text.startsWith('\ufeff');
   let column = start + 1;
   let result = '';
@@ -178,7 +175,7 @@ function doubleQuoted(text: string, indent: number, start: number, key: boolean)
   return `"${result}"`;
 }
 
-/** Prints a block scalar. Every break ends a line, and the first character of a line adds its indent. */
+/** Every break ends a line, and the first character of a line adds its indent. */
 function literal(text: string, indent: number): string {
   const hint = /^[ \n\u2028\u2029]/.test(text) ? '2' : '';
   const [last = '', before = ''] = [text.at(-1), text.at(-2)];

@@ -1,7 +1,6 @@
 import { compareKeys } from './yaml-keys.ts';
 import { printKey, printText } from './yaml-scalar.ts';
 
-/** A value that YAML cannot represent. */
 export class YamlError extends Error {
   override readonly name = 'YamlError';
 }
@@ -9,8 +8,8 @@ export class YamlError extends Error {
 const FORBIDDEN = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /**
- * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, quotes where necessary. Every byte counts, see {@link
- * renderedName}.
+ * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, quotes where necessary. Every
+ * byte counts, see {@link renderedName}.
  * @throws YamlError for control characters
  */
 export function printYaml(value: unknown): string {
@@ -19,11 +18,10 @@ export function printYaml(value: unknown): string {
   return pieces.length === 0 ? rest : pieces.join('') + rest;
 }
 
-/** Receives a piece of the text. */
 export type YamlSink = (piece: string) => void;
 
 /**
- * Prints in pieces, so that a text of megabytes is never in memory as a whole.
+ * In pieces, so that a text of megabytes is never in memory as a whole.
  * @returns the last piece, which the sink has not received
  * @throws YamlError for control characters
  */
@@ -34,9 +32,8 @@ export function printTo(sink: YamlSink, value: unknown): string {
 }
 
 /**
- * JavaScript stores a growing text as a tree of its pieces, and the garbage collector moves long-lived trees. A small text
- * is freed before it is moved. The text of ten thousand files would be moved many times, which takes longer than the
- * printing.
+ * JavaScript stores a growing text as a tree of its pieces, and the garbage collector moves long-lived trees. A small
+ * text is freed before it is moved.
  */
 const PIECE = 8192;
 
@@ -50,10 +47,10 @@ const pad = (width: number): string => {
   return pads[width];
 };
 
-/** Printed keys, for the few hundred names that occur often. */
+/** The few hundred names that occur often. */
 const keyTexts = new Map<string, string>();
 
-/** A key on one line; undefined for a key after a `?`. */
+/** Undefined for a key after a `?`. */
 function keyText(key: string): string | undefined {
   const known = keyTexts.get(key);
   if (known !== undefined) return known;
@@ -63,8 +60,8 @@ function keyText(key: string): string | undefined {
 }
 
 /**
- * A tree of cached key orders: one level for each key of an object, in the given order. Thousands of files have the same
- * four keys, so they are sorted once.
+ * A tree of cached key orders: one level for each key of an object, in the given order. Thousands of files have the
+ * same four keys, so they are sorted once.
  */
 interface KeyOrders {
   readonly next: Map<string, KeyOrders>;
@@ -90,7 +87,7 @@ function sortedKeys(keys: readonly string[]): readonly string[] {
   return at.sorted;
 }
 
-/** Returns the text with the object appended: one growing text is cheaper than a list of a hundred thousand pieces. */
+/** One growing text is cheaper than a list of a hundred thousand pieces. */
 function printObject(
   sink: YamlSink,
   fields: Readonly<Record<string, unknown>>,
@@ -130,7 +127,7 @@ function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, befor
   return text + line(printScalar(value, indent + 2, indent + 2));
 }
 
-/** Ends a line. A block scalar may have ended it already, also with U+2028 or U+2029. */
+/** A block scalar may have ended the line already, also with U+2028 or U+2029. */
 function line(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;
@@ -172,8 +169,8 @@ function printScalar(value: unknown, indent: number, column: number): string {
 const UNREADABLE = 'error converting JSON to YAML: yaml: ';
 
 /**
- * The original writes JSON and reads it as YAML. The reader refuses control characters, and treats U+0085 as a line end. The API server replaces
- * halves of surrogate pairs by U+FFFD.
+ * The original writes JSON and reads it as YAML. The reader refuses control characters, and treats U+0085 as a line
+ * end. The API server replaces halves of surrogate pairs by U+FFFD.
  */
 function clean(text: string): string {
   if (!/[\u007f-\u009f\ud800-\udfff\ufffe\uffff]/.test(text)) return text;
@@ -198,7 +195,7 @@ function cleanKey(key: string): string {
 }
 
 /**
- * Prints 64-bit integers as they are, and other numbers as Go prints a float64. Go uses scientific notation if the exponent
+ * 64-bit integers as they are, and other numbers as Go prints a float64. Go uses scientific notation if the exponent
  * is below -4 or above 5.
  */
 function printNumber(value: number): string {

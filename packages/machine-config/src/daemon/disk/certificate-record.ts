@@ -4,17 +4,14 @@ import { emptyIgnition } from '../../ignition/index.ts';
 import { type Entry, type NodeDisk, readText, textEntry } from './disk.ts';
 import { wantedDisk } from './wanted.ts';
 
-/** Reads the record of the certificates on the disk; undefined if there are none yet. */
 export async function storedCertificates(disk: NodeDisk): Promise<CertificatesNote | undefined> {
   const text = await readText(disk, DaemonPaths.Certificates);
   return text === undefined ? undefined : (JSON.parse(text) as CertificatesNote);
 }
 
-/** Writes the record of the certificates. */
 export const storeNote = (disk: NodeDisk, note: CertificatesNote): Promise<void> =>
   disk.put(DaemonPaths.Certificates, textEntry(JSON.stringify(note)));
 
-/** The entries for the certificates of a record, by path. */
 export function wantedCertificates(note: CertificatesNote | undefined): ReadonlyMap<string, Entry> {
   if (!note) return new Map();
   const config = { ...emptyIgnition(), storage: { files: note.files } };

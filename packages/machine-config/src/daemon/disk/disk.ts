@@ -1,4 +1,4 @@
-/** A file of a config. Owners are ids or names; absent: root. */
+/** Owners are ids or names; absent: root. */
 export interface WantedFile {
   readonly kind: 'file';
   readonly content: Uint8Array;
@@ -26,15 +26,17 @@ export interface WantedDirectory {
 /** An entry at a path. */
 export type Entry = WantedFile | WantedLink | WantedDirectory;
 
-/** The disk of a node. Every change is atomic, and durable when its promise resolves. Paths are absolute, as the node sees them. */
+/**
+ * The disk of a node. Every change is atomic, and durable when its promise resolves. Paths are absolute, as the node
+ * sees them.
+ */
 export interface NodeDisk {
   /** Undefined if nothing exists there. Owners are ids. Hard links are files. */
   read(path: string): Promise<Entry | undefined>;
-  /** Writes a file, link or directory, replaces an existing entry, and creates parent directories. */
+  /** Replaces an existing entry, and creates parent directories. */
   put(path: string, entry: Entry): Promise<void>;
   /** An absent path is not an error. Only empty directories are removed. */
   remove(path: string): Promise<void>;
-  /** Whether a file has the wanted owner. */
   owned(found: Entry, wanted: Entry): Promise<boolean>;
 }
 
@@ -46,7 +48,7 @@ export async function readText(disk: NodeDisk, path: string): Promise<string | u
   return entry?.kind === 'file' ? decoder.decode(entry.content) : undefined;
 }
 
-/** A text file. @param mode permission bits */
+/** @param mode permission bits */
 export const textEntry = (text: string, mode = 0o600): WantedFile => ({
   kind: 'file',
   content: new TextEncoder().encode(text),

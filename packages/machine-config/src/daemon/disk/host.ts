@@ -8,16 +8,15 @@ export interface DaemonHost {
   readonly disk: NodeDisk;
   /** Changes with every boot. */
   bootId(): Promise<string>;
-  /** The kernel's command line for the next boot. */
   commandLine(): Promise<string>;
   /** Sets the command line atomically, like a write to the disk. */
   setCommandLine(line: string): Promise<void>;
   /** Reloads or restarts a unit, or reloads systemd. Can be repeated. */
   act(action: PostAction): Promise<void>;
-  /** Reboots the machine. The promise may never resolve. */
+  /** The promise may never resolve. */
   reboot(): Promise<void>;
   /** Called before files are written. An error fails the update. */
   prepare?(to: MachineConfig): Promise<void>;
-  /** The part of a change that this machine does not support, as a message; undefined if it supports all. */
+  /** The part of a change that this machine does not support, as a message. */
   unsupported?(diff: ConfigDiff, wanted: MachineConfig): string | undefined;
 }

@@ -3,25 +3,21 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { PostAction } from '../policy/disruption.ts';
 import { type NodeDisk, readText, textEntry } from './disk.ts';
 
-/** The progress of an update. `applied`: all files of the target are on the disk, and the actions or the reboot follow. */
+/** `applied`: all files of the target are on the disk, and the actions or the reboot follow. */
 export type UpdatePhase = 'applying' | 'undoing' | 'applied';
 
-/** An update in progress. The daemon can continue from it after a crash at any step. */
+/** The daemon can continue an update from the journal after a crash at any step. */
 export interface Journal {
   readonly phase: UpdatePhase;
-  /** The config before the update; absent if there was none. */
   readonly from?: MachineConfig | undefined;
   readonly to: MachineConfig;
   readonly actions: readonly PostAction[];
-  /** The kernel's command line before the update. */
   readonly commandLine: string;
-  /** The boot in which the update started. */
   readonly bootId: string;
   /** The journal of a first boot: Ignition wrote the files, and the daemon does the other steps. */
   readonly first?: true;
 }
 
-/** Reads the journal; undefined if no update is in progress. */
 export async function readJournal(disk: NodeDisk): Promise<Journal | undefined> {
   const text = await readText(disk, DaemonPaths.Journal);
   return text === undefined ? undefined : (JSON.parse(text) as Journal);
@@ -32,12 +28,11 @@ export const writeJournal = (disk: NodeDisk, journal: Journal): Promise<void> =>
 
 export const dropJournal = (disk: NodeDisk): Promise<void> => disk.remove(DaemonPaths.Journal);
 
-/** The config whose files are all on the disk, as the daemon stored it; undefined before the first one. */
+/** The config whose files are all on the disk; undefined before the first one. */
 export async function storedConfig(disk: NodeDisk): Promise<MachineConfig | undefined> {
   const text = await readText(disk, DaemonPaths.CurrentConfig);
   return text === undefined ? undefined : (JSON.parse(text) as MachineConfig);
 }
 
-/** Stores the config whose files are all on the disk. */
 export const storeConfig = (disk: NodeDisk, config: MachineConfig): Promise<void> =>
   disk.put(DaemonPaths.CurrentConfig, textEntry(JSON.stringify(config)));

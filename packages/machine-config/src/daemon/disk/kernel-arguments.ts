@@ -3,7 +3,7 @@ export function splitArguments(entries: readonly string[]): readonly string[] {
   return entries.flatMap((entry) => entry.match(/(?:[^\s"']|"[^"]*"|'[^']*'|["'])+/g) ?? []);
 }
 
-/** The operations from the kernel arguments of one config to those of another: first all old ones are deleted, then all new ones are added. */
+/** First all old arguments are deleted, then all new ones are added. */
 export function kernelArgumentOperations(old: readonly string[], wanted: readonly string[]): readonly string[] {
   return [
     ...splitArguments(old).map((argument) => `--delete-if-present=${argument}`),

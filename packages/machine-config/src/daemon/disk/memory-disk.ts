@@ -1,7 +1,6 @@
 import { posix } from 'node:path';
 import type { Entry, NodeDisk } from './disk.ts';
 
-/** An entry as JSON. */
 type StoredEntry =
   | Exclude<Entry, { kind: 'file' }>
   | (Omit<Extract<Entry, { kind: 'file' }>, 'content'> & { content: string });
@@ -9,12 +8,11 @@ type StoredEntry =
 /** The content of a disk in memory, as JSON. */
 export type DiskImage = Readonly<Record<string, StoredEntry>>;
 
-/** A disk in memory, for simulated machines and tests. The disk refuses the same operations as a real disk. */
+/** For simulated machines and tests. The disk refuses the same operations as a real disk. */
 export class MemoryDisk implements NodeDisk {
   readonly #entries = new Map<string, Entry>();
   readonly #onChange: (() => void) | undefined;
 
-  /** @param onChange called after every change */
   constructor(image: DiskImage = {}, onChange?: () => void) {
     this.#onChange = onChange;
     for (const [path, entry] of Object.entries(image)) {
@@ -25,7 +23,6 @@ export class MemoryDisk implements NodeDisk {
     }
   }
 
-  /** The whole content, as JSON. */
   image(): DiskImage {
     return Object.fromEntries(
       [...this.#entries].map(([path, entry]) => [

@@ -13,7 +13,7 @@ export class Originals {
     this.#disk = disk;
   }
 
-  /** Stores the entry only the first time. After a crash, the entry at the path may already come from a config. */
+  /** Only the first time: after a crash, the entry at the path may already come from a config. */
   async keep(path: string): Promise<void> {
     const disk = this.#disk;
     if ((await disk.read(originalOf(path))) || (await disk.read(noOriginalOf(path)))) return;
@@ -22,7 +22,7 @@ export class Originals {
     else await disk.put(noOriginalOf(path), textEntry(''));
   }
 
-  /** The original content; empty if the file did not exist. */
+  /** Empty if the file did not exist. */
   async content(path: string): Promise<Uint8Array> {
     const kept = await this.#disk.read(originalOf(path));
     return kept?.kind === 'file' ? kept.content : new Uint8Array();

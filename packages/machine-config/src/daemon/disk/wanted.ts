@@ -5,7 +5,6 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
-/** A file with content from two sources: the base, and the content that the config appends. */
 interface AppendedFile extends Omit<WantedFile, 'content'> {
   /** The content of the config before the appended part. Undefined: the content of the original file. */
   readonly base: Uint8Array | undefined;
@@ -27,7 +26,7 @@ const DIRECTORY_MODE = 0o755;
 const ownerOf = ({ id, name }: { id?: number; name?: string } = {}): string | number | undefined => name ?? id;
 
 /**
- * All entries that a config writes to a disk. Pure.
+ * All entries that a config writes to a disk. The function is pure.
  * @param vendorUnit text of a unit of the system
  * @throws DataUrlError for content that is not in the config, IgnitionError
  */
@@ -102,10 +101,7 @@ function addUnit(
   }
 }
 
-/**
- * Paths that a config writes. The text of a unit of the system is unknown here, so the links from its section Install are
- * not included.
- */
+/** Without the links from the section Install of system units, whose text is unknown here. */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);
   return [...entries.keys(), ...appended.keys()];

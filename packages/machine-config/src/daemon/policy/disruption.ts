@@ -25,7 +25,7 @@ const actions = z
     message: 'None and Reboot cannot be combined with other actions',
   });
 
-/** The actions that a user requires after changes, as `spec.nodeDisruptionPolicy` of the original's MachineConfiguration. */
+/** As `spec.nodeDisruptionPolicy` of the original's MachineConfiguration. */
 export const disruptionPolicySchema = z.strictObject({
   files: z
     .array(z.strictObject({ path: z.string().startsWith('/'), actions }))
@@ -38,7 +38,7 @@ export const disruptionPolicySchema = z.strictObject({
   sshkey: z.strictObject({ actions }).optional(),
 });
 
-/** An action after a change. `Special` is the rule for registries.conf. */
+/** `Special` is the rule for registries.conf. */
 export type PostAction = z.infer<typeof policyAction> | { readonly type: 'Special' };
 
 /** The actions for each changed file, unit or key. */
@@ -56,7 +56,7 @@ const restart = (serviceName: string): PostAction => ({ type: 'Restart', restart
 
 export const RESTART_KUBELET: readonly PostAction[] = [restart('kubelet.service')];
 
-/** The defaults. Source: NodeDisruptionPolicy of the original. */
+/** Source: NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
     // A rotation of certificates is not disruptive. The trust bundle has its own entry.
@@ -92,7 +92,7 @@ export function servicesOf({ files, units, sshkey }: DisruptionPolicy): readonly
   });
 }
 
-/** The defaults. An entry of the user replaces the default entry with the same path or name. */
+/** An entry of the user replaces the default entry with the same path or name. */
 export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): DisruptionPolicy {
   const paths = new Set(user.files.map(({ path }) => path));
   return {
@@ -102,7 +102,7 @@ export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): Di
   };
 }
 
-/** The actions after a change: `[Reboot]`, `[None]`, or actions in the order of the changes. */
+/** `[Reboot]`, `[None]`, or actions in the order of the changes. */
 export function postActions(diff: ConfigDiff, policy: DisruptionPolicy): readonly PostAction[] {
   if (diff.osImage || diff.kernelType || diff.extensions || diff.kernelArguments || diff.fips) return REBOOT;
   const found = [
@@ -123,7 +123,7 @@ function actionsOfPath(path: string, { files }: DisruptionPolicy): readonly Post
   return rest.reduce((longest, one) => (one.path.length > longest.path.length ? one : longest), first).actions;
 }
 
-/** Whether the node must be drained first. @param isSafe whether the change of registries.conf is safe, for `Special` */
+/** @param isSafe whether the change of registries.conf is safe, for `Special` */
 export const needsDrain = (list: readonly PostAction[], isSafe: () => boolean): boolean =>
   list.some(({ type }) => type === 'Drain' || type === 'Reboot' || (type === 'Special' && !isSafe()));
 
@@ -131,7 +131,7 @@ export const needsDrain = (list: readonly PostAction[], isSafe: () => boolean): 
 export const carriedOut = (list: readonly PostAction[]): readonly PostAction[] =>
   list.flatMap((action) => (action.type === 'Special' ? RELOAD_CRIO : [action]));
 
-/** Whether the change of registries.conf between two configs affects no running pod. */
+/** A safe change affects no running pod. */
 export function isSafeRegistries(old: MachineConfig | undefined, wanted: MachineConfig | undefined): boolean {
   const text = (config: MachineConfig | undefined): string => {
     const file = ignitionOrEmpty(config).storage?.files?.find(({ path }) => path === DaemonPaths.Registries);

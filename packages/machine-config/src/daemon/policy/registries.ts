@@ -10,8 +10,8 @@ interface Registries {
 }
 
 /**
- * Whether a change of registries.conf affects no running pod: it only adds pulls by digest, or search registries at the end. A file that cannot be
- * parsed is unsafe. Source: pkg/daemon/drain.go.
+ * A change of registries.conf affects no running pod if it only adds pulls by digest, or search registries at the end.
+ * A file that cannot be parsed is unsafe. Source: pkg/daemon/drain.go.
  */
 export function isSafeRegistriesChange(before: string, after: string): boolean {
   const [old, next] = [readRegistries(before), readRegistries(after)];
@@ -38,10 +38,7 @@ function onlyDigestsAdded(old: readonly Endpoint[], next: readonly Endpoint[], b
   return left.size === 0;
 }
 
-/**
- * Whether images are pulled only by digest. A mirror has the setting, or inherits it from its registry. For a registry, all
- * mirrors must have the setting.
- */
+/** A mirror has the setting, or inherits it from its registry. For a registry, all mirrors must have the setting. */
 function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean {
   if (inherited || fields['mirror-by-digest-only'] === true || fields['pull-from-mirror'] === 'digest-only')
     return true;
@@ -51,7 +48,7 @@ function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean 
 const sameFields = (a: Record<string, unknown>, b: Record<string, unknown>): boolean =>
   JSON.stringify(Object.entries(a).toSorted()) === JSON.stringify(Object.entries(b).toSorted());
 
-/** Parses the subset of TOML that registries.conf uses; undefined for anything else. */
+/** The subset of TOML that registries.conf uses; undefined for anything else. */
 function readRegistries(text: string): Registries | undefined {
   const registries: Endpoint[] = [];
   let at: Record<string, unknown> = {};
@@ -80,7 +77,7 @@ function readRegistries(text: string): Registries | undefined {
   return Array.isArray(search) ? { search: search.map(String), registries } : undefined;
 }
 
-/** Lines without comments. A list may have several lines. */
+/** Without comments. A list may have several lines. */
 function logicalLines(text: string): readonly string[] {
   const lines: string[] = [];
   let open = '';

@@ -1,10 +1,9 @@
 import type { FieldPlan, Plan } from './plan.ts';
 import { Trail } from './trail.ts';
 
-/** A value that does not match the schema. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
-  /** Path of the value: `$.storage.files.0.mode`. */
+  /** Such as `$.storage.files.0.mode`. */
   readonly path: string;
   /** The requirement for the value. */
   readonly detail: string;
@@ -16,7 +15,8 @@ export class DecodeError extends Error {
 }
 
 /**
- * Reads parsed JSON as Go's decoder does: keys are case-insensitive, unknown keys and nulls are dropped, and no type is converted.
+ * Reads parsed JSON as Go's decoder does: keys are case-insensitive, unknown keys and nulls are dropped, and no type
+ * is converted.
  * @throws DecodeError naming the first value of a wrong type
  */
 export const decode = (plan: Plan, value: unknown): unknown => decodeAt(plan, value, new Trail());

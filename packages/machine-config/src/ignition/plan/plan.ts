@@ -1,12 +1,11 @@
 import * as z from 'zod';
 
-/** How entries of two lists are matched. */
 interface ListRule {
-  /** Key of an entry. Entries with the same key are merged. */
+  /** Entries with the same key are merged. */
   readonly key?: (entry: never) => string;
   /**
-   * The name of a group of lists in one object. Within a group, an entry of one list removes the entry of another list with
-   * the same key.
+   * The name of a group of lists in one object. Within a group, an entry of one list removes the entry of another list
+   * with the same key.
    */
   readonly shared?: string;
   /** Lists are concatenated, with duplicates. */
@@ -15,7 +14,7 @@ interface ListRule {
 
 const rules = new WeakMap<z.ZodType, ListRule>();
 
-/** A list with a merge rule. The rule is stored next to the schema, because JSON schemas do not have it. */
+/** JSON schemas have no merge rules, so the rule is stored next to the schema. */
 export function list<T extends z.ZodType>(
   entry: T,
   rule: { key?: (entry: z.output<T>) => string; shared?: string; append?: true } = {},
@@ -25,7 +24,6 @@ export function list<T extends z.ZodType>(
   return z.exactOptional(schema);
 }
 
-/** A field of an object. */
 export interface FieldPlan {
   readonly name: string;
   readonly plan: Plan;
@@ -47,7 +45,7 @@ export type Plan =
       readonly byName: ReadonlyMap<string, FieldPlan>;
     };
 
-/** The plan of a schema that consists of objects, lists, strings, integers and booleans. @throws Error for another schema */
+/** @throws Error for a schema that does not consist of objects, lists, strings, integers and booleans */
 export function planOf(schema: z.ZodType): Plan {
   if (schema instanceof z.ZodExactOptional) return planOf(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodArray) {
@@ -66,7 +64,6 @@ const fieldsOf = (schema: z.ZodObject): readonly FieldPlan[] =>
     return { name, plan: planOf(inner as z.ZodType), required: !optional };
   });
 
-/** The plan of an object with these fields. */
 export function objectPlan(fields: readonly FieldPlan[]): Plan {
   const byName = new Map(
     fields.flatMap((field) => [

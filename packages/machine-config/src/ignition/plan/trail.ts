@@ -1,6 +1,6 @@
 /**
- * The path of a value, `$.storage.files.0.mode`, in parts that the traversal adds and removes. The parts are joined only for
- * a problem, because most of ten thousand files have none.
+ * The path of a value, `$.storage.files.0.mode`, in parts that the traversal adds and removes. The parts are joined
+ * only for a problem, because most of ten thousand files have none.
  */
 export class Trail {
   readonly parts: (string | number)[] = ['$'];
@@ -10,5 +10,5 @@ export class Trail {
   }
 }
 
-/** A path as a text or a trail. Templates print both as a text. */
+/** Templates print both as a text. */
 export type At = string | Trail;

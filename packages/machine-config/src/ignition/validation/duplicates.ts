@@ -4,7 +4,7 @@ import type { Add } from './validate-storage.ts';
 type ObjectPlan = Extract<Plan, { kind: 'object' }>;
 type ListPlan = Extract<Plan, { kind: 'list' }>;
 
-/** The fields of an object that can have duplicates, computed once for each plan. */
+/** Computed once for each plan. */
 interface Traits {
   /** Lists whose entries have keys, with the group in which the keys are unique. */
   readonly keyed: readonly { readonly name: string; readonly plan: ListPlan; readonly space: string }[];
@@ -25,7 +25,6 @@ function traitsOf(plan: ObjectPlan): Traits {
   return made;
 }
 
-/** Whether a value contains lists whose items have keys. */
 function isDeep(plan: Plan): boolean {
   if (plan.kind === 'list') return plan.entry.kind === 'object' && isDeep(plan.entry);
   if (plan.kind !== 'object') return false;
@@ -34,7 +33,8 @@ function isDeep(plan: Plan): boolean {
 }
 
 /**
- * Reports two entries with the same key, in one list or in lists with common keys. Source: config/validate/validate.go.
+ * Reports two entries with the same key, in one list or in lists with common keys. Source:
+ * config/validate/validate.go.
  * @param at path of the value
  */
 export function checkDuplicates(plan: Plan, value: object, at: string, add: Add): void {

@@ -3,12 +3,11 @@ import { cleanPath, joinPaths, pathProblem } from '../values/paths.ts';
 import type { Issue } from '../values/report.ts';
 import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartition } from '../versions/schema.ts';
 
-/** The storage section of a config. */
 export type Storage = NonNullable<IgnitionConfig['storage']>;
-/** Adds a problem; ignores undefined. */
+/** Ignores undefined. */
 export type Add = (path: At, problem: string | undefined) => void;
 
-/** Rules for the whole storage section. Source: ignition, config/v3_5/types/storage.go. */
+/** Source: ignition, config/v3_5/types/storage.go. */
 export function checkStorage(storage: Storage, at: At, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
   // Most configs have no links, so there is nothing to compare.
@@ -37,7 +36,7 @@ export function checkStorage(storage: Storage, at: At, add: Add, minor: number):
   }
 }
 
-/** Rules for a disk. Source: disk.go. */
+/** Source: disk.go. */
 export function checkDisk(disk: IgnitionDisk, at: At, add: Add): void {
   if (disk.device === '') {
     add(`${at}.device`, 'disk device is required');
@@ -89,13 +88,13 @@ function overlapping(partitions: readonly IgnitionPartition[]): number | undefin
 }
 
 const GUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
-/** The problem of a GUID; an empty one is valid. */
+/** An empty GUID is valid. */
 export const guidProblem = (guid: string | undefined): string | undefined =>
   guid === undefined || guid === '' || GUID.test(guid)
     ? undefined
     : 'doesn\'t match the form "01234567-89AB-CDEF-EDCB-A98765432101"';
 
-/** Rules for a partition. Source: partition.go. */
+/** Source: partition.go. */
 export function checkPartition(partition: IgnitionPartition, at: At, add: Add): void {
   const { shouldExist, label, typeGuid, guid, startMiB, sizeMiB, number } = partition;
   if (
@@ -114,10 +113,9 @@ export function checkPartition(partition: IgnitionPartition, at: At, add: Add): 
 }
 
 const FORMATS = ['ext4', 'btrfs', 'xfs', 'swap', 'vfat', 'none'];
-/** Longest label for each format. */
 const LABELS: Readonly<Record<string, number>> = { ext4: 16, btrfs: 256, xfs: 12, swap: 15, vfat: 11 };
 
-/** Rules for a filesystem. Source: filesystem.go. */
+/** Source: filesystem.go. */
 export function checkFilesystem(filesystem: IgnitionFilesystem, at: At, add: Add, minor: number): void {
   const { device, format, label, path, uuid, wipeFilesystem, mountOptions = [], options = [] } = filesystem;
   if (path) add(`${at}.path`, pathProblem(path));
@@ -134,14 +132,12 @@ export function checkFilesystem(filesystem: IgnitionFilesystem, at: At, add: Add
   add(`${at}.label`, filesystemLabelProblem(format, label));
 }
 
-/** The problem of a filesystem's label. */
 export function filesystemLabelProblem(format: string, label = ''): string | undefined {
   const longest = LABELS[format];
   if (longest === undefined || Buffer.byteLength(label) <= longest) return undefined;
   return `filesystem labels cannot be longer than ${longest} characters when using ${format}`;
 }
 
-/** Collects problems. */
 export function collector(): { readonly issues: Issue[]; readonly add: Add } {
   const issues: Issue[] = [];
   return {

@@ -10,8 +10,8 @@ type Storage = NonNullable<IgnitionV2['storage']>;
 type Reference = NonNullable<NonNullable<IgnitionV2['ignition']['config']>['replace']>;
 
 /**
- * The problems of a config of version 2; empty for a valid one. Duplicates are valid there, and paths need only be absolute. Source: ignition 0.35,
- * config/v2_0/types to config/v2_2/types.
+ * The problems of a config of version 2; empty for a valid one. Duplicates are valid there, and paths need only be
+ * absolute. Source: ignition 0.35, config/v2_0/types to config/v2_2/types.
  * @param minor version 2.x of the rules
  */
 export function validateIgnitionV2(config: IgnitionV2, minor = 2): readonly Issue[] {
@@ -119,8 +119,8 @@ function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add)
 }
 
 /**
- * Whether two partitions overlap. A partition that starts at 0 is placed in free space, so it overlaps no other. The
- * original treats equal partitions as the same one.
+ * A partition that starts at 0 is placed in free space, so it overlaps no other. The original treats equal partitions
+ * as the same one.
  */
 function overlap(one: Partition, other: Partition): boolean {
   if (!one.start || !other.start || isSame(one, other)) return false;

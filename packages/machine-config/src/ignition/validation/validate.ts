@@ -25,8 +25,9 @@ import {
 } from './validate-storage.ts';
 
 /**
- * The problems of a config of version 3, in the original's words and order; empty for a valid one. Warnings of the original (unused keys, units
- * without an install section) have no effect and are not reported. Source: ignition, config/v3_0/types to config/v3_5/types.
+ * The problems of a config of version 3, in the original's words and order; empty for a valid one. Warnings of the
+ * original (unused keys, units without an install section) have no effect and are not reported. Source: ignition,
+ * config/v3_0/types to config/v3_5/types.
  * @param minor version 3.x of the rules; a config is validated by the rules of its own version
  */
 export function validateIgnition(config: IgnitionConfig, minor = 5): readonly Issue[] {
@@ -57,7 +58,7 @@ function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
 
 type Check<T> = (value: T, at: At, add: Add) => void;
 
-/** Checks of an object: first those of the object, then those of its fields in their order. */
+/** First the checks of the object, then those of its fields in their order. */
 interface Checks {
   readonly own?: Check<never>;
   readonly fields?: Readonly<Record<string, Checks>>;
@@ -101,7 +102,7 @@ const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
 const HASHES: Readonly<Record<string, number>> = { sha512: 128 };
 const LATER_HASHES: Readonly<Record<string, number>> = { ...HASHES, sha256: 64 };
 
-/** The problem of a hash; undefined if it is valid. Later minor versions support one more hash function. */
+/** Undefined for a valid hash. Later minor versions support one more hash function. */
 export function verificationProblem(hash: string | undefined, minor: number): string | undefined {
   if (hash === undefined) return undefined;
   const dash = hash.indexOf('-');
@@ -231,7 +232,6 @@ const TANG = own<{ url?: string; thumbprint?: string; advertisement?: string }>(
   if (tang.advertisement && !isJson(tang.advertisement)) add(`${at}.advertisement`, 'advertisement is not valid JSON');
 });
 
-/** Kinds of systemd units. */
 export const UNIT_EXTENSIONS = ['.service', '.socket', '.device', '.mount', '.automount', '.swap', '.target'].concat([
   '.path',
   '.timer',

@@ -18,7 +18,7 @@ interface DataUrl {
 }
 
 /**
- * Reads a `data:` URL (RFC 2397).
+ * RFC 2397.
  * @throws DataUrlError
  */
 export function parseDataUrl(url: string): DataUrl {
@@ -71,15 +71,14 @@ function fromBase64(text: string): Buffer {
   return Buffer.from(text, 'base64');
 }
 
-/** A plain text as a `data:` URL, percent-escaped. */
+/** Percent-escaped. */
 export const encodeDataUrl = (text: string): string => `data:,${encodeURIComponent(text)}`;
 
-/** A plain text or bytes as a `data:` URL in base64, as kubelet configurations are written. */
+/** In base64, as kubelet configurations are written. */
 export const encodeBase64DataUrl = (content: string | Uint8Array): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(content).toString('base64')}`;
 
 /**
- * The content of a resource of an Ignition config.
  * @param source the `data:` URL; absent: empty content
  * @throws DataUrlError for any other URL, and for content with another compression
  */
@@ -101,6 +100,6 @@ export function decodeContents(source: string | undefined, compression: string |
   }
 }
 
-/** Whether data starts with a valid gzip header of RFC 1952: ten bytes with the magic number and the method deflate. */
+/** RFC 1952: ten bytes with the magic number and the method deflate. */
 const hasGzipHeader = (data: Buffer): boolean =>
   data.length >= 10 && data[0] === 0x1f && data[1] === 0x8b && data[2] === 8;

@@ -1,16 +1,14 @@
-/** The used parts of a URL that Go accepts. */
 export interface GoUrl {
   /** In lower case; '' for none. */
   readonly scheme: string;
   /** The text after the scheme if it does not start with a slash. */
   readonly opaque: string;
-  /** The text after the question mark. */
   readonly query: string;
 }
 
 /**
- * Parses a URL as Go's `url.Parse` does; undefined if Go refuses it. The URL class of the platform is stricter for some URLs and less strict for
- * others. Source: net/url, parse and parseAuthority.
+ * Parses a URL as Go's `url.Parse` does; undefined if Go refuses it. The URL class of the platform is stricter for
+ * some URLs and less strict for others. Source: net/url, parse and parseAuthority.
  */
 export function parseGoUrl(text: string): GoUrl | undefined {
   const hash = text.indexOf('#');
@@ -34,7 +32,7 @@ export function parseGoUrl(text: string): GoUrl | undefined {
   return isAuthority(authority) && isEscaped(path) ? read : undefined;
 }
 
-/** Values of a parameter. Invalid parts of the query are skipped. */
+/** Invalid parts of the query are skipped. */
 export function queryValues(query: string, name: string): readonly string[] {
   return query.split('&').flatMap((pair) => {
     const [, key = '', value = ''] = /^([^=]*)=?([\s\S]*)$/.exec(pair) ?? [];

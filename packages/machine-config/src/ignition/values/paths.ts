@@ -1,4 +1,4 @@
-/** The shortest equivalent path, as Go's `path.Clean`. */
+/** As Go's `path.Clean`. */
 export function cleanPath(path: string): string {
   if (path === '') return '.';
   const absolute = path.startsWith('/');
@@ -12,7 +12,7 @@ export function cleanPath(path: string): string {
   return absolute ? `/${parts.join('/')}` : parts.join('/') || '.';
 }
 
-/** Joins and cleans paths, as Go's `path.Join`. Empty paths are skipped. */
+/** As Go's `path.Join`. Empty paths are skipped. */
 export const joinPaths = (...paths: readonly string[]): string => {
   const given = paths.filter((path) => path !== '');
   return given.length === 0 ? '' : cleanPath(given.join('/'));
@@ -21,7 +21,7 @@ export const joinPaths = (...paths: readonly string[]): string => {
 /** A fast check for the usual case: no empty part, and none that starts with a dot. */
 const SHORTEST = /^(?:\/[^/.][^/]*)+$/;
 
-/** The problem of a path: undefined for an absolute one in its shortest form. */
+/** Undefined for an absolute path in its shortest form. */
 export function pathProblem(path: string): string | undefined {
   if (SHORTEST.test(path)) return undefined;
   if (path === '') return 'path not specified';
@@ -29,7 +29,7 @@ export function pathProblem(path: string): string | undefined {
   return cleanPath(path) === path ? undefined : 'path is not fully simplified';
 }
 
-/** The extension of a name with its dot, or ''. */
+/** With the dot, or ''. */
 export const extensionOf = (name: string): string => {
   const base = name.slice(name.lastIndexOf('/') + 1);
   const dot = base.lastIndexOf('.');

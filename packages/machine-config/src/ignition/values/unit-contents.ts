@@ -4,7 +4,7 @@ type PrintText = (text: string) => string;
 const MAX_LINE = 2048;
 
 /**
- * The problem of the contents of a unit: undefined if systemd can read it. Text before the first section is ignored, as in the original's parser.
+ * Undefined if systemd can read the unit. Text before the first section is ignored, as in the original's parser.
  * Source: coreos/go-systemd, unit/deserialize.go.
  * @param print formats text after the name of a section for the message; Ignition 2 uses {@link printBytes}
  */
@@ -24,7 +24,7 @@ const SPACE = /^\p{White_Space}$/u;
 const SPACE_AT_THE_ENDS = /^\p{White_Space}+|\p{White_Space}+$/gu;
 const trimSpace = (text: string): string => text.replace(SPACE_AT_THE_ENDS, '');
 
-/** The bytes of a text as Go prints them: `[120 121]`. */
+/** As Go prints them: `[120 121]`. */
 export const printBytes: PrintText = (text) => `[${[...Buffer.from(text)].join(' ')}]`;
 
 class Reader {
@@ -57,7 +57,6 @@ class Reader {
     return undefined;
   }
 
-  /** The rest of the line, without its end. */
   #line(): string {
     const end = this.#text.indexOf('\n', this.#at);
     const line = end < 0 ? this.#text.slice(this.#at) : this.#text.slice(this.#at, end);

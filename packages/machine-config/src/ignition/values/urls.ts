@@ -1,14 +1,14 @@
 import { parseDataUrl } from './data-url.ts';
 import { parseGoUrl, queryValues } from './go-url.ts';
 
-/** The scheme of a URL: '' for none, undefined for an invalid URL. */
+/** '' for none, undefined for an invalid URL. */
 export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.scheme;
 
 /** A fast check for the usual case: plain text without escapes. */
 const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
 
 /**
- * The problem of the URL of a resource: undefined if Ignition can fetch it.
+ * Undefined if Ignition can fetch the URL.
  * @param minor version 3.x of the config; later versions support more schemes
  */
 export function urlProblem(url: string, minor = 5): string | undefined {
@@ -34,7 +34,7 @@ export function urlProblem(url: string, minor = 5): string | undefined {
   }
 }
 
-/** The problem of the URL of a resource in a config of version 2.`minor`; undefined if Ignition can fetch it. */
+/** Undefined if Ignition can fetch the URL. */
 export function urlProblemV2(url: string, minor: number): string | undefined {
   if (PLAIN.test(url)) return undefined;
   const scheme = schemeOf(url);
@@ -47,7 +47,9 @@ export function urlProblemV2(url: string, minor: number): string | undefined {
 const s3Problem = (query: string): string | undefined =>
   queryValues(query, 'versionId')[0] === '' ? 'invalid S3 object VersionId' : undefined;
 
-/** @param rest an ARN without its scheme: partition, service, region, account and the resource, which may hold colons */
+/**
+ * @param rest an ARN without its scheme: partition, service, region, account and the resource, which may hold colons
+ */
 function isS3Arn(rest: string): boolean {
   const [, service, , , ...resource] = rest.split(':');
   if (resource.length === 0 || service !== 's3') return false;

@@ -8,8 +8,8 @@ import type { FileV2, IgnitionV2, UnitV2, UserV2 } from './schema-v2.ts';
  * - The last unit of a name stays, with the drop-ins of all units with this name.
  * - The keys of all entries of the user core are combined.
  *
- * The order of files and units is reversed, as in the original, because the order is part of the name of a rendered config.
- * Source: machine-config-operator, pkg/controller/common/helpers.go.
+ * The order of files and units is reversed, as in the original, because the order is part of the name of a rendered
+ * config. Source: machine-config-operator, pkg/controller/common/helpers.go.
  * @throws IgnitionError for users other than core
  */
 export function deduplicateV2(config: IgnitionV2): IgnitionV2 {

@@ -5,9 +5,8 @@ import { IGNITION_V1_PLAN, planOfVersion, type ReadableVersion } from './version
 
 /**
  * Finds a decoder for a config of version 2 that the decoder of its own version refuses. The original tries all older
- * versions down to 1, and reports an unknown version if one of them decodes the config. If none does, the original decodes
- * the config by the newest version, only for its report. Source: ignition 0.35, config/v2_2/config.go to
- * config/v1/config.go, config/util/parsingErrors.go.
+ * versions down to 1, and reports an unknown version if one of them decodes the config. Source: ignition 0.35,
+ * config/v2_2/config.go to config/v1/config.go, config/util/parsingErrors.go.
  * @param raw parsed JSON
  * @param version version that the config names
  * @returns `older` or `newer` than the version; `none` if no decoder reads the config

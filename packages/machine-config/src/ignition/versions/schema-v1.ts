@@ -50,7 +50,6 @@ const user = z.object({
   }),
 });
 
-/** An Ignition config of version 1. */
 export const ignitionV1Schema = z.object({
   ignitionVersion: integer(),
   networkd: object({ units: list(z.object({ contents: text(), name: text() })) }),

@@ -125,5 +125,4 @@ export type FileV2 = z.infer<typeof file>;
 export type UnitV2 = z.infer<typeof unit>;
 export type UserV2 = z.infer<typeof user>;
 
-/** The decoding plan of {@link ignitionV2Schema}. */
 export const IGNITION_V2_PLAN = planOf(ignitionV2Schema);

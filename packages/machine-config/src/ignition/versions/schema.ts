@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { list, planOf } from '../plan/plan.ts';
 
-// Ignition 3.5. Fields are in the order of the original, so that reports have the same order. Source: ignition, config/v3_5/types/schema.go; keys
-// from the Key() methods next to it.
+// Ignition 3.5. Fields are in the order of the original, so that reports have the same order. Source: ignition,
+// config/v3_5/types/schema.go; keys from the Key() methods next to it.
 
 const text = () => z.exactOptional(z.string());
 const flag = () => z.exactOptional(z.boolean());
@@ -27,7 +27,6 @@ const resources = (rule: { append?: true } = {}) =>
 
 const owner = z.exactOptional(z.object({ id: integer(), name: text() }));
 
-/** Fields of files, directories and links. */
 const node = { group: owner, overwrite: flag(), path: z.string(), user: owner };
 
 const byPath = { key: ({ path }: { path: string }) => path, shared: 'node' };
@@ -58,7 +57,6 @@ const partition = z.object({
   wipePartitionEntry: flag(),
 });
 
-/** A partition of a disk. */
 export type IgnitionPartition = z.infer<typeof partition>;
 
 const partitionKey = ({ number = 0, label }: IgnitionPartition): string =>
@@ -66,7 +64,6 @@ const partitionKey = ({ number = 0, label }: IgnitionPartition): string =>
 
 const disk = z.object({ device: z.string(), partitions: list(partition, { key: partitionKey }), wipeTable: flag() });
 
-/** A disk. */
 export type IgnitionDisk = z.infer<typeof disk>;
 
 const filesystem = z.object({
@@ -80,7 +77,6 @@ const filesystem = z.object({
   wipeFilesystem: flag(),
 });
 
-/** A filesystem. */
 export type IgnitionFilesystem = z.infer<typeof filesystem>;
 
 const tang = z.object({ advertisement: text(), thumbprint: text(), url: text() });
@@ -106,7 +102,6 @@ const luks = z.object({
   wipeVolume: flag(),
 });
 
-/** An encrypted volume. */
 export type IgnitionLuks = z.infer<typeof luks>;
 
 const raid = z.object({
@@ -117,7 +112,6 @@ const raid = z.object({
   spares: integer(),
 });
 
-/** A RAID array. */
 export type IgnitionRaid = z.infer<typeof raid>;
 
 const dropin = z.object({ contents: text(), name: z.string() });
@@ -195,7 +189,6 @@ export const ignitionConfigSchema = z.object({
 /** An Ignition config of version 3.5.0. */
 export type IgnitionConfig = z.infer<typeof ignitionConfigSchema>;
 
-/** The plan of {@link ignitionConfigSchema} for decoding, merging and validation. */
 export const IGNITION_PLAN = planOf(ignitionConfigSchema);
 
 /** The version that all configs are converted to. */

@@ -8,8 +8,8 @@ const refuse = (what: string): never => {
 const ROOT = 'root';
 
 /**
- * Converts a config of version 3 to version 2.2. Values that version 2 does not distinguish from absent ones are omitted. Source:
- * coreos/ign-converter, translate/v32tov22.
+ * Converts a config of version 3 to version 2.2. Values that version 2 does not distinguish from absent ones are
+ * omitted. Source: coreos/ign-converter, translate/v32tov22.
  * @throws IgnitionError for fields that version 2 does not have
  */
 export function toV2(config: IgnitionConfig): object {
@@ -89,7 +89,7 @@ function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesyst
   ];
 }
 
-/** Removes fields that are undefined, and objects and lists that become empty. */
+/** Also removes objects and lists that become empty. */
 function dropUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropUndefined);
   if (typeof value !== 'object' || value === null) return value;

@@ -22,7 +22,8 @@ const section = <T extends object>(fields: T) => {
 };
 
 /**
- * Converts a config of version 2.2 without duplicates to version 3.5. Source: coreos/ign-converter, translate/v23tov30.
+ * Converts a config of version 2.2 without duplicates to version 3.5. Source: coreos/ign-converter,
+ * translate/v23tov30.
  * @throws IgnitionError for fields that version 3 does not have
  */
 export function translateV2({ ignition, networkd, passwd, storage = {}, systemd }: IgnitionV2): IgnitionConfig {
@@ -72,7 +73,10 @@ export function translateV2({ ignition, networkd, passwd, storage = {}, systemd 
   }) as IgnitionConfig;
 }
 
-/** Version 2 counts partitions in sectors, version 3 in MiB. The size of a sector is unknown, so neither can be converted. */
+/**
+ * Version 2 counts partitions in sectors, version 3 in MiB. The size of a sector is unknown, so neither can be
+ * converted.
+ */
 function checkPartitions({ disks = [] }: Storage): void {
   const partitions = disks.flatMap((disk) => disk.partitions ?? []);
   const used = [

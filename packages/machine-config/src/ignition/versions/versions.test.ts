@@ -4,7 +4,7 @@ import { toIgnitionVersion } from '../to-version.ts';
 import { parseGoUrl, queryValues } from '../values/go-url.ts';
 import { IgnitionError } from '../values/report.ts';
 
-/** The problems of a config of version 3.`minor`: '' for none. */
+/** '' for none. */
 function problems(minor: number, config: object): string {
   try {
     parseIgnition({ ...config, ignition: { ...(config as { ignition?: object }).ignition, version: `3.${minor}.0` } });

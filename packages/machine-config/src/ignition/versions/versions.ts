@@ -4,10 +4,9 @@ import { IGNITION_PLAN } from './schema.ts';
 import { ignitionV1Schema } from './schema-v1.ts';
 import { IGNITION_V2_PLAN } from './schema-v2.ts';
 
-/** Supported versions, as the original's error texts list them. */
+/** As the original's error texts list them. */
 export const SUPPORTED_VERSIONS = '2.2,3.0,3.1,3.2,3.3,3.4,3.5';
 
-/** A supported version, by its parts. */
 export interface ReadableVersion {
   readonly major: 2 | 3;
   readonly minor: number;
@@ -17,7 +16,7 @@ export interface ReadableVersion {
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
 
 /**
- * Parses a version. Leading zeros are ignored, build metadata is not.
+ * Leading zeros are ignored, build metadata is not.
  * @returns `invalid` for an invalid version, `unknown` for an unsupported one
  */
 export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknown' {
@@ -54,7 +53,7 @@ const LATER: Later = {
   'storage.luks.cex': 5,
 };
 
-/** The first minor version of each field of version 2. Source: ignition 0.35, config/v2_0/types to config/v2_2/types. */
+/** Source: ignition 0.35, config/v2_0/types to config/v2_2/types. */
 const LATER_V2: Later = {
   'ignition.timeouts': 1,
   'ignition.security': 2,
@@ -119,7 +118,7 @@ const LIMITS_V2_0: Limits = {
 
 const plans = new Map<string, Plan>();
 
-/** The decoding plan of a version. The plan drops fields of later versions, with any value. */
+/** The plan drops fields of later versions, with any value. */
 export function planOfVersion({ major, minor }: ReadableVersion): Plan {
   const name = `${major}.${minor}`;
   const known = plans.get(name) ?? (major === 2 ? planOfV2(minor) : until(IGNITION_PLAN, minor, LATER, []));
@@ -127,7 +126,9 @@ export function planOfVersion({ major, minor }: ReadableVersion): Plan {
   return known;
 }
 
-/** Version 2.0 decodes URLs, hashes and unsigned numbers; later versions only validate them. Source: config/v2_0/types. */
+/**
+ * Version 2.0 decodes URLs, hashes and unsigned numbers; later versions only validate them. Source: config/v2_0/types.
+ */
 const planOfV2 = (minor: number): Plan => {
   const plan = until(IGNITION_V2_PLAN, minor, LATER_V2, []);
   return minor === 0 ? limited(plan, LIMITS_V2_0, []) : plan;
@@ -157,5 +158,4 @@ function limited(plan: Plan, limits: Limits, path: readonly string[]): Plan {
   return plan;
 }
 
-/** The decoding plan of version 1. */
 export const IGNITION_V1_PLAN = limited(planOf(ignitionV1Schema), LIMITS_V2_0, []);

@@ -4,7 +4,7 @@ import { NODE_LABEL_INDEX } from '../../controllers/caches.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { isSelecting } from '../../kinds/selectors.ts';
 
-/** Sets of index terms. Every selected node has at least one term of each set. */
+/** Every selected node has at least one term of each set. */
 function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly (readonly string[])[] {
   const labels = Object.entries(matchLabels).map(([key, value]) => [`${key}=${value}`]);
   const expressed = matchExpressions.flatMap(({ key, operator, values = [] }) => {
@@ -15,8 +15,8 @@ function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): r
 }
 
 /**
- * Candidates for the nodes of a pool: the smallest set in the index of labels. So the cost for a small pool does not depend
- * on the size of the fleet. If a selector has only exclusions, the result is all nodes.
+ * The smallest set in the index of labels, so the cost for a small pool does not depend on the size of the fleet. If a
+ * selector has only exclusions, the result is all nodes.
  */
 export function nodesNear({ spec }: MachineConfigPool, store: Store<Node>): readonly Node[] {
   const selector = spec?.nodeSelector;

@@ -8,7 +8,6 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/mac
 export interface MemberFacts {
   /** The object of a reference does not exist, so an empty pool does not count as updated. */
   readonly unresolved?: boolean | undefined;
-  /** Fields of the status about machines. */
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
   /** Why no further node gets the target. The rollout stops as in a paused pool. */
   readonly frozen?: string | undefined;
@@ -27,7 +26,6 @@ export type CandidateFilter = (pool: MachineConfigPool, candidates: readonly Nod
 export interface PoolSnapshot extends MemberFacts {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
-  /** The pool's own nodes. */
   readonly nodes: readonly Node[];
   /** Why selected nodes do not belong to the pool, one sentence each. */
   readonly claims?: readonly string[];
@@ -39,17 +37,17 @@ export interface PoolSnapshot extends MemberFacts {
   /** The number of wanted machines. More nodes cannot be unavailable. */
   readonly replicas?: number;
   /**
-   * The nodes belong to machines of the pool. A node without a target is new, so it gets the config that new machines boot
-   * with.
+   * The nodes belong to machines of the pool. A node without a target is new, so it gets the config that new machines
+   * boot with.
    */
   readonly targetsNew?: boolean;
   /**
-   * Names of nodes whose machine was created for a configuration and has applied none. Such nodes count as new at any age.
+   * Names of nodes whose machine was created for a configuration and has applied none. Such nodes count as new at any
+   * age.
    */
   readonly unconfigured?: ReadonlySet<string>;
   /** New machines replace the nodes, so the nodes get no target. */
   readonly replaces?: boolean;
-  /** Conditions for the pool's machines. */
   readonly memberConditions?: readonly WantedCondition[];
   /** Number of slots that nodes outside the pool take. */
   readonly reserved?: number;

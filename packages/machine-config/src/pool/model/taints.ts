@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 const isOurs = ({ key, effect }: Taint): boolean =>
   key === UPDATE_IN_PROGRESS_TAINT.key && effect === UPDATE_IN_PROGRESS_TAINT.effect;
 
-/** Whether a node has the right target. The result is false for a node that leaves image mode. */
+/** False for a node that leaves image mode. */
 const isReported = (node: Node, pool: MachineConfigPool): boolean => {
   const annotations = node.metadata.annotations ?? {};
   const inImageMode =
@@ -16,9 +16,8 @@ const isReported = (node: Node, pool: MachineConfigPool): boolean => {
 };
 
 /**
- * The taints of a node. The node has the taint for updates while it waits for the target. The write of the target removes
- * the taint.
- * @returns undefined if they are correct
+ * The node has the taint for updates while it waits for the target. The write of the target removes the taint.
+ * @returns undefined if the taints are correct
  */
 export function wantedTaints(node: Node, pool: MachineConfigPool): readonly Taint[] | undefined {
   const taints = node.spec?.taints ?? [];

@@ -5,7 +5,7 @@ import { byName } from '../../config/order.ts';
 import { PoolConditions } from '../../constants/conditions.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** Whether a node with the target is Degraded, or is updated and not Ready. */
+/** A node with the target that is Degraded, or that is updated and not Ready. */
 const isHarmed = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) &&
   (isDegraded(node) || (isUpdated(node, pool) && !node.spec?.unschedulable && !isReady(node)));
@@ -18,8 +18,8 @@ export interface BreakerVerdict {
 }
 
 /**
- * Stops a rollout when the limit of Degraded nodes with the target is reached. The rollout continues when the nodes recover
- * or when the target changes. So a user can revert a bad config by a new target.
+ * Stops a rollout when the limit of Degraded nodes with the target is reached. The rollout continues when the nodes
+ * recover or when the target changes, so a user can revert a bad config by a new target.
  * @param limit number of nodes; 0: no limit
  */
 export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[], limit: number): BreakerVerdict {

@@ -8,7 +8,6 @@ const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const SOAK_MS = 30 * 60_000;
 const at = (config: string) => ({ [CurrentConfig]: config, [DesiredConfig]: config, [State]: 'Done' });
 
-/** A pool whose canary succeeded with a target. */
 const pool = (target: string, passed: string, since: string) =>
   ({
     metadata: {

@@ -23,7 +23,6 @@ const BEGIN_MS = 1_000;
 
 type CanarySettings = { readonly count: number; readonly soakMs: number } | { readonly problem: string };
 
-/** The settings in the annotations; undefined if there are none. */
 function settingsOf({ metadata: { name, annotations = {} } }: MachineConfigPool): CanarySettings | undefined {
   const { Canary, CanarySoak } = ConfigAnnotations;
   const wanted = annotations[Canary];
@@ -40,15 +39,15 @@ function settingsOf({ metadata: { name, annotations = {} } }: MachineConfigPool)
   return { count: Number(wanted), soakMs };
 }
 
-/** The problem of the annotations of a pool, with the hint. */
+/** With the hint. */
 export function canaryProblem(pool: MachineConfigPool): string | undefined {
   const settings = settingsOf(pool);
   return settings && 'problem' in settings ? settings.problem : undefined;
 }
 
 /**
- * Updates the canaries first, and the other nodes after the canaries were updated and Ready for the soak time. The annotations `canary` (number of
- * nodes) and `canary-soak` (such as `30m`) of the pool enable it.
+ * Updates the canaries first, and the other nodes after the canaries were updated and Ready for the soak time. The
+ * annotations `canary` (number of nodes) and `canary-soak` (such as `30m`) of the pool enable it.
  * @param now milliseconds
  */
 export function evaluateCanaries(pool: MachineConfigPool, nodes: readonly Node[], now: number): CanaryVerdict {

@@ -6,17 +6,16 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
 /** The nodes that may get the target now. */
 export interface Candidates {
-  /** In the order given. */
   readonly nodes: readonly Node[];
-  /** Maximum number of them. */
   readonly capacity: number;
 }
 
 const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
- * Finds the nodes that may get the pool's target. Nodes that fail with this target take capacity, so a bad config stops at
- * maxUnavailable nodes. Nodes that fail with another target may get this target. So a reverted config repairs them.
+ * Finds the nodes that may get the pool's target. Nodes that fail with this target take capacity, so a bad config
+ * stops at maxUnavailable nodes. Nodes that fail with another target may get this target, so a reverted config repairs
+ * them.
  * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {
@@ -31,7 +30,7 @@ export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], ma
 
 const zoneOf = ({ metadata }: Node): string | undefined => metadata.labels?.[NodeLabels.Zone];
 
-/** Orders nodes by zone, and within a zone by age, the oldest first. Nodes without a zone are last. */
+/** Within a zone by age, the oldest first. Nodes without a zone are last. */
 export function byZoneAndAge(nodes: readonly Node[]): Node[] {
   const zoned = nodes.map((node) => ({ node, zone: zoneOf(node), born: Date.parse(node.metadata.creationTimestamp) }));
   return zoned.toSorted((a, b) => compareZones(a.zone, b.zone) || a.born - b.born).map(({ node }) => node);
@@ -42,9 +41,6 @@ function compareZones(a: string | undefined, b: string | undefined): number {
   return compareBytes(a, b);
 }
 
-/**
- * Chooses the nodes that get the target: all candidates in their order if the capacity allows it, otherwise the first ones
- * by zone and age.
- */
+/** All candidates in their order if the capacity allows it, otherwise the first ones by zone and age. */
 export const chooseNodes = (candidates: readonly Node[], capacity: number): readonly Node[] =>
   candidates.length <= capacity ? candidates : byZoneAndAge(candidates).slice(0, Math.max(capacity, 0));

@@ -6,7 +6,7 @@ import { MASTER_POOL, WORKER_POOL } from '../../constants/names.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** The labels that make a node match a selector. Empty if the selector does not determine them. */
+/** Empty if the selector does not determine the labels. */
 export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<Record<string, string>> {
   const expressed = (selector?.matchExpressions ?? []).flatMap(({ key, operator, values = [] }) => {
     if (operator === 'Exists') return [[key, '']] as const;
@@ -16,9 +16,8 @@ export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<
 }
 
 /**
- * The labels of a custom pool that a node lacks. The node booted with the pool's config, but its kubelet registers it as a
- * worker. Undefined if the selector determines no labels: then the node is treated as any other. The original never updates
- * such a node.
+ * The labels of a custom pool that a node lacks. The node booted with the pool's config, but its kubelet registers it
+ * as a worker. Undefined if the selector determines no labels. The original never updates such a node.
  */
 export function labelsOfBootPool(
   node: Node,

@@ -4,8 +4,8 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
- * Defers the node of the operator: it is updated last among the masters. Otherwise the operator would restart more often
- * than necessary.
+ * The node of the operator is updated last among the masters. Otherwise the operator would restart more often than
+ * necessary.
  * @param operators pods of the operator; with none or several, no node is deferred
  */
 export const deferOperatorNode =

@@ -8,7 +8,7 @@ export class MaxUnavailableError extends Error {
   override readonly name = 'MaxUnavailableError';
 }
 
-/** The result of the check of a pool's maxUnavailable; empty if it is valid. */
+/** Empty if the value is valid. */
 export interface MaxUnavailableVerdict {
   /** Why no node gets a target. */
   readonly problem?: string;
@@ -19,7 +19,7 @@ export interface MaxUnavailableVerdict {
 const HINT = 'set a number such as 1, or a percentage from "1%" to "100%"';
 const WHOLE = 100;
 
-/** Checks a pool's maxUnavailable. The original accepts a percentage below 0 or over 100, and reports a malformed value only in its log. */
+/** The original accepts a percentage below 0 or over 100, and reports a malformed value only in its log. */
 export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxUnavailableVerdict {
   const value = spec?.maxUnavailable;
   if (metadata.name === ARBITER_POOL || value === undefined || value === null) return {};
@@ -36,8 +36,8 @@ export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxU
 }
 
 /**
- * Maximum number of unavailable nodes of a pool. The number is 1 if the value is absent or rounds to 0, so that every pool
- * makes progress. The number is always 1 for the arbiter's pool.
+ * Maximum number of unavailable nodes of a pool. The number is 1 if the value is absent or rounds to 0, so that every
+ * pool makes progress. The number is always 1 for the arbiter's pool.
  * @throws MaxUnavailableError
  */
 export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCount: number): number {

@@ -4,7 +4,7 @@ import type { PoolSnapshot } from '../model/snapshot.ts';
 import { canaryProblem } from './canary.ts';
 import { checkMaxUnavailable, type MaxUnavailableVerdict } from './max-unavailable.ts';
 
-/** The problem or note for the rollout settings of a pool, with field and hint. */
+/** With field and hint. */
 export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {
   // If machines are replaced, the limit of their deployment applies.
   if (replaces) return {};
@@ -13,7 +13,7 @@ export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'r
   return problems.length > 0 ? { problem: problems.join('. ') } : limit;
 }
 
-/** The condition for the settings. The original only logs the problem. A note does not make the pool Degraded. */
+/** The original only logs the problem. A note does not make the pool Degraded. */
 export function settingConditions(snapshot: PoolSnapshot): readonly WantedCondition[] {
   const { SettingsInvalid: type, Degraded } = PoolConditions;
   const { problem, note } = checkSettings(snapshot);

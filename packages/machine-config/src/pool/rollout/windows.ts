@@ -7,7 +7,6 @@ import { PoolConditions } from '../../constants/conditions.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
-/** Whether a pool waits for a window, for the end of a freeze, or for nodes that postpone. */
 export interface WindowVerdict {
   /** No node gets the target now, and no machine is replaced. */
   readonly closed: boolean;
@@ -19,20 +18,18 @@ export interface WindowVerdict {
 
 const MOST_NAMES = 3;
 
-/** The nodes whose label keeps them from the update of their pool. */
 export function postponing(pool: MachineConfigPool, nodes: readonly Node[], now: Date): readonly Node[] {
   if (isOpenedBy(pool.metadata.annotations, now)) return [];
   return nodes.filter((node) => postponementOf(node, now) !== undefined);
 }
 
-/** Excludes nodes that postpone from the candidates. */
 export const postponedNodes =
   (now: Date): CandidateFilter =>
   (pool, candidates) =>
     postponing(pool, candidates, now).map((node) => ({ node }));
 
 /**
- * Evaluates the windows, freezes and postponing nodes of a pool. A pool whose nodes all have the target does not wait.
+ * A pool whose nodes all have the target does not wait.
  * @param nodes The nodes of the pool
  */
 export function evaluateWindows(pool: MachineConfigPool, nodes: readonly Node[], now: Date): WindowVerdict {
