@@ -11,7 +11,7 @@ import { readSharedConfig } from './ec2/shared-config.ts';
 
 const environment: Environment = {
   variables: process.env,
-  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // An unreadable file counts as missing.
+  readFile: (path) => readFile(path, 'utf8').catch(() => undefined),
   run: async ([program, ...args], signal) => (await promisify(execFile)(program, args, { signal })).stdout,
 };
 const options: AwsDriverOptions = { ...processContext(), environment };
@@ -22,8 +22,8 @@ await runMachineController(createAwsDriver(options), {
     configure: async (flags) => {
       const warnings = await checkEnvironment(environment);
       const { settings, endpoints } = awsSettings(process.env, flags, await readSharedConfig(environment));
-      // Loads the SDK at the start, so that the first machine does not wait for it. If loading fails, the first call that
-      // needs the SDK reports the error.
+      // The first machine does not wait for the SDK. If loading fails, the first call that needs the SDK reports the
+      // error.
       loadSdk().catch(() => undefined);
       return { driver: createAwsDriver({ ...options, settings }), endpoints, warnings };
     },

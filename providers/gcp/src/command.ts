@@ -6,7 +6,7 @@ import { loadSdk } from './gce/sdk.ts';
 
 const environment: GcpDriverOptions = {
   ...processContext(),
-  readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // An unreadable file counts as missing.
+  readFile: (path) => readFile(path, 'utf8').catch(() => undefined),
 };
 
 await runMachineController(createGcpDriver(environment), {
@@ -14,8 +14,8 @@ await runMachineController(createGcpDriver(environment), {
     flags: gcpFlags,
     configure: (flags) => {
       const { settings, endpoints } = gcpSettings(process.env, flags);
-      // Loads the SDK at the start, so that the first machine does not wait for it. If loading fails, the first call that
-      // needs the SDK reports the error.
+      // The first machine does not wait for the SDK. If loading fails, the first call that needs the SDK reports the
+      // error.
       loadSdk().catch(() => undefined);
       return { driver: createGcpDriver({ ...environment, ...settings }), endpoints };
     },

@@ -3,17 +3,13 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 
 const BACKENDS = ['cloud', 'pod'] as const;
 
-/** The settings of the operator, for Secrets that lack these values. */
+/** For Secrets that lack these values. */
 export interface LocalSettings {
   readonly backend?: (typeof BACKENDS)[number] | undefined;
-  /** Default address of the local cloud. */
   readonly endpoint?: string | undefined;
 }
 
-/**
- * The flags of this provider, in addition to the flags of every machine controller. Each flag takes precedence over its
- * environment variable.
- */
+/** Each flag takes precedence over its environment variable. */
 export const localFlags = {
   backend: textFlag({
     placeholder: '<cloud|pod>',
@@ -25,10 +21,7 @@ export const localFlags = {
   ),
 } as const;
 
-/**
- * Reads the flags and variables of the process.
- * @throws ConfigError with the setting and a hint
- */
+/** @throws ConfigError with the setting and a hint */
 export function localSettings(
   variables: Variables,
   flags: Partial<FlagValues<typeof localFlags>> = {},

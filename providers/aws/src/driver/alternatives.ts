@@ -3,7 +3,7 @@ import type { AwsProviderSpec } from '../spec/schemas.ts';
 
 const SPOT = 'spot';
 
-/** The market of a provider spec. `run-instances.ts` determines it in the same way. */
+/** `run-instances.ts` determines the market in the same way. */
 const marketOf = ({ instanceMarketOptions, spotPrice }: AwsProviderSpec): string => {
   if (instanceMarketOptions) return instanceMarketOptions.marketType ?? '';
   return spotPrice === undefined ? 'on-demand' : SPOT;
@@ -28,8 +28,8 @@ function problem(spec: AwsProviderSpec, { machineType, zone, subnet, market }: A
 }
 
 /**
- * The fields of an alternative on EC2: instance type, subnet with its zone, and market. The image must be compatible with
- * every instance type.
+ * The fields of an alternative on EC2: instance type, subnet with its zone, and market. The image must be compatible
+ * with every instance type.
  */
 export const alternatives: AlternativeRules<AwsProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],

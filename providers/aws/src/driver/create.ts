@@ -8,7 +8,6 @@ import { fromLaunch, isExhausted } from './errors.ts';
 import { findById, findByTags, tagsOf } from './lookup.ts';
 import { runInstancesInput } from './run-instances.ts';
 
-/** The clock, for the wait until a new VM is visible. */
 export interface CreateOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -27,7 +26,6 @@ const TOKENS = 5;
 
 const DEAD = new Set(['shutting-down', 'terminated']);
 
-/** Creates the VM of a machine, or finds the VM that an earlier call for the same Machine created. */
 export async function createInstance(
   ec2: Ec2,
   request: Create,
@@ -62,8 +60,8 @@ export async function createInstance(
 }
 
 /**
- * The error for a VM that EC2 accepted and then terminated. Causes are a lack of capacity, or no access to the key of a
- * disk. The next call uses the next token.
+ * EC2 accepted the VM and then terminated it, for lack of capacity or without access to the key of a disk. The next
+ * call uses the next token.
  */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
@@ -82,9 +80,9 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 }
 
 /**
- * Calls RunInstances with a token that is derived from the UID of the Machine. If the request is repeated, EC2 returns the
- * VM of the first request. A token is used up if its VM was terminated. A token is also used up if the class changed and
- * its VM no longer exists. In both cases, the driver uses the next token.
+ * Calls RunInstances with a token that is derived from the UID of the Machine. If the request is repeated, EC2 returns
+ * the VM of the first request. A token is used up if its VM was terminated, or if the class changed and the VM no
+ * longer exists.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;
@@ -109,10 +107,7 @@ async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined)
   }
 }
 
-/**
- * EC2 shows a new VM only after a delay, so the driver reads until the VM appears. The driver retries all errors, except a
- * cancellation by the caller.
- */
+/** EC2 shows a new VM only after a delay. The driver retries all errors, except a cancellation by the caller. */
 async function untilVisible(
   ec2: Ec2,
   { signal }: Create,

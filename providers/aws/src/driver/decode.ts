@@ -17,7 +17,7 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
   return { spec: validated(machineClass, credentials), credentials };
 }
 
-/** Reads the provider spec with the rules of a creation, without the Secret. @throws MachineError */
+/** With the rules of a creation, without the Secret. @throws MachineError */
 export function readSpec(machineClass: MachineClass): AwsProviderSpec {
   refuseOtherProvider(machineClass);
   return validated(machineClass, undefined);

@@ -34,10 +34,10 @@ import { volumeIdOf } from './volumes.ts';
 export interface AwsDriverOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the connection to an origin. The driver calls this function once for each origin. */
+  /** The driver calls this function once for each origin. */
   readonly connect: (origin: string) => Transport;
   readonly environment: Environment;
-  /** The AWS endpoints. If absent, the environment variables and the shared files determine the endpoints. */
+  /** If absent, the environment variables and the shared files determine the endpoints. */
   readonly settings?: AwsSettings;
   /** The longest wait until DescribeInstances returns a new VM; default 5 minutes. */
   readonly visibilityBudgetMs?: number | undefined;
@@ -129,9 +129,6 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
   });
 }
 
-/**
- * The methods that read the queue in the region of a class. Classes with the same region and Secrets share a queue reader.
- */
 function watching(
   queueName: string,
   connectTo: (request: Request) => Promise<Ec2>,
@@ -157,7 +154,6 @@ function watching(
 const regionOf = (spec: unknown): unknown =>
   typeof spec === 'object' && spec !== null && 'region' in spec ? spec.region : undefined;
 
-/** Returns the EC2 client of a request. @throws MachineError with the code `otherwise` */
 function connector(options: AwsDriverOptions) {
   const { clock, random, connect, environment, settings = {}, version = '0.1.0' } = options;
   const clients = ec2Clients({
@@ -183,7 +179,7 @@ function connector(options: AwsDriverOptions) {
   };
 }
 
-/** Converts the error for a missing VM to the error of `initialize`. Other errors are unchanged. */
+/** Other errors are unchanged. */
 const uninitialized = (error: MachineError): MachineError =>
   error.code === 'NotFound'
     ? new MachineError('Uninitialized', `machine codes error: code = [${error.code}] message = [${error.message}]`)
@@ -205,7 +201,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** Returns the list entry of an instance; empty for an instance without an ID. */
+/** Empty for an instance without an ID. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
   if (!id) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
@@ -227,8 +223,8 @@ const describeFound = (request: Request, instance: Instance): FoundInstance => (
 });
 
 /**
- * A stopped VM cannot run its Machine, so the driver reports the VM as ending. If no Machine has recorded the stopped VM, a
- * Machine can still adopt the VM.
+ * A stopped VM cannot run its Machine, so the driver reports the VM as ending. A Machine can still adopt a stopped VM
+ * that no Machine has recorded.
  */
 function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstance, 'ending'> {
   const state = State?.Name ?? '';
@@ -241,8 +237,8 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 });
 
 /**
- * Returns the IDs of the VMs to delete. With a provider ID, this is the ID of its VM. Without a provider ID, these are all
- * VMs with the name of the machine, except VMs of other control clusters.
+ * With a provider ID, this is the ID of its VM. Otherwise all VMs with the name of the machine, except VMs of other
+ * control clusters.
  */
 async function idsToDelete(
   request: OnMachine,
@@ -262,8 +258,8 @@ async function idsToDelete(
 }
 
 /**
- * Terminates a VM. EC2 does not cancel a termination, so the VM counts as deleted when the termination begins. A missing VM
- * is a success.
+ * EC2 does not cancel a termination, so the VM counts as deleted when the termination begins. A missing VM is a
+ * success.
  */
 async function terminate(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
   try {

@@ -3,7 +3,7 @@ import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
 import { CREDENTIALS_REFUSED, Refusal } from '../ec2/refusal.ts';
 
-/** Error codes for a lack of capacity or quota. Source: the original's pkg/aws/errors. */
+/** Source: the original's pkg/aws/errors. */
 const EXHAUSTED = new Set([
   'InsufficientAddressCapacity',
   'InsufficientCapacity',
@@ -39,20 +39,17 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/**
- * Whether the service that provides keys cannot answer now. The keys may be valid, and the driver sent no request to EC2.
- */
+/** The service that provides keys cannot answer now. The keys may be valid, and the driver sent no request to EC2. */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);
 
-/** Whether the keys are invalid or missing. */
 const isRefusedCredentials = (thrown: unknown): boolean =>
   thrown instanceof Refusal
     ? CREDENTIALS_REFUSED.has(thrown.code)
     : thrown instanceof NoKeys || thrown instanceof TokenRefused;
 
-/** Like `fromCloud`, for launches: a lack of capacity or quota has its own code. */
+/** For launches: a lack of capacity or quota has its own code. */
 export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {
   const exhausted = !signal.aborted && thrown instanceof Refusal && isExhausted(thrown.code);
   return exhausted

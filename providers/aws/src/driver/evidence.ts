@@ -9,8 +9,7 @@ import type { OnMachine } from './lookup.ts';
 const CONSOLE_BYTES = 65_536;
 
 /**
- * Reports the state and the console output of the VM of a machine. If EC2 refuses the request for the console, the driver
- * reports only the state.
+ * If EC2 refuses the request for the console, the driver reports only the state.
  * @throws the error of EC2 for the state
  */
 export async function reportEvidence(

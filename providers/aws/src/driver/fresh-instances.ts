@@ -6,8 +6,7 @@ import type { Instance } from '../ec2/client.ts';
 const FRESH_MS = 60_000;
 
 /**
- * The instances that the creation of a machine has read, for the initialization that follows. Each entry is used once, and a
- * retry reads the VM again.
+ * The instances that the creation of a machine has read, for the initialization that follows. Each entry is used once.
  */
 export class FreshInstances {
   readonly #clock: Clock;
@@ -19,7 +18,7 @@ export class FreshInstances {
 
   put(machine: Machine, instance: Instance): void {
     const now = this.#clock.now().getTime();
-    // The loop ends at the first valid entry, because entries expire in the order of insertion.
+    // Entries expire in the order of insertion.
     for (const [uid, { until }] of this.#seen) {
       if (until > now) break;
       this.#seen.delete(uid);

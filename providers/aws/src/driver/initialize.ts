@@ -9,19 +9,16 @@ type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
 /** EC2 has no source/destination check for EFA interfaces. */
 const isEfa = ({ InterfaceType: type }: Interface): boolean => type === 'efa' || type === 'efa-only';
 
-/** An interface without the IPv6 prefixes of the provider spec. */
 interface PrefixGap {
   readonly networkInterface: Interface;
-  /** The position of the interface in the list of the provider spec. */
   readonly index: number;
   readonly wanted: number;
   readonly present: number;
 }
 
 /**
- * Returns the position of an interface in the list of the provider spec. The device index and the network card determine the
- * position, or else the order of the list. The original uses only the device index, which is ambiguous if an instance has
- * several network cards.
+ * The device index and the network card determine the position, or else the order of the list. The original uses only
+ * the device index, which is ambiguous if an instance has several network cards.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};
@@ -32,10 +29,7 @@ function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }:
   );
 }
 
-/**
- * Returns the interfaces that have fewer prefixes than the provider spec requires. Additional prefixes are accepted: they do
- * not delay the machine, and an assign request cannot remove them.
- */
+/** Additional prefixes are accepted: they do not delay the machine, and an assign request cannot remove them. */
 function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
     const index = positionOf(spec, networkInterface);
@@ -46,7 +40,6 @@ function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   });
 }
 
-/** Whether the source/destination check of an interface is on. */
 const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
 
 /**
@@ -85,8 +78,7 @@ export async function initializeInstance(
 ): Promise<void> {
   const { spec, signal } = request;
   try {
-    // `SourceDestCheck` of the instance is only the value of its first interface, so the driver also checks the other
-    // interfaces.
+    // `SourceDestCheck` of the instance is only the value of its first interface.
     const checked = instance.SourceDestCheck !== false || (instance.NetworkInterfaces ?? []).some(isChecked);
     if (spec.srcAndDstChecksEnabled === false && checked)
       await timed('instance_disable_source_dest_check', () =>
@@ -100,7 +92,7 @@ export async function initializeInstance(
 }
 
 /**
- * Disables the check on all interfaces. If requests fail, throws the last error after the last interface.
+ * If requests fail, throws the last error after the last interface.
  * @param fresh the state of the instance, if the driver has read it
  */
 async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {

@@ -11,7 +11,7 @@ import { clusterTagOf, roleTagOf } from './validate.ts';
 export type Request = DriverRequest<AwsProviderSpec, AwsCredentials>;
 export type OnMachine = MachineRequest<AwsProviderSpec, AwsCredentials>;
 
-/** States of existing VMs. A VM with the state `shutting-down` counts as deleted. */
+/** A VM with the state `shutting-down` counts as deleted. */
 const LIVING = ['pending', 'running', 'stopping', 'stopped'];
 
 const filters = ({ spec }: Request, names?: readonly string[]) => {
@@ -27,7 +27,7 @@ const filters = ({ spec }: Request, names?: readonly string[]) => {
 
 const nameOf = ({ Tags = [] }: Instance): string | undefined => Tags.find(({ Key }) => Key === NAME_TAG)?.Value;
 
-/** Lists all VMs with the tags of the class for cluster and role. @throws the error of EC2 */
+/** @throws the error of EC2 */
 export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instance[]> =>
   ec2.instances({ Filters: filters(request) }, request.signal);
 
@@ -45,7 +45,7 @@ export function findByTags(ec2: Ec2, request: Request, name: string): Promise<re
   return shared.find(name, request.signal);
 }
 
-/** Escapes the wildcards of a filter value. The names of Kubernetes contain no wildcards. */
+/** The names of Kubernetes contain no wildcards. */
 const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
 
 /**
@@ -69,16 +69,15 @@ export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInsta
   return tagged.filter(({ InstanceId = '', Tags = [] }) => !ended.has(InstanceId) && !isOthers(request, tagsOf(Tags)));
 }
 
-/** Returns the values of the tags by key. */
 export const tagsOf = (tags: NonNullable<Instance['Tags']>): Readonly<Record<string, string>> =>
   Object.fromEntries(tags.map(({ Key = '', Value = '' }) => [Key, Value]));
 
-/** Finds a VM by its ID, in any state. Concurrent look-ups share a request. */
+/** In any state. Concurrent look-ups share a request. */
 export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   const shared = ec2.sharedLookup(
     'ids',
-    // A single ID is sent as `InstanceIds`, so that an unknown ID causes an error. Several IDs are sent as a filter, because
-    // one unknown ID would fail the whole request.
+    // A single ID is sent as `InstanceIds`, so that an unknown ID causes an error. Several IDs are sent as a filter,
+    // because one unknown ID would fail the whole request.
     (ids, each) =>
       ids.length === 1
         ? ec2.instances({ InstanceIds: [...ids] }, each)
@@ -89,8 +88,8 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * Finds the VMs of a machine by its name and the tags of cluster and role. If there are none, finds the VM by the provider
- * ID. Terminated VMs are ignored, although EC2 shows them for one hour.
+ * Finds the VMs of a machine by its name and the tags of cluster and role. Otherwise, the provider ID counts.
+ * Terminated VMs are ignored.
  * @throws MachineError `NotFound`, `InvalidArgument` for an invalid provider ID, `Internal`
  */
 export async function findMachine(

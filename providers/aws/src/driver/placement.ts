@@ -6,7 +6,7 @@ import type { AwsProviderSpec } from '../spec/schemas.ts';
 
 const PLACEMENT_ANNOTATION = 'machine.sapcloud.io/awsPlacement';
 
-/** The Placement of EC2 in the annotation of a user. The keys may have any letter case. */
+/** The keys in the annotation of a user may have any letter case. */
 const annotated = z.object({
   Affinity: z.string().optional(),
   AvailabilityZone: z.string().optional(),
@@ -20,7 +20,7 @@ const annotated = z.object({
   Tenancy: z.string().optional(),
 });
 
-/** Returns the placement of the VM from the provider spec, or else from the annotation of the Machine. */
+/** The annotation of the Machine counts only if the provider spec has no placement. */
 export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;

@@ -6,7 +6,6 @@ import { instanceIdOf } from '../spec/provider-id.ts';
 import { fromLaunch, isAbsentInstance } from './errors.ts';
 import { findById, type OnMachine } from './lookup.ts';
 
-/** The interval between two requests for the state of an instance. */
 const LOOK_MS = 3_000;
 const ENDED: readonly string[] = ['shutting-down', 'terminated'];
 
@@ -17,18 +16,15 @@ interface Change {
   readonly timed: ObservedCall;
 }
 
-/** Stops the instance of a machine, and waits until it has stopped. @throws MachineError */
+/** @throws MachineError */
 export const stopInstance = (change: Change): Promise<void> =>
   reach(change, 'stopped', 'instance_stop', (id, signal) => change.ec2.stop(id, signal));
 
-/** Starts the instance of a machine, and waits until it runs. @throws MachineError `ResourceExhausted`, `NotFound` */
+/** @throws MachineError `ResourceExhausted`, `NotFound` */
 export const startInstance = (change: Change): Promise<void> =>
   reach(change, 'running', 'instance_start', (id, signal) => change.ec2.start(id, signal));
 
-/**
- * Sends the request until EC2 accepts it, and then waits until the instance has the state. EC2 refuses the request while an
- * earlier change is in progress.
- */
+/** EC2 refuses the request while an earlier change is in progress, so the driver repeats it. */
 async function reach(
   { ec2, request, clock, timed }: Change,
   wanted: 'stopped' | 'running',

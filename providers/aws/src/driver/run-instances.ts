@@ -11,7 +11,6 @@ import type { AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/sch
 import { placementOf } from './placement.ts';
 import { ROOT_DEVICE } from './validate.ts';
 
-/** The tag that contains the name of the machine. The driver uses this tag to find the VM. */
 export const NAME_TAG = 'Name';
 const TAGGED: readonly ResourceType[] = ['instance', 'volume', 'network-interface'];
 
@@ -19,20 +18,19 @@ export interface Launch {
   readonly machine: Machine;
   readonly spec: AwsProviderSpec;
   readonly userData: Uint8Array;
-  /** The device name of the root disk of the image. Undefined if the image has no root disk. */
   readonly rootDevice: string | undefined;
-  /** The token that makes the request idempotent: EC2 returns the same VM for the same token. */
+  /** EC2 returns the same VM for the same token. */
   readonly clientToken: string;
 }
 
 type Market = NonNullable<RunInstancesCommandInput['InstanceMarketOptions']>;
 type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
 
-/** Renames the members of an object, and removes members that are undefined or an empty text. */
+/** Removes members that are undefined or an empty text. */
 const present = (members: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== ''));
 
-/** The input of RunInstances. @throws MachineError */
+/** @throws MachineError */
 export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
   const { machine, spec, userData, clientToken } = launch;
   const market = marketOptions(spec);
@@ -58,8 +56,8 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     TagSpecifications: tagSpecifications(
       spec,
       machine.metadata.name,
-      // A request for a spot instance is a separate resource of EC2. Without its own tags, bills and audits would show this
-      // resource without an owner.
+      // A request for a spot instance is a separate resource of EC2. Without its own tags, bills and audits would show
+      // this resource without an owner.
       market?.MarketType === 'spot' ? [...TAGGED, 'spot-instances-request'] : TAGGED,
     ),
   };
@@ -75,9 +73,7 @@ function tagSpecifications(
   return tagged.map((ResourceType) => ({ ResourceType, Tags: all.map(([Key, Value]) => ({ Key, Value })) }));
 }
 
-/**
- * Converts the block devices of the provider spec. A single device is always the root disk, so its device name is ignored.
- */
+/** A single device is always the root disk, so its device name is ignored. */
 function blockDevices({ spec: { blockDevices: devices = [] }, rootDevice }: Launch): BlockDeviceMapping[] {
   if (devices.length === 0) throw new MachineError('InvalidArgument', 'no block devices passed');
   return devices.map((device) => {
@@ -153,7 +149,7 @@ function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): 
   };
 }
 
-/** Returns the market of the provider spec. If the market is not set, the deprecated `spotPrice` determines the market. */
+/** If the market is not set, the deprecated `spotPrice` determines it. */
 function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): Market | undefined {
   if (instanceMarketOptions) return { MarketType: instanceMarketOptions.marketType as Market['MarketType'] };
   if (spotPrice === undefined) return undefined;

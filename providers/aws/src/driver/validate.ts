@@ -1,10 +1,7 @@
 import { FieldErrors } from '@mcm/core/driver';
 import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/schemas.ts';
 
-/**
- * The device name that marks the root disk in the provider spec. The request to EC2 contains the device name of the image
- * instead.
- */
+/** Marks the root disk in the provider spec. The request to EC2 contains the device name of the image. */
 export const ROOT_DEVICE = '/root';
 const CLUSTER_TAG = 'kubernetes.io/cluster/';
 const ROLE_TAG = 'kubernetes.io/role/';
@@ -18,8 +15,8 @@ const INTERFACE_TYPES = ['interface', 'efa', 'efa-only'];
 const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservation'];
 
 /**
- * Returns the errors of a provider spec and its Secret, with the texts and the order of the original. Without errors,
- * returns undefined. `ofSecret` is true if one of the errors is about the Secret.
+ * Returns the errors of a provider spec and its Secret, with the texts and the order of the original, or undefined.
+ * `ofSecret` is true if one of the errors is about the Secret.
  * @param secret If undefined, only the provider spec is validated. Source: machine-controller-manager-provider-aws,
  * pkg/aws/apis/validation.
  */
@@ -124,7 +121,7 @@ function checkNetworkInterfaces(interfaces: readonly NetworkInterface[], errors:
   }
 }
 
-/** The field is named `instanceMetadataOptions`, but the errors of the original name it `instanceMetadata`. */
+/** The errors of the original name this field `instanceMetadata`. */
 function checkMetadata({ instanceMetadataOptions: options }: AwsProviderSpec, errors: FieldErrors): void {
   const path = 'providerSpec.instanceMetadata';
   const hops = options?.httpPutResponseHopLimit;
@@ -195,17 +192,14 @@ function checkSecret(secret: AwsCredentials, errors: FieldErrors): void {
   if (!userData) errors.required(`${SECRET}.userData`, 'Mention userData');
 }
 
-/** Checks that the tags contain a cluster key and a role key. A key that matches both patterns counts as a cluster key. */
+/** A key that matches both patterns counts as a cluster key. */
 function checkTags(keys: readonly string[], errors: FieldErrors): void {
   const path = 'providerSpec.tags[]';
   if (!clusterTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/cluster/****');
   if (!roleTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/role/****');
 }
 
-/**
- * Returns the tag key that identifies the VMs of a cluster. If several keys match, returns the first key in alphabetical
- * order.
- */
+/** The first key in alphabetical order identifies the VMs of a cluster. */
 export const clusterTagOf = (keys: readonly string[]): string | undefined =>
   keys.filter((key) => key.includes(CLUSTER_TAG)).toSorted()[0];
 

@@ -9,18 +9,15 @@ const text = (source: unknown, field: string): string | undefined => {
 };
 
 /**
- * Returns the EBS ID of a volume. If the volume has an in-tree source, its ID is used even if the ID is invalid. Otherwise
- * the ID of the CSI source is used.
+ * If the volume has an in-tree source, its ID is used even if the ID is invalid. Otherwise the ID of the CSI source is
+ * used.
  */
 export function volumeIdOf(source: VolumeSource | null): string | undefined {
   if (source?.awsElasticBlockStore) return inTreeId(text(source.awsElasticBlockStore, 'volumeID') ?? '');
   return source?.csi?.driver === CSI_DRIVER && source.csi.volumeHandle ? source.csi.volumeHandle : undefined;
 }
 
-/**
- * Returns the volume ID of an in-tree source. The in-tree plugin of Kubernetes writes `aws://<zone>/vol-…`. Without this
- * prefix, the whole text is the ID.
- */
+/** The in-tree plugin of Kubernetes writes `aws://<zone>/vol-…`. Without this prefix, the whole text is the ID. */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
   const url = /^aws:\/\/(?:(?<user>[^/?#]*)@)?(?<host>[^/?#]*)(?<path>[^?#]*)/.exec(id)?.groups;
@@ -31,13 +28,12 @@ function inTreeId(id: string): string | undefined {
 
 const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
 
-/** Checks the part before `@` as net/url of Go does. */
+/** As net/url of Go does. */
 const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
-/** Checks a host as net/url of Go does: no spaces, and only digits after a colon. */
+/** As net/url of Go does: no spaces, and only digits after a colon. */
 const isHost = (host: string): boolean => /^[^\s:<>"]*(:\d*)?$/.test(host);
 
-/** Decodes a path, or returns undefined if a percent sign is not followed by two hexadecimal digits. */
 function decoded(path: string): string | undefined {
   return /%(?![0-9a-f]{2})/i.test(path) ? undefined : Buffer.from(unescaped(path), 'latin1').toString('utf8');
 }

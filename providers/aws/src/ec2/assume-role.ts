@@ -4,7 +4,6 @@ import type { Reach } from './reach.ts';
 import type { createRequestHandler } from './request-handler.ts';
 import type { Section } from './shared-config.ts';
 
-/** The settings of a client for STS. */
 export interface StsOptions {
   readonly region: string;
   readonly clock: Clock;
@@ -13,10 +12,7 @@ export interface StsOptions {
   readonly reach: Reach;
 }
 
-/**
- * Requests the keys of the role of a profile in the shared configuration.
- * @param own the keys with the permission to assume the role
- */
+/** @param own the keys with the permission to assume the role */
 export async function assumedKeys(
   own: Keys,
   profile: Section,

@@ -2,10 +2,7 @@ import { LearnedRate } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import { NoAnswer, Refusal } from './refusal.ts';
 
-/**
- * Error codes for throttled requests: the throttling codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes), and
- * codes of HTTP.
- */
+/** The throttling codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes), and codes of HTTP. */
 const THROTTLES = new Set([
   'BandwidthLimitExceeded',
   'EC2ThrottledException',
@@ -22,7 +19,7 @@ const THROTTLES = new Set([
   'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
-/** Error codes for wrong or expired keys. EC2 returns `RequestExpired` for an expired session token. */
+/** EC2 returns `RequestExpired` for an expired session token. */
 const KEYS_REFUSED = new Set([
   ...['AuthFailure', 'ExpiredToken', 'ExpiredTokenException', 'InvalidClientTokenId', 'RequestExpired'],
 ]);
@@ -36,10 +33,7 @@ export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
-/**
- * A throttled call had no effect, so the driver can repeat it safely. The driver therefore allows more attempts than for
- * other calls, at the learned rate.
- */
+/** A throttled call had no effect, so the driver allows more attempts than for other calls, at the learned rate. */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
@@ -47,16 +41,15 @@ const LONGEST_PAUSE_MS = 20_000;
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The maximum number of attempts of each call. If absent, it is 3, and 10 for throttled calls. */
+  /** If absent, the maximum is 3, and 10 for throttled calls. */
   readonly maxAttempts: number | undefined;
   /** Whether the driver must not retry immediately after this error code. */
   readonly isFinal: (code: string) => boolean;
-  /** Called when EC2 refuses the keys of a request. */
   readonly onKeysRefused?: (() => void) | undefined;
 }
 
 /**
- * Sends the calls of one account at the rate that EC2 accepts. The class repeats a call after a lost answer or a temporary
+ * Sends the calls of one account at the rate that EC2 accepts. A call is repeated after a lost answer or a temporary
  * error.
  */
 export class Attempts {
@@ -114,10 +107,7 @@ export class Attempts {
   }
 }
 
-/**
- * Ends a call when the signal aborts. The SDK requests keys without the signal of the call, so a login without an answer
- * would outlast the call.
- */
+/** The SDK requests keys without the signal of the call, so a login without an answer would outlast the call. */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

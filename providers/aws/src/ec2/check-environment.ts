@@ -13,10 +13,7 @@ const PAIRS = [
   ['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ROLE_ARN'],
 ] as const;
 
-/**
- * Checks the variables for the address of the metadata service. This service provides keys if the Secret and the environment
- * contain none.
- */
+/** The metadata service provides keys if the Secret and the environment contain none. */
 function checkMetadataService(variables: Environment['variables']): void {
   const { AWS_EC2_METADATA_SERVICE_ENDPOINT: endpoint, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: mode } = variables;
   if (endpoint && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))

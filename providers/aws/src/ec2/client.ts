@@ -32,7 +32,7 @@ export interface Ec2Options extends RequestHandlerOptions {
 /** Images rarely change. If an image was deleted, the launch fails, so a long cache time is safe. */
 const IMAGE_KEPT_MS = 3_600_000;
 
-/** The keys, the region and the connection. Clients of other AWS services share them with the EC2 client. */
+/** The keys, the region and the connection, which clients of other AWS services share. */
 export interface Ec2Session {
   readonly region: string;
   readonly keys: Keys | (() => Promise<Keys>);
@@ -43,7 +43,7 @@ export interface Ec2Session {
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
 
-/** Imports only the used commands by name, so that the bundler leaves out the other 700 commands of EC2. */
+/** Named imports let the bundler leave out the other 700 commands of EC2. */
 async function loadEc2() {
   const { EC2Client, AssignIpv6AddressesCommand, DescribeImagesCommand } = await import('@aws-sdk/client-ec2');
   const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
@@ -77,7 +77,6 @@ export class Ec2 {
   readonly #imagesAsked: SharedLookup<Image>;
   readonly #lookups = new Map<string, SharedLookup<Instance>>();
 
-  /** The session for the client of SQS. */
   readonly session: Ec2Session;
 
   constructor(sdk: Ec2Sdk, client: EC2Client, attempts: Attempts, clock: Clock, session: Ec2Session) {
@@ -86,14 +85,13 @@ export class Ec2 {
     this.#client = client;
     this.#attempts = attempts;
     this.#clock = clock;
-    // Each request reads one image, because an unknown image would fail the request for the other images.
+    // An unknown image would fail a request for several images.
     const ask = (ids: readonly string[], signal: AbortSignal) => this.#describeImages(ids, signal);
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
 
   /**
-   * Reads an image. The result is cached, because the fields that the driver reads never change. Concurrent calls share one
-   * request.
+   * The result is cached, because the fields that the driver reads never change. Concurrent calls share one request.
    */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     const now = this.#clock.now().getTime();
@@ -111,7 +109,7 @@ export class Ec2 {
     return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
   }
 
-  /** Creates a look-up that combines requests of one kind. The parameters are those of `SharedLookup`. */
+  /** The parameters are those of `SharedLookup`. */
   sharedLookup(
     kind: string,
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
@@ -124,13 +122,13 @@ export class Ec2 {
     return made;
   }
 
-  /** Launches an instance. The client token makes a repeated call safe. */
+  /** The client token makes a repeated call safe. */
   async run(input: RunInstancesCommandInput, signal: AbortSignal): Promise<RunInstancesCommandOutput> {
     const command = new this.#sdk.RunInstancesCommand(input);
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** Reads all matching instances on all pages. If EC2 repeats a page token, the listing ends, as in the original. */
+  /** If EC2 repeats a page token, the listing ends, as in the original. */
   async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let token: string | undefined;
@@ -153,13 +151,13 @@ export class Ec2 {
     );
   }
 
-  /** Stops an instance. A repeated call has no effect. */
+  /** A repeated call has no effect. */
   async stop(id: string, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.StopInstancesCommand({ InstanceIds: [id] });
     await this.#attempts.send('StopInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** Starts a stopped instance. A repeated call has no effect. */
+  /** A repeated call has no effect. */
   async start(id: string, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.StartInstancesCommand({ InstanceIds: [id] });
     await this.#attempts.send('StartInstances', true, signal, () =>
@@ -167,10 +165,7 @@ export class Ec2 {
     );
   }
 
-  /**
-   * Returns the newest 64 KiB of the console output of the VM. `latest` requests the current output, which some instance
-   * types do not support.
-   */
+  /** The newest 64 KiB. `latest` requests the current output, which some instance types do not support. */
   async console(id: string, latest: boolean, signal: AbortSignal): Promise<string> {
     const command = new this.#sdk.GetConsoleOutputCommand({ InstanceId: id, Latest: latest ? true : undefined });
     const send = () => this.#client.send(command, { abortSignal: signal });
@@ -189,8 +184,8 @@ export class Ec2 {
   }
 
   /**
-   * Assigns IPv6 prefixes. If the answer is lost, the client does not repeat the call, because a second call would assign
-   * more prefixes. The caller reads the current state again.
+   * If the answer is lost, the client does not repeat the call, because a second call would assign more prefixes. The
+   * caller reads the current state again.
    */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.AssignIpv6AddressesCommand({
@@ -203,13 +198,10 @@ export class Ec2 {
   }
 }
 
-/** The maximum number of cached clients. If there are more, the least recently used client is removed. */
+/** The least recently used client is removed first. */
 const KEPT = 64;
 
-/**
- * Returns the EC2 client of a region and keys. Clients are cached, because a new client would lose its connections, keys and
- * learned rates.
- */
+/** A new client would lose its connections, keys and learned rates, so clients are cached. */
 export function ec2Clients(options: Ec2Options): (region: string, credentials: AwsCredentials) => Promise<Ec2> {
   const clients = new Map<string, Promise<Ec2>>();
   const requestHandler = createRequestHandler(options);
@@ -218,7 +210,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    // Drops keys that have an expiry, because they may have become invalid before it. The next call requests new keys.
+    // Keys may become invalid before their expiry. The next call requests new keys.
     const forget = (): void => {
       if (clients.get(key) === client) clients.delete(key);
     };
@@ -231,14 +223,13 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
   };
 }
 
-/** Loads the SDK before the first call. Loading takes a third of a second, and no reconcile should wait for it. */
+/** Loading takes a third of a second, and no reconcile should wait for it. */
 export async function loadSdk(): Promise<void> {
   await loadEc2();
-  // Any class may use a workload identity, and the STS client is small, so the driver always loads it.
+  // Any class may use a workload identity, and the STS client is small.
   await import('@aws-sdk/client-sts');
 }
 
-/** Creates a client. The first call loads the SDK. */
 async function connect(
   options: Ec2Options,
   region: string,
@@ -263,7 +254,7 @@ async function connect(
     region,
     requestHandler,
     ...reachOf(settings, settings.ec2Endpoint),
-    // The SDK makes only one attempt, because the driver itself counts and repeats attempts.
+    // The driver itself counts and repeats attempts.
     maxAttempts: 1,
     retryMode: 'standard',
     customUserAgent: userAgent,

@@ -4,7 +4,6 @@ import { defined } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
 import { NoAnswer, Refusal } from './refusal.ts';
 
-/** Keys that sign requests. */
 export interface Keys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -17,7 +16,6 @@ export class NoKeys extends Error {
   override readonly name = 'NoKeys';
 }
 
-/** The source of the keys of a class. */
 export type KeySource =
   | { readonly from: 'secret'; readonly keys: Keys }
   | { readonly from: 'web identity'; readonly tokenFile: string; readonly roleArn: string }
@@ -25,8 +23,8 @@ export type KeySource =
   | { readonly from: 'environment' };
 
 /**
- * Returns the source of the keys of a class. The driver uses the first key name that the Secret contains, even if its value
- * is empty. If the value is blank, the driver uses the keys of the environment, as the original does.
+ * The driver uses the first key name that the Secret contains, even if its value is empty. If the value is blank, the
+ * driver uses the keys of the environment, as the original does.
  */
 export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;
@@ -38,13 +36,9 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
   return { from: 'secret', keys: { accessKeyId, secretAccessKey } };
 }
 
-/** The time limit of a request to STS. */
 const LONGEST_LOGIN_MS = 30_000;
 
-/**
- * Limits the duration of a request for keys. Callers share one request, so a request without an answer would block all
- * callers forever.
- */
+/** Callers share one request, so a request without an answer would block all callers forever. */
 export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const why = `no answer within ${LONGEST_LOGIN_MS / 1_000} s`;
@@ -52,7 +46,7 @@ export async function within<T>(clock: Clock, action: string, ask: (signal: Abor
   try {
     return await ask(over.signal);
   } catch (thrown) {
-    // The SDK reports only that the call was aborted. The reason of the signal is more specific.
+    // The reason of the signal is more specific than the error of the SDK.
     over.signal.throwIfAborted();
     throw thrown;
   } finally {
@@ -60,7 +54,6 @@ export async function within<T>(clock: Clock, action: string, ask: (signal: Abor
   }
 }
 
-/** The credentials in an answer of STS. */
 interface StsKeys {
   readonly AccessKeyId?: string | undefined;
   readonly SecretAccessKey?: string | undefined;
@@ -68,7 +61,7 @@ interface StsKeys {
   readonly Expiration?: Date | undefined;
 }
 
-/** Reads the keys from an answer of STS. @throws Refusal for an answer without keys */
+/** @throws Refusal for an answer without keys */
 export function keysOf(action: string, given: StsKeys = {}): Keys {
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = given;
   if (!AccessKeyId || !SecretAccessKey)

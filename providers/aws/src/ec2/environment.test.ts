@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import { checkEnvironment } from './check-environment.ts';
 import { type Environment, maxAttemptsOf } from './environment.ts';
 
-/** Returns an environment with these variables and files. */
-
 const withVariables = (
   variables: Environment['variables'],
   files: Readonly<Record<string, string>> = {},

@@ -1,20 +1,21 @@
 import { ConfigError } from '@mcm/kube';
 
 /**
- * The variables of the process, and functions that read files and run programs. The content of a missing file is undefined.
+ * The variables of the process, and functions that read files and run programs. The content of a missing file is
+ * undefined.
  */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
-   * Runs a program for `credential_process` without a shell, and returns its standard output. If absent, the driver runs no
-   * program.
+   * Runs a program for `credential_process` without a shell, and returns its standard output. If absent, the driver
+   * runs no program.
    * @throws Error with `code`
    */
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;
 }
 
-/** The value of `AWS_MAX_ATTEMPTS`; undefined if it is not set. @throws ConfigError with the name of the variable */
+/** Undefined without the variable. @throws ConfigError with the name of the variable */
 export function maxAttemptsOf({ variables: { AWS_MAX_ATTEMPTS: text } }: Environment): number | undefined {
   if (!text) return undefined;
   if (!/^\d+$/.test(text))

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import type { Keys } from './credentials.ts';
 import type { Environment } from './environment.ts';
 
-/** The inputs for a login with keys from the host or from the container runtime. */
 export interface HostOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
@@ -14,7 +13,7 @@ export interface HostOptions {
 
 const CONTAINERS = 'http://169.254.170.2';
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/** Addresses of the agents of container runtimes, which may use plain http. */
+/** Agents of container runtimes may use plain http. */
 const AGENTS = /^(localhost|127(\.\d+){3}|\[::1\]|169\.254\.170\.(2|23)|\[fd00:ec2::23\])$/;
 
 const answer = z.looseObject({
@@ -52,7 +51,7 @@ export async function containerKeys(options: HostOptions, signal: AbortSignal): 
   const { protocol, hostname } = URL.parse(url) ?? {};
   if (protocol !== 'https:' && !(protocol === 'http:' && AGENTS.test(hostname ?? '')))
     throw new TokenRefused(`${name} must be https, or http of this host or of a container agent`);
-  // Each login reads the file again, because the kubelet replaces the token.
+  // The kubelet replaces the token, so each login reads the file again.
   const token = file ? (await readFile(file))?.trim() : given;
   if (file && !token)
     throw new TokenRefused(

@@ -13,9 +13,9 @@ export interface OwnKeysOptions extends HostOptions, StsOptions {}
 type Profiles = (name: string) => Section | undefined;
 
 /**
- * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order of the sources is the
- * order of the AWS SDKs: environment, shared files, workload identity, container, instance. All requests use the connections
- * of this process, which the SDK would bypass. Source:
+ * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order of the sources
+ * is the order of the AWS SDKs: environment, shared files, workload identity, container, instance. All requests use
+ * the connections of this process, which the SDK would bypass. Source:
  * https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
  */
 export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
@@ -23,18 +23,15 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   return kept(clock, () => within(clock, 'credentials', (signal) => chain(options, signal)));
 }
 
-/** Keys are renewed this long before they expire. Keys with a short lifetime are renewed after half of it. */
+/** Keys with a short lifetime are renewed after half of it. */
 const RENEW_BEFORE_MS = 300_000;
 /**
- * An expiry in the past, so that the SDK calls this function for every request. The SDK compares an expiry with the wall
- * clock, not with the clock of the process.
+ * The SDK compares an expiry with the wall clock, not with the clock of the process. With an expiry in the past, the
+ * SDK calls this function for every request.
  */
 const ASK_AGAIN = new Date(0);
 
-/**
- * Caches keys until they expire on the clock of the process. Concurrent requests share one login. A failed login is not
- * cached.
- */
+/** By the clock of the process. Concurrent requests share one login. A failed login is not cached. */
 function kept(clock: Clock, login: () => Promise<Keys>): () => Promise<Keys> {
   let known: { readonly keys: Keys; readonly renewAt: number } | undefined;
   let asking: Promise<Keys> | undefined;
@@ -88,7 +85,7 @@ const workload = (options: OwnKeysOptions, tokenFile: string, roleArn: string): 
   return webIdentity({ ...options, readFile, tokenFile, roleArn })();
 };
 
-/** Returns the keys of a profile. @param before the names of the profiles that refer to this profile */
+/** @param before the names of the profiles that refer to this profile */
 async function ofProfile(
   name: string,
   profiles: Profiles,
@@ -117,7 +114,7 @@ async function ofProfile(
   return undefined;
 }
 
-/** Requests the keys of the role of a profile. The source of the profile must have the permission to assume the role. */
+/** The source of the profile must have the permission to assume the role. */
 async function ofRole(
   name: string,
   profile: Section,
@@ -157,7 +154,7 @@ const processAnswer = z.looseObject({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** Runs a program that prints keys. The output and the errors of the program may contain keys, so messages quote neither. */
+/** The output and the errors of the program may contain keys, so messages quote neither. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
   if (!run) throw new NoKeys(`credential_process of profile ${name} cannot be run here; use keys or a role`);
   const [program, ...args] = words(command);
@@ -179,9 +176,7 @@ async function ofProcess(command: string, name: string, { run }: Environment, si
   });
 }
 
-/**
- * Splits a command line into words. A quoted word may contain blanks, as for `credential_process` in the AWS command line.
- */
+/** A quoted word may contain blanks, as for `credential_process` in the AWS command line. */
 const words = (command: string): readonly string[] =>
   (command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []).map((word) =>
     word.replace(/"([^"]*)"|'([^']*)'/g, (_quoted, double?: string, single?: string) => double ?? single ?? ''),
@@ -191,6 +186,6 @@ const parsed = (text: unknown): unknown => {
   try {
     return JSON.parse(String(text));
   } catch {
-    return undefined; // Output in any other format contains no keys.
+    return undefined;
   }
 };

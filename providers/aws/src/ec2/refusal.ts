@@ -4,13 +4,10 @@ import { withoutUndefined } from '@mcm/kube';
 /** An error response of EC2 or STS. */
 export class Refusal extends Error {
   override readonly name: string;
-  /**
-   * The error code of the cloud, such as `InvalidInstanceID.NotFound`. The code is `UnknownError` if the response contains
-   * no code.
-   */
+  /** Such as `InvalidInstanceID.NotFound`. The code is `UnknownError` if the response contains no code. */
   readonly code: string;
   readonly status: number;
-  /** The requested action, such as `RunInstances`. */
+  /** Such as `RunInstances`. */
   readonly action: string;
   readonly retryAfterMs: number | undefined;
 
@@ -30,8 +27,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Codes of EC2 and STS for invalid keys, signatures or permissions. A wrong clock can be the cause, because a signature
- * contains the time.
+ * Codes for invalid keys, signatures or permissions. A wrong clock can be the cause, because a signature contains the
+ * time.
  */
 export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'AuthFailure',
@@ -52,7 +49,6 @@ export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
 /** The service sent no answer, or the answer does not come from EC2. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
-  /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined;
 
   constructor(action: string, what: string, options: { cause?: unknown; status?: number } = {}) {
@@ -70,16 +66,13 @@ const unescaped = (text: string): string =>
     return ENTITIES[name] ?? whole;
   });
 
-/**
- * Returns the content of the last element with this name. Some answers contain several errors, and the Go SDK uses the last
- * error.
- */
+/** Some answers contain several errors, and the Go SDK uses the last error. */
 const lastElement = (xml: string, name: string): string | undefined => {
   const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].at(-1)?.[1];
   return found === undefined ? undefined : unescaped(found);
 };
 
-/** Returns the fields of an error of SQS, which is a JSON text: `{"__type", "message"}`. */
+/** An error of SQS is a JSON text: `{"__type", "message"}`. */
 function fieldsOf(text: string): { readonly __type?: string; readonly message?: string } {
   if (!text.startsWith('{')) return {};
   try {
@@ -89,13 +82,11 @@ function fieldsOf(text: string): { readonly __type?: string; readonly message?: 
       message: typeof message === 'string' ? message : undefined,
     });
   } catch {
-    return {}; // An error response that is not JSON has no fields.
+    return {};
   }
 }
 
-/**
- * Reads the body of an error response: `<Response><Errors><Error><Code>…` of EC2, or `<ErrorResponse><Error><Code>…` of STS.
- */
+/** `<Response><Errors><Error><Code>…` of EC2, or `<ErrorResponse><Error><Code>…` of STS. */
 export function readRefusal(
   action: string,
   status: number,

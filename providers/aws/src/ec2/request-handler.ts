@@ -2,7 +2,6 @@ import { type Sent, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { NoAnswer, readRefusal } from './refusal.ts';
 
-/** The members of an SDK request that are sent to AWS. */
 interface SdkRequest {
   readonly method: string;
   readonly protocol: string;
@@ -22,8 +21,7 @@ interface SdkResponse {
 export interface RequestHandlerOptions {
   readonly clock: Clock;
   /**
-   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. The function is called once for
-   * each origin.
+   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. Called once for each origin.
    */
   readonly connect: (origin: string) => Transport;
   /** Whether plain http is allowed to hosts other than this machine. */
@@ -33,9 +31,9 @@ export interface RequestHandlerOptions {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
 
 /**
- * Sends the requests of the SDK over the connections of this process, and checks the answers before the SDK reads them. An
- * error response is thrown as `Refusal`. An incomplete answer, or an answer of a proxy, is thrown as `NoAnswer`, because the
- * SDK would treat it as an empty success.
+ * Sends the requests of the SDK over the connections of this process. An error response is thrown as `Refusal`. An
+ * incomplete answer, or an answer of a proxy, is thrown as `NoAnswer`, because the SDK would treat it as an empty
+ * success.
  */
 export function createRequestHandler({ clock, connect, allowPlainHttp }: RequestHandlerOptions) {
   const transports = new Map<string, Transport>();
@@ -82,7 +80,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
   };
 }
 
-/** Returns the body as text. The SDK sends text to EC2 and STS, and bytes to SQS. */
+/** The SDK sends text to EC2 and STS, and bytes to SQS. */
 const textOf = (body: unknown): string =>
   typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
 
@@ -93,13 +91,13 @@ function isJson(text: string): boolean {
     JSON.parse(text || '{}');
     return true;
   } catch {
-    return false; // A body that is not JSON does not come from SQS.
+    return false;
   }
 }
 
 /**
- * Returns values that an error may quote and a message must not contain. EC2 quotes the headers when it refuses a signature.
- * The body of a request to STS contains a token.
+ * An error may quote these values, and a message must not contain them. EC2 quotes the headers when it refuses a
+ * signature. The body of a request to STS contains a token.
  */
 const sent = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,

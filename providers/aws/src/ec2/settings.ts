@@ -10,7 +10,9 @@ import {
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import type { SharedConfig } from './shared-config.ts';
 
-/** The AWS endpoints that the operator has set. The SDK reads absent values from the environment and the shared files. */
+/**
+ * The AWS endpoints that the operator has set. The SDK reads absent values from the environment and the shared files.
+ */
 export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
@@ -25,10 +27,7 @@ export interface AwsSettings {
   readonly allowPlainHttp?: boolean;
 }
 
-/**
- * The flags of this provider, in addition to the flags of every machine controller. Each flag takes precedence over its
- * environment variable.
- */
+/** Each flag takes precedence over its environment variable. */
 export const awsFlags = {
   'ec2-endpoint': endpointFlag('address of EC2; also AWS_ENDPOINT_URL_EC2 or AWS_ENDPOINT_URL'),
   'sts-endpoint': endpointFlag('address of STS, the token service; also AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL'),
@@ -49,7 +48,6 @@ export const awsFlags = {
 } as const;
 
 /**
- * Reads the flags and variables of the process.
  * @param shared The shared configuration, which has a lower precedence than the environment.
  * @returns the settings of the driver, and the effective endpoints with their sources
  * @throws ConfigError with the setting and a hint
@@ -88,19 +86,18 @@ export function awsSettings(
   };
 }
 
-/** The source that messages name for an endpoint of the shared configuration. */
 const SHARED = 'endpoint_url of the shared configuration';
 const sharedName = (service: string): string => `${service}.${SHARED}`;
 
-/** Returns the endpoints of the shared configuration by the names of the corresponding environment variables. */
+/** By the names of the corresponding environment variables. */
 function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'services'>): Variables {
   const own = (service: string) => ({ [sharedName(service)]: services?.section?.[`${service}.endpoint_url`] });
   return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts'), ...own('sqs') };
 }
 
 /**
- * The SDK derives FIPS and dual-stack endpoints from the name of the region. The SDK refuses every call if another endpoint
- * is set as well.
+ * The SDK derives FIPS and dual-stack endpoints from the name of the region, and refuses every call if another
+ * endpoint is set as well.
  */
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)

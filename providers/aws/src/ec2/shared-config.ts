@@ -1,19 +1,16 @@
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
-/** The settings of a section of a shared file. A nested setting has a name such as `ec2.endpoint_url`. */
+/** A nested setting has a name such as `ec2.endpoint_url`. */
 export type Section = Readonly<Record<string, string>>;
 
-/** The settings of the current profile in the shared files. */
 export interface SharedConfig {
-  /** Whether one of the files contains the profile. */
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The section of services to which the profile refers. Undefined if the profile refers to no section. */
+  /** The section of services to which the profile refers, if any. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
-/** The sections of both shared files. */
 interface SharedFiles {
   readonly config: ReadonlyMap<string, Section>;
   readonly credentials: ReadonlyMap<string, Section>;
@@ -27,25 +24,20 @@ async function readFiles({ variables, readFile }: Environment): Promise<SharedFi
   };
 }
 
-/**
- * Returns the settings of a profile in both files. Undefined if no file contains the profile. The credentials file takes
- * precedence.
- */
+/** Undefined if no file contains the profile. The credentials file takes precedence. */
 function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);
   return own || kept ? { ...own, ...kept } : undefined;
 }
 
-/** Reads the profiles of the shared configuration and credentials files. An unreadable file counts as empty. */
+/** An unreadable file counts as empty. */
 export async function readProfiles(environment: Environment): Promise<(name: string) => Section | undefined> {
   const files = await readFiles(environment);
   return (name) => profileIn(files, name);
 }
 
-/**
- * Reads the shared configuration and credentials files at the paths that the SDK uses. An unreadable file counts as empty.
- */
+/** At the paths that the SDK uses. An unreadable file counts as empty. */
 export async function readSharedConfig(environment: Environment): Promise<SharedConfig> {
   const files = await readFiles(environment);
   const own = profileIn(files, environment.variables.AWS_PROFILE || 'default');
@@ -58,7 +50,7 @@ export async function readSharedConfig(environment: Environment): Promise<Shared
   };
 }
 
-/** Parses a shared file: `[name]`, `key = value`, and the indented settings of a group below a key without a value. */
+/** `[name]`, `key = value`, and the indented settings of a group below a key without a value. */
 function sectionsOf(text = ''): ReadonlyMap<string, Section> {
   const sections = new Map<string, Record<string, string>>();
   let section: Record<string, string> | undefined;

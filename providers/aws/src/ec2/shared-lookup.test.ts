@@ -4,7 +4,7 @@ import { SharedLookup } from './shared-lookup.ts';
 
 const never = new AbortController().signal;
 
-/** Creates a look-up. The test decides when its requests are answered. */
+/** The test decides when the requests are answered. */
 function held() {
   const clock = new VirtualClock();
   const asked: string[][] = [];

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '@mcm/kube';
 
 /** EC2 allows at most this number of values in one filter. */
 const MOST = 200;
-/** The shortest time between two requests for several values. Look-ups during this time share the next request. */
+/** Look-ups during this time share the next request. */
 const GATHER_MS = 2_000;
 
 const NEVER = new AbortController().signal;
@@ -14,9 +14,9 @@ interface Waiting<T> {
 }
 
 /**
- * Combines look-ups that differ in one value into shared requests. While a request is in progress, all new look-ups wait for
- * the next request. Therefore no look-up gets an answer from before its start, and look-ups of a thousand machines take five
- * requests.
+ * Combines look-ups that differ in one value into shared requests. While a request is in progress, all new look-ups
+ * wait for the next request. Therefore no look-up gets an answer from before its start, and look-ups of a thousand
+ * machines take five requests.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;
@@ -45,7 +45,7 @@ export class SharedLookup<T> {
     this.#answersTo = answersTo;
   }
 
-  /** The instances with the value. Rejects with the error of the request, or with the reason of the signal. */
+  /** Rejects with the error of the request, or with the reason of the signal. */
   find(value: string, signal: AbortSignal): Promise<readonly T[]> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<readonly T[]>();
@@ -74,14 +74,13 @@ export class SharedLookup<T> {
     this.#running = false;
   }
 
-  /** Waits for more look-ups. The request is sent immediately if it is full, or if a single caller repeats its look-up. */
+  /** The request is sent immediately if it is full, or if a single caller repeats its look-up. */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);
     if (left > 0 && !alone && this.#waiting.length < this.#most) await sleep(this.#clock, left, NEVER);
   }
 
-  /** Returns the look-ups whose values are in the next request, up to the maximum number of values. */
   #next(): readonly Waiting<T>[] {
     const values = new Set<string>();
     const next = this.#waiting.filter(

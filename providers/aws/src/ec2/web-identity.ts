@@ -7,9 +7,7 @@ export interface WebIdentityOptions extends StsOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
 }
 
-/**
- * Returns a function that exchanges the token in the file for keys. The SDK keeps the keys until shortly before they expire.
- */
+/** Exchanges the token in the file for keys, which the SDK keeps until shortly before they expire. */
 export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
   const { region, tokenFile, roleArn, clock, readFile, requestHandler, reach } = options;
   return async () => {

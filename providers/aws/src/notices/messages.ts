@@ -5,7 +5,7 @@ import { formatProviderId } from '../spec/provider-id.ts';
 /** EC2 ends a spot instance two minutes after its warning. */
 const SPOT_NOTICE_MS = 120_000;
 
-/** An event of EventBridge. Source: the reference of EventBridge, "Event structure". */
+/** Source: the reference of EventBridge, "Event structure". */
 const event = z.looseObject({
   id: z.string(),
   'detail-type': z.string(),
@@ -26,14 +26,14 @@ const healthDetail = z.looseObject({
   affectedEntities: z.array(z.looseObject({ entityValue: z.string() })).optional(),
 });
 
-/** States of an instance that does not run and does not start automatically. */
+/** An instance in these states does not run and does not start automatically. */
 const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 
 /**
- * Returns the notices in the body of a message. Other events, and bodies that are not events, contain no notices.
+ * Other events, and bodies that are not events, contain no notices.
  *
- * The events are the same as in Karpenter: spot interruption warning, rebalance recommendation, state change, and scheduled
- * change of AWS Health.
+ * The events are the same as in Karpenter: spot interruption warning, rebalance recommendation, state change, and
+ * scheduled change of AWS Health.
  */
 export function noticesIn(body: string | undefined): readonly InterruptionNotice[] {
   const parsed = event.safeParse(jsonOf(body ?? ''));
@@ -96,7 +96,7 @@ function ofState(data: Event): readonly InterruptionNotice[] {
   return [noticeOf(data, instanceId, 'Ended', { deadline: data.time, detail: `EC2 instance is ${state}` })];
 }
 
-/** Returns the notices of a scheduled change. The event contains the affected instances and the start time. */
+/** The event contains the affected instances and the start time. */
 function ofHealth(data: Event): readonly InterruptionNotice[] {
   const detail = healthDetail.safeParse(data.detail);
   if (!detail.success) return [];

@@ -5,7 +5,7 @@ import { noticesIn } from './messages.ts';
 
 type SqsSdk = Awaited<ReturnType<typeof loadSqs>>;
 
-/** Imports only the used commands by name, so that the bundler omits the other commands. */
+/** Named imports let the bundler omit the other commands. */
 async function loadSqs() {
   const { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand } = await import(
     '@aws-sdk/client-sqs'
@@ -13,16 +13,17 @@ async function loadSqs() {
   return { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand };
 }
 
-/** SQS holds a request for at most this number of seconds until the first message arrives. SQS allows no higher value. */
+/**
+ * SQS holds a request for at most this number of seconds until the first message arrives, and allows no higher value.
+ */
 const WAIT_SECONDS = 20;
-/** The maximum number of messages in one answer. SQS allows no higher value. */
+/** SQS allows no higher value. */
 const BATCH = 10;
 /** If the driver does not delete a message, SQS delivers the message again after this number of seconds. */
 const VISIBILITY_SECONDS = 30;
 /** One wait reads at most this number of answers, so that it ends in time even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
-/** The parameters of one wait for the notices of a queue. */
 interface Wait {
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
   readonly timed: ObservedCall;
@@ -42,7 +43,7 @@ export class NoticeQueue {
     this.#name = name;
   }
 
-  /** Opens a queue with the keys and the connection of the EC2 client. */
+  /** With the keys and the connection of the EC2 client. */
   static async open(
     { region, keys, requestHandler, userAgent, reach }: Ec2Session,
     name: string,
@@ -59,7 +60,7 @@ export class NoticeQueue {
     return new NoticeQueue(sdk, client, name);
   }
 
-  /** Reports all messages. A message is deleted when `done` was called for all of its notices. */
+  /** A message is deleted when `done` was called for all of its notices. */
   async wait(wait: Wait): Promise<void> {
     const { timed, signal } = wait;
     const url = await this.#urlOf(wait);

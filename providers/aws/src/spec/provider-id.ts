@@ -1,10 +1,10 @@
 import { MachineError } from '@mcm/core/driver';
 
-/** Returns the provider ID of an instance: `aws:///REGION/INSTANCE`. */
+/** `aws:///REGION/INSTANCE`. */
 export const formatProviderId = (region: string, instanceId: string): string => `aws:///${region}/${instanceId}`;
 
 /**
- * Returns the last part of a provider ID. As in the original, the prefix of the ID is not checked.
+ * As in the original, the prefix of the ID is not checked.
  * @throws `InvalidArgument`
  */
 export function instanceIdOf(providerId: string): string {

@@ -73,7 +73,7 @@ const placement = z.object({
   partitionNumber: count('partition of the placement group, 1 or more'),
 });
 
-/** `MachineClass.providerSpec` of provider `AWS`. The schema contains only types; the rules are in `validate.ts`. */
+/** The schema contains only types; the rules are in `validate.ts`. */
 export const AwsProviderSpec = z.object({
   apiVersion: text('accepted for compatibility, not used'),
   ami: text('image of the VMs; required'),
@@ -111,7 +111,7 @@ export type AwsProviderSpec = z.infer<typeof AwsProviderSpec>;
 export type BlockDevice = z.infer<typeof blockDevice>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/** The decoded data of the Secrets of a class. Each value has two possible keys, and the first key takes precedence. */
+/** Each value has two possible keys, and the first key takes precedence. */
 export const AwsCredentials = z.looseObject({
   providerAccessKeyId: text('ID of the access key; required without workload identity'),
   accessKeyID: text('another name of providerAccessKeyId'),

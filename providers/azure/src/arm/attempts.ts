@@ -3,7 +3,7 @@ import { sleep, type Transport, type TransportResponse, tryParseJson, withoutUnd
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
-/** One request to Azure Resource Manager. The path includes the query. */
+/** The path includes the query. */
 export interface ArmRequest {
   readonly method: string;
   readonly path: string;
@@ -14,7 +14,7 @@ export interface ArmRequest {
 export interface ArmAnswer {
   readonly status: number;
   readonly headers: TransportResponse['headers'];
-  /** The parsed body. Undefined if the body is empty. */
+  /** Undefined if the body is empty. */
   readonly body: unknown;
   readonly text: string;
 }
@@ -22,7 +22,9 @@ export interface ArmAnswer {
 const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 800;
-/** The longest pause within one call. If Azure requests a longer pause, the call fails and the machine retries later. */
+/**
+ * The longest pause within one call. If Azure requests a longer pause, the call fails and the machine retries later.
+ */
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
@@ -96,16 +98,14 @@ export class Attempts {
   }
 }
 
-/** Whether an answer is a JSON object. All answers of Resource Manager that are not empty are JSON objects. */
+/** All answers of Resource Manager that are not empty are JSON objects. */
 const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
 
-/**
- * Whether the login failed. In this case the client sent no request. The next retry of the machine requests a token again.
- */
+/** After a failed login, the client sent no request. The next retry of the machine requests a token again. */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
 /**
- * Reads the header with which Resource Graph reports a used-up quota. The value is the hours, minutes and seconds until the
+ * With this header, Resource Graph reports a used-up quota. The value is the hours, minutes and seconds until the
  * quota resets.
  */
 function quotaResets(headers: ArmAnswer['headers']): number | undefined {

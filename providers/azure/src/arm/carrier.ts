@@ -6,27 +6,25 @@ import { type ArmAnswer, Attempts } from './attempts.ts';
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
-/** The first answer to a request that changes a resource. */
 export interface Beginning {
-  /** The state of the resource. Undefined if the answer does not contain the state. */
   readonly state: string | undefined;
-  /** Whether the answer reports the end of the change. The value has an effect only if Azure names no operation. */
+  /** Has an effect only if Azure names no operation. */
   readonly ended: boolean;
   /** The path of the operation with which Azure reports the progress of the change. */
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
-/** The context of one call of the SDK. The pollers of the SDK do not pass the context to their requests. */
+/** The pollers of the SDK do not pass the context of a call to their requests. */
 export interface Call {
   readonly signal: AbortSignal;
   /** Whether the first request of the call starts a change for whose end the driver waits. */
   readonly changes?: boolean;
   began?: Beginning;
-  /** The last answer. `where` names the request of this answer. */
+  /** `where` names the request of the last answer. */
   last?: { readonly where: string; readonly answer: ArmAnswer };
 }
 
-/** The current call, for the requests that the SDK sends during it. */
+/** For the requests that the SDK sends during the current call. */
 export const calls = new AsyncLocalStorage<Call>();
 
 /** The API versions that the original uses, instead of the versions of the SDK. */
@@ -40,7 +38,7 @@ const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
 const operation = z.looseObject({ status: z.string().optional() });
 const resource = z.looseObject({ properties: z.looseObject({ provisioningState: z.string().optional() }).optional() });
 
-/** `isOver` is true if the change has ended. `isDone` is true if the change has ended successfully. */
+/** The change has ended, possibly with a failure. For success, see `isDone`. */
 export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|cancelled)$/i.test(state);
 export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
@@ -84,12 +82,11 @@ export class Carrier implements HttpClient {
     return toSdk(request, answer.status, answer.text, begun ? { [begun.header]: begun.path } : {});
   }
 
-  /** Returns the pause that the last answer requests before the next request. */
   wantedPauseMs({ last }: Call): number | undefined {
     return last && retryAfterOf(last.answer.headers, this.#options.clock.now());
   }
 
-  /** Returns the path of a request. @throws Error for another host, because the driver sends tokens only to the endpoint */
+  /** @throws Error for another host, because the driver sends tokens only to the endpoint */
   #pathOf(address: string, { began }: Call): string {
     const { pathname, search } = this.#own(address);
     const begun = began?.operation?.path;
@@ -112,8 +109,8 @@ export class Carrier implements HttpClient {
 
   #beginning({ status, headers, body, text }: ArmAnswer): Beginning {
     const state = resource.safeParse(body).data?.properties?.provisioningState;
-    // The status 200 without a state means that the change has ended. The status 201 without a state means that the change
-    // has only begun.
+    // The status 200 without a state means that the change has ended. The status 201 without a state means that the
+    // change has only begun.
     const ended = state === undefined ? status === 200 && text !== '' : isDone(state);
     const monitor = headers.get('azure-asyncoperation') ?? headers.get('operation-location');
     const address = monitor ?? (status === 202 ? headers.get('location') : null);
@@ -123,7 +120,7 @@ export class Carrier implements HttpClient {
     return { state, ended, operation: { path: pathname + search, header } };
   }
 
-  /** Reduces the answer of an operation to its status. The SDK needs only the status. */
+  /** The SDK needs only the status of an operation. */
   #ofOperation(request: PipelineRequest, header: string, answer: ArmAnswer): PipelineResponse {
     if (header === 'location') return toSdk(request, answer.status, answer.text);
     const { status = '' } = operation.safeParse(answer.body).data ?? {};
@@ -132,7 +129,7 @@ export class Carrier implements HttpClient {
   }
 }
 
-/** Converts a checked answer to the form of the SDK. A body that is not empty is parsed as JSON, with any content type. */
+/** A body that is not empty is parsed as JSON, with any content type. */
 function toSdk(
   request: PipelineRequest,
   status: number,
@@ -145,6 +142,6 @@ function toSdk(
     has: (name) => name in headers,
     toJSON: () => headers,
   };
-  // An empty body is replaced with an empty object, because the SDK would read fields of the body.
+  // The SDK would read fields of an empty body.
   return { request, status, headers: readable as HttpHeaders, bodyAsText: text === '' ? '{}' : text };
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** A certificate and its key. Both together prove the identity of an application. */
+/** Both together prove the identity of an application. */
 export interface ClientCertificate {
   readonly key: KeyObject;
   /** SHA-256 of the certificate in base64url, for the field `x5t#S256` of an assertion. */
@@ -14,7 +14,7 @@ const KEY = /-----BEGIN (?:RSA )?PRIVATE KEY-----[\s\S]*?-----END (?:RSA )?PRIVA
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/;
 
 /**
- * Reads a certificate and its private key from one PEM text, in any order. Further certificates are the chain.
+ * In any order. Further certificates are the chain.
  * @throws Error that names the problem and the fix, and quotes nothing of the text
  */
 export function readCertificate(pem: string): ClientCertificate {

@@ -5,7 +5,7 @@ import { Arm, type CallOptions } from './client.ts';
 import { ArmError } from './error.ts';
 import { loadSdk } from './sdk.ts';
 
-// Loads the SDK first, because loading takes real time and the test uses a virtual clock.
+// Loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
 interface Answer {
@@ -19,7 +19,6 @@ interface Answer {
 const ENDPOINT = 'https://arm.example';
 const OPERATION = '/subscriptions/s/operations/1?api-version=2020-01-01';
 
-/** Returns a client whose cloud sends these answers, one after the other. */
 async function armOf(answers: readonly Answer[]) {
   const clock = new VirtualClock();
   const asked: TransportRequest[] = [];

@@ -4,12 +4,10 @@ import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 import { type Clients, createClients } from './sdk.ts';
 
-/** The options that each operation of the SDK accepts. */
 export interface CallOptions {
   readonly abortSignal: AbortSignal;
 }
 
-/** A change that the SDK has requested from Azure. */
 export interface Poller<T> {
   readonly isDone: boolean;
   readonly result: T | undefined;
@@ -17,15 +15,13 @@ export interface Poller<T> {
   poll(options: CallOptions): Promise<unknown>;
 }
 
-/** The member of a resource that contains the progress of a change. */
 export interface Provisioned {
   readonly provisioningState?: string | undefined;
 }
 
-/** Reads a resource. */
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
-/** The maximum number of cached clients. If there are more, the least recently used client is removed. */
+/** The least recently used client is removed first. */
 const KEPT = 16;
 const POLL_MS = 30_000;
 
@@ -52,7 +48,6 @@ export class Arm {
     return clients;
   }
 
-  /** Runs one request of the SDK. */
   ask<T>(send: (options: CallOptions) => PromiseLike<T>, signal: AbortSignal): Promise<T> {
     const call: Call = calls.getStore() ?? { signal };
     return inCall(call, async () => send({ abortSignal: signal }));
@@ -74,8 +69,8 @@ export class Arm {
       const poller = begin({ abortSignal: signal });
       await poller.submitted();
       const { operation, state = '', ended } = call.began ?? {};
-      // The SDK would continue to poll the operation of a change that has ended. Without an operation, the SDK would treat
-      // the change as ended.
+      // The SDK would continue to poll the operation of a change that has ended. Without an operation, the SDK would
+      // treat the change as ended.
       if (read && operation && isDone(state)) return read(signal);
       if (read && !operation && !ended) return this.#settled(read, until, signal);
       for (let ms = 0; !poller.isDone; ms = POLL_MS) {
@@ -87,7 +82,8 @@ export class Arm {
   }
 
   /**
-   * Waits for the end of a change that another call started, for at most `timeoutMs`. Returns the resource after the change.
+   * Waits for the end of a change that another call started, for at most `timeoutMs`. Returns the resource after the
+   * change.
    * @throws ArmError of status 200 when the change failed
    */
   follow<T extends Provisioned>(read: Read<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
@@ -113,7 +109,7 @@ export class Arm {
   }
 
   /**
-   * Reads a URL that Azure returned. The URL contains credentials, so the request has no token.
+   * The URL that Azure returned contains credentials, so the request has no token.
    * @throws Error for an address without https, or an invalid answer
    */
   async read(address: string, signal: AbortSignal): Promise<string> {
@@ -126,7 +122,6 @@ export class Arm {
     return text;
   }
 
-  /** Waits until no change of the resource is in progress. Returns the resource. */
   #settled<T extends Provisioned>(read: Read<T>, until: number, signal: AbortSignal): Promise<T> {
     const call: Call = { signal };
     return inCall(call, async () => {
@@ -152,10 +147,7 @@ export class Arm {
   }
 }
 
-/**
- * Runs a call of the SDK and converts its errors. An error of the SDK contains the whole request with the user data, so only
- * the answer is reported.
- */
+/** An error of the SDK contains the whole request with the user data, so only the answer is reported. */
 async function inCall<T>(call: Call, work: () => Promise<T>): Promise<T> {
   try {
     return await calls.run(call, work);
@@ -165,7 +157,6 @@ async function inCall<T>(call: Call, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Converts the last answer of a call to an error. */
 function failedAs({ last }: Call, why: string): Error {
   if (!last) return new Error(why);
   const { where, answer } = last;

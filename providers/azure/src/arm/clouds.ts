@@ -11,9 +11,8 @@ const PUBLIC: CloudAddresses = {
   scope: 'https://management.core.windows.net//.default',
 };
 
-/** The names of clouds in `providerSpec.cloudConfiguration.name`. */
+/** In `providerSpec.cloudConfiguration.name`. */
 export const CLOUD_NAMES = ['AzurePublic', 'AzureChina', 'AzureGovernment'] as const;
-/** The name of a cloud. */
 export type CloudName = (typeof CLOUD_NAMES)[number];
 
 const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
@@ -30,6 +29,6 @@ const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
   },
 };
 
-/** Returns the addresses of a cloud. Without a name, or with an unknown name, returns the addresses of the public cloud. */
+/** Without a name, or with an unknown name, the addresses of the public cloud. */
 export const cloudOf = (name: string | undefined): CloudAddresses =>
   BY_NAME[CLOUD_NAMES.find((each) => each === name) ?? 'AzurePublic'];

@@ -7,15 +7,15 @@ type Headers = TransportResponse['headers'];
 const inner = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
 const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }).partial();
 
-/** The header with the error code of the Azure services. A response can have this header with or without a body. */
+/** A response can have this header with or without a body. */
 const CODE_HEADER = 'x-ms-error-code';
 
 /** An error response of Azure, or the failed end of an operation. */
 export class ArmError extends Error {
   override readonly name = 'ArmError';
-  /** The HTTP status; 200 for a failed operation. */
+  /** 200 for a failed operation. */
   readonly status: number;
-  /** The error code, such as `ZonalAllocationFailed`; empty if the answer contains none. */
+  /** Such as `ZonalAllocationFailed`; empty if the answer contains none. */
   readonly code: string;
   /** The unchanged text of the answer, because rules of the original search the whole text. */
   readonly text: string;
@@ -40,8 +40,8 @@ export class ArmError extends Error {
 const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
 
 /**
- * Reads the code and the message of an error. The header takes precedence over the body, as in the SDKs of Azure. The body
- * may be XML, or JSON with or without a member `error`.
+ * The header takes precedence over the body, as in the SDKs of Azure. The body may be XML, or JSON with or without a
+ * member `error`.
  */
 function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
   const value = tryParseJson(text);

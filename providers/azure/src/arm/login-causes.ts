@@ -16,7 +16,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   AADSTS53003: 'a Conditional Access policy blocks the application; allow it for the controller',
 };
 
-/** The cause and the fix of an error with a known number; empty for other errors. */
+/** Empty for errors without a known number. */
 export function causeOf(refusal: string): string {
   const cause = CAUSES[/\bAADSTS\d+\b/.exec(refusal)?.[0] ?? ''];
   return cause === undefined ? '' : `: ${cause}`;

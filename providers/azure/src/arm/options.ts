@@ -1,6 +1,5 @@
 import type { Clock, Random, Transport } from '@mcm/kube';
 
-/** The environment of a client of Azure Resource Manager. */
 export interface ArmOptions {
   readonly clock: Clock;
   readonly random: Random;

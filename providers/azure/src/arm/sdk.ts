@@ -4,7 +4,7 @@ import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { HttpClient } from '@azure/core-rest-pipeline';
 import type { Client } from '@azure-rest/core-client';
 
-/** The operation groups of the SDK that the driver uses, by client. The bundled program contains only these groups. */
+/** The bundled program contains only these operation groups of the SDK. */
 export const OPERATION_GROUPS = {
   compute: ['virtualMachines', 'disks', 'virtualMachineImages'],
   network: ['networkInterfaces', 'subnets'],
@@ -14,15 +14,12 @@ export const OPERATION_GROUPS = {
 };
 type Groups = typeof OPERATION_GROUPS;
 
-/** The SDK's clients for one subscription. Each is loaded when the first call needs it. */
+/** The SDK's clients for one subscription, loaded with their first call. */
 export interface Clients {
   compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
   network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
   graph(): Promise<ResourceGraphClient>;
-  /**
-   * The client for the terms of images and for resource groups. The driver sends too few of these requests for a separate
-   * client.
-   */
+  /** The terms of images and resource groups need too few requests for a separate client. */
   rest(): Promise<Client>;
 }
 
@@ -47,15 +44,15 @@ const pipeline = async () => {
   return createEmptyPipeline;
 };
 
-/** Loads the SDK before the first call, so that no machine waits for the SDK. */
+/** No machine should wait for the SDK. */
 export async function loadSdk(): Promise<void> {
   await Promise.all([compute(), network(), graph(), rest(), pipeline()]);
 }
 
-/** Creates the clients for one subscription. @param httpClient sends all requests of these clients */
+/** @param httpClient sends all requests of these clients */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
-  // The clients use no policies of the SDK, because the HTTP client of this driver handles attempts, pauses, logins, proxies
-  // and logs.
+  // The clients use no policies of the SDK, because the HTTP client of this driver handles attempts, pauses, logins,
+  // proxies and logs.
   const options = async () => ({
     endpoint,
     httpClient,
@@ -71,7 +68,7 @@ export function createClients(endpoint: string, subscription: string, httpClient
   };
 }
 
-/** Calls `make` at the first use. A failure is not cached. */
+/** A failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

@@ -9,12 +9,9 @@ import {
 import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/**
- * The Azure endpoints that the operator has set, for classes without a cloud name. If absent, the driver uses the public
- * cloud.
- */
+/** For classes without a cloud name. If absent, the driver uses the public cloud. */
 export interface AzureSettings {
-  /** The cloud, which determines the endpoint, the login host and the audience. */
+  /** The cloud determines the endpoint, the login host and the audience. */
   readonly cloud?: CloudName | undefined;
   /** The origin of Resource Manager, which replaces the default of the cloud. */
   readonly endpoint?: string | undefined;
@@ -22,14 +19,10 @@ export interface AzureSettings {
   readonly login?: string | undefined;
   /** Whether a Secret may select the identity of the host of this process. */
   readonly allowManagedIdentity?: boolean | undefined;
-  /** Origin of the instance metadata service. */
   readonly metadata?: string | undefined;
 }
 
-/**
- * The flags of this provider, in addition to the flags of every machine controller. Each flag takes precedence over its
- * environment variable.
- */
+/** Each flag takes precedence over its environment variable. */
 export const azureFlags = {
   'azure-cloud': textFlag({
     placeholder: '<name>',
@@ -53,7 +46,6 @@ export const azureFlags = {
 } as const;
 
 /**
- * Reads the flags and variables of the process.
  * @returns the settings of the driver, and the effective values with their sources
  * @throws ConfigError with the setting and a hint
  */

@@ -6,13 +6,13 @@ const field = (bytes: Buffer): Buffer => {
   return Buffer.concat([length, bytes]);
 };
 
-/** Encodes a number for SSH (RFC 4251). If the first bit is set, a leading zero byte shows that the number is positive. */
+/** RFC 4251. If the first bit is set, a leading zero byte shows that the number is positive. */
 const number = (text: string | undefined): Buffer => {
   const bytes = Buffer.from(text ?? '', 'base64url');
   return field((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);
 };
 
-/** Formats an RSA key as a line of authorized_keys, without comment and line end. */
+/** As a line of authorized_keys, without comment and line end. */
 export function sshPublicKey(key: KeyObject): string {
   const { n, e } = key.export({ format: 'jwk' });
   const blob = Buffer.concat([field(Buffer.from('ssh-rsa')), number(e), number(n)]);

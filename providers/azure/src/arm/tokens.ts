@@ -7,13 +7,9 @@ import { type ClientCertificate, readCertificate } from './certificate.ts';
 import type { CloudAddresses } from './clouds.ts';
 import { causeOf } from './login-causes.ts';
 
-/**
- * The proof of an application's identity: a secret, a file with the token of a workload, or a certificate with its key as
- * PEM.
- */
+/** A secret, a file with the token of a workload, or a certificate with its key as PEM. */
 type Proof = { readonly secret: string } | { readonly tokenFile: string } | { readonly certificate: string };
 
-/** An application in a tenant of Microsoft Entra. */
 interface Application {
   readonly managed: false;
   readonly tenant: string;
@@ -24,11 +20,10 @@ interface Application {
 /** An identity that Azure assigns to the host of this process. */
 interface ManagedIdentity {
   readonly managed: true;
-  /** The client ID of a user-assigned identity; empty for the system-assigned identity. */
+  /** Empty for the system-assigned identity. */
   readonly clientId: string;
 }
 
-/** The identity for which the driver requests tokens. */
 export type Principal = Application | ManagedIdentity;
 
 export interface TokenOptions {
@@ -36,21 +31,18 @@ export interface TokenOptions {
   readonly random: Random;
   readonly connect: (origin: string) => Transport;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** Origin of the instance metadata service. Default: the address on every host in Azure. */
+  /** Default: the address on every host in Azure. */
   readonly metadata?: string | undefined;
 }
 
 const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/**
- * The lifetime of an assertion in seconds. The assertion starts in the past, because the clocks of Azure and of this host
- * may differ.
- */
+/** In seconds. The assertion starts in the past, because the clocks of Azure and of this host may differ. */
 const ASSERTION_S = 600;
 const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
-/** Returns a function that requests the access token of a principal. The token is cached until shortly before it expires. */
+/** The token is cached until shortly before it expires. */
 export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();
@@ -97,14 +89,13 @@ async function assertionOf(
   { clock, random, readFile }: TokenOptions,
 ): Promise<string> {
   if ('certificate' in proof) return signedAssertion(clientId, proof.certificate, audience, clock.now(), random);
-  // Each request for a token reads the file again, because the kubelet replaces the file before the token expires.
+  // The kubelet replaces the file before the token expires.
   const token = await readFile(proof.tokenFile);
   if (token === undefined)
     throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
   return token;
 }
 
-/** Returns the assertion of an application, signed with its certificate and key. */
 function signedAssertion(clientId: string, pem: string, audience: string, now: Date, random: Random): string {
   const { key, thumbprint } = validCertificate(pem, now);
   const from = Math.floor(now.getTime() / 1_000) - SKEW_S;
@@ -140,7 +131,6 @@ function read(pem: string): ClientCertificate {
   }
 }
 
-/** Requests a token for the identity of the host from the instance metadata service. */
 function askMetadata(
   { clientId }: ManagedIdentity,
   { scope }: CloudAddresses,

@@ -3,7 +3,6 @@ import type { AzureProviderSpec, Properties } from './schemas.ts';
 
 const SPOT = 'Spot';
 
-/** Returns the name of a market in Azure. */
 const priorityOf = (market: Alternative['market']): string => (market === 'spot' ? SPOT : 'Regular');
 
 function problem({ properties = {} }: AzureProviderSpec, { zone }: Alternative): string | undefined {
@@ -25,7 +24,8 @@ function propertiesWith(properties: Properties, { machineType, zone, market }: A
 }
 
 /**
- * The fields of an alternative on Azure: VM size, availability zone, subnet of the same network, and priority as the market.
+ * The fields of an alternative on Azure: VM size, availability zone, subnet of the same network, and priority as the
+ * market.
  */
 export const alternatives: AlternativeRules<AzureProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],

@@ -13,7 +13,6 @@ import { dataDiskName, dataDisksOf, nicName, osDiskName } from './names.ts';
 import type { AzureProviderSpec, DataDisk, ImageReference } from './schemas.ts';
 import { isBlank } from './validate.ts';
 
-/** Removes the members that are undefined. */
 const set = <T extends object>(all: { readonly [K in keyof T]: T[K] | undefined }): T =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as T;
 
@@ -30,10 +29,7 @@ export const nicBody = (vm: string, spec: AzureProviderSpec, subnet: Subnet): Ne
 const zonesOf = ({ properties }: AzureProviderSpec): string[] | undefined =>
   properties?.zone === undefined ? undefined : [String(properties.zone)];
 
-/**
- * Returns the request body of a disk that is created from an image.
- * @param urnImageId the ID of the image to which the URN refers
- */
+/** @param urnImageId the ID of the image to which the URN refers */
 export function diskBody(spec: AzureProviderSpec, disk: DataDisk, urnImageId: string | undefined): Disk {
   const { id, communityGalleryImageID: community, sharedGalleryImageID: shared } = disk.imageRef ?? {};
   const gallery: { sharedGalleryImageId?: string | undefined; communityGalleryImageId?: string | undefined } = isBlank(
@@ -62,9 +58,9 @@ export interface VmParts {
   readonly userData: Uint8Array;
   readonly nicId: string;
   readonly plan: object | undefined;
-  /** The IDs of the disks that are created from images, by disk name. */
+  /** By disk name, for disks that are created from images. */
   readonly diskIds: ReadonlyMap<string, string>;
-  /** Returns a generated public key, for classes without a key. The private key is not stored. */
+  /** For classes without a key. The private key is not stored. */
   readonly throwAwayKey: () => string;
 }
 
@@ -83,8 +79,8 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
     plan,
     priority: isBlank(priority) ? undefined : priority,
     evictionPolicy: spot ? 'Delete' : undefined,
-    // The limit -1 means that the maximum price is the price of a regular VM. With a lower limit, Azure could stop the VM,
-    // and its disks would still cost money.
+    // The limit -1 means that the maximum price is the price of a regular VM. With a lower limit, Azure could stop the
+    // VM, and its disks would still cost money.
     billingProfile: spot ? { maxPrice: -1 } : undefined,
     identity:
       identityID === undefined ? undefined : { type: 'UserAssigned', userAssignedIdentities: { [identityID]: {} } },

@@ -25,8 +25,8 @@ const agreement = z.looseObject({ properties: z.looseObject({ accepted: z.boolea
 const isAccepted = (terms: unknown): boolean => agreement.safeParse(terms).data?.properties?.accepted === true;
 
 /**
- * Creates the NIC, the disks and the VM. If an earlier call created one of these resources, the driver finds the resource by
- * its name. Therefore every request may be repeated.
+ * Creates the NIC, the disks and the VM. Every request may be repeated: the driver finds the resources of an earlier
+ * call by their names.
  */
 export async function createVm(
   session: Session,
@@ -62,10 +62,7 @@ const resumed = (session: Session, request: Create, counted: ObservedCall): Prom
     failed(session, request, counted, thrown),
   );
 
-/**
- * Reports that the VM was not created. @throws MachineError always. If the cloud has no capacity, it first deletes the
- * resources of the VM.
- */
+/** @throws MachineError always. If the cloud has no capacity, the resources of the VM are deleted first. */
 async function failed(session: Session, request: Create, counted: ObservedCall, thrown: unknown): Promise<never> {
   const { machine, signal } = request;
   const vm = machine.metadata.name;
@@ -81,7 +78,7 @@ async function failed(session: Session, request: Create, counted: ObservedCall, 
   throw new MachineError(error.code, [error.message, ...also].join('\n'), { cause: thrown });
 }
 
-/** Deletes all billed resources of the VM if the cloud has no capacity for it. */
+/** The resources cost money. */
 async function cleanUp(
   session: Session,
   vm: string,
@@ -121,7 +118,7 @@ interface Nic {
   readonly begun: boolean;
 }
 
-/** Finds or creates the NIC. An existing NIC is returned as soon as it is ready. */
+/** An existing NIC is returned as soon as it is ready. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
@@ -132,7 +129,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
     const known = await counted('nic_get', () =>
       session.arm.follow(session.nic(name), NIC_MS, signal).catch((thrown: unknown) => {
         if (isAbsent(thrown)) return undefined;
-        // The creation of the NIC failed. A new request repairs the NIC.
+        // A new request repairs a NIC whose creation failed.
         if (thrown instanceof ArmError && thrown.status === 200) return undefined;
         throw thrown;
       }),
@@ -157,7 +154,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
 }
 
 /**
- * Creates the disks from images, one after the other, before the VM.
+ * One after the other, before the VM.
  * @param begun whether an earlier call created the NIC, so that disks may exist
  * @returns the IDs of the disks by name
  */
@@ -203,7 +200,6 @@ async function imageDisks(
   return ids;
 }
 
-/** Waits until an existing disk is ready, and returns its ID. */
 async function diskOf(
   session: Session,
   name: string,
@@ -214,7 +210,7 @@ async function diskOf(
     const found = await counted('disk_get', () => session.arm.follow(session.disk(name), DISK_MS, signal));
     return found.id ?? session.idOf(DISKS, name);
   } catch (thrown) {
-    // If the creation of the disk failed, a new request repairs the disk.
+    // A new request repairs a disk whose creation failed.
     if (isAbsent(thrown) || (thrown instanceof ArmError && thrown.status === 200)) return undefined;
     throw fromCloud(thrown, `Failed to get Disk: [ResourceGroup: ${session.group}, Name: ${name}], Err: `, signal);
   }
@@ -245,7 +241,10 @@ async function imageOf(
   }
 }
 
-/** Returns the purchase plan of a marketplace image after its terms are accepted. Undefined for an image without a plan. */
+/**
+ * Returns the purchase plan of a marketplace image after its terms are accepted. Undefined for an image without a
+ * plan.
+ */
 async function planOf(session: Session, request: Create, counted: ObservedCall): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;
   const { urn, skipMarketplaceAgreement } = spec.properties?.storageProfile?.imageReference ?? {};
@@ -268,7 +267,6 @@ async function planOf(session: Session, request: Create, counted: ObservedCall):
   return { name: plan.name, product: plan.product, publisher: plan.publisher };
 }
 
-/** Returns the key with which a session caches the terms of a plan. */
 const termsOf = ({ subscription }: Session, { publisher, product, name }: Plan): string =>
   JSON.stringify([subscription, publisher, product, name]);
 

@@ -14,10 +14,7 @@ const PROVIDER = 'Azure';
 
 const invalid = (message: string): MachineError => new MachineError('InvalidArgument', message);
 
-/**
- * Reads the provider spec and the Secret of a class, with the order and the texts of the original. Every error is
- * `InvalidArgument`.
- */
+/** With the order and the texts of the original. Every error is `InvalidArgument`. */
 export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureProviderSpec, AzureCredentials> {
   const spec = readSpec(machineClass);
   const credentials = AzureCredentials.parse(data);
@@ -29,7 +26,7 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
   return { spec, credentials };
 }
 
-/** Reads the provider spec without the Secret, for calls that need no Secret. @throws MachineError */
+/** For calls that need no Secret. @throws MachineError */
 export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   const { provider = '', providerSpec } = machineClass;
   if (provider !== PROVIDER) {
@@ -51,7 +48,7 @@ export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   return spec;
 }
 
-/** Returns the spec with the value of the deprecated field, if the newer fields are absent. */
+/** The deprecated field counts only if the newer fields are absent. */
 function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
   const { properties = {} } = spec;
   const { machineSet, availabilitySet, virtualMachineScaleSet } = properties;

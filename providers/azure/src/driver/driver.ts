@@ -34,7 +34,7 @@ import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** The dependencies of the Azure driver. */
 export interface AzureDriverOptions extends SessionOptions {
-  /** Returns a public key in the format of authorized_keys. The private key of this key is not stored. */
+  /** In the format of authorized_keys. The private key is not stored. */
   readonly throwAwayKey?: () => Promise<string>;
 }
 
@@ -43,7 +43,7 @@ export type AzureDriver = DriverDefinition<AzureProviderSpec, AzureCredentials>;
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 
-/** The driver of Azure. The driver uses the SDK of Azure. */
+/** The driver of Azure. */
 export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   const { clock, throwAwayKey = onceGenerated() } = options;
   const open = opener(options);
@@ -70,7 +70,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
-      // Whether a VM with these tags may be deleted. Names in Azure are case-insensitive, as in the original.
+      // Names in Azure are case-insensitive, as in the original.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
@@ -138,7 +138,7 @@ function opener(options: AzureDriverOptions) {
   };
 }
 
-/** Reads the status of the VM of a machine. @throws MachineError; NotFound if the VM does not exist */
+/** @throws MachineError; NotFound if the VM does not exist */
 async function statusOf(session: Session, request: OnMachine, counted: ObservedCall): Promise<FoundInstance> {
   const { machine, spec, signal } = request;
   const { name } = machine.metadata;
@@ -164,10 +164,7 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
 const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
-/**
- * Returns the start of the error message for the first request of a creation. If the terms of the image may need to be
- * accepted, this request reads the image. Otherwise it reads the subnet.
- */
+/** The first request of a creation reads the image if its terms may need to be accepted, otherwise the subnet. */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
   const what =
@@ -175,10 +172,10 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** The rows of a page. The SDK does not check the rows. */
+/** The SDK does not check the rows. */
 const data = z.array(z.looseObject({})).nullish();
 
-/** Quotes a text for the query language of Resource Graph. */
+/** For the query language of Resource Graph. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Reads all resources with the class's cluster and role in its resource group, over all pages. */
@@ -211,15 +208,15 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 }
 
 /**
- * Checks the tag keys again, because `has` in the query also matches a part of a key. The keys of the cluster `a-b` contain
- * the name `a`, but its VMs do not belong to the cluster `a`.
+ * `has` in the query also matches a part of a key. The keys of the cluster `a-b` contain the name `a`, but its VMs do
+ * not belong to the cluster `a`.
  */
 const holds = (tagKeys: unknown, mark: string): boolean =>
   !Array.isArray(tagKeys) || tagKeys.some((key: unknown) => String(key).toLowerCase() === mark.toLowerCase());
 
 const generate = promisify(generateKeyPair);
 
-/** Generates one key for each process, because the generation takes seconds. The private key is not stored. */
+/** The generation takes seconds, so each process generates one key. The private key is not stored. */
 function onceGenerated(): () => Promise<string> {
   let key: Promise<string> | undefined;
   return () => {

@@ -5,9 +5,7 @@ import { WrongPrincipal } from './principal.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
 
-/**
- * Whether a VM or a disk could not be created because of missing capacity or quota. The original searches the whole answer.
- */
+/** The original searches the whole answer. */
 export function isExhausted(thrown: unknown): boolean {
   if (!(thrown instanceof ArmError)) return false;
   const { code } = thrown;
@@ -18,18 +16,15 @@ export function isExhausted(thrown: unknown): boolean {
 }
 
 /**
- * Formats the answer as the original prints it, with each member on its own line. The rules of the original search for words
- * within one line.
+ * As the original prints it, with each member on its own line. The rules of the original search for words within one
+ * line.
  */
 function indented(text: string): string {
   const value = tryParseJson(text);
   return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
-/**
- * Whether Azure reports that the resource does not exist. A 404 without an error code comes from a proxy or a wrong
- * endpoint.
- */
+/** A 404 without an error code comes from a proxy or a wrong endpoint. */
 export const isAbsent = (thrown: unknown): boolean =>
   thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';
 
@@ -38,8 +33,7 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
 /**
- * Converts an error of a call. `what` is the start of the message. Errors without a more specific code get the code
- * `Internal`, as in the original.
+ * `what` is the start of the message. Errors without a more specific code get the code `Internal`, as in the original.
  */
 export function fromCloud(
   thrown: unknown,

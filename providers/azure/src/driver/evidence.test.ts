@@ -6,7 +6,7 @@ import { reportEvidence } from './evidence.ts';
 import { Remembered } from './remembered.ts';
 import { Session } from './session.ts';
 
-// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
+// Loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
 const LOG = 'https://logs.example.net/boot/serial.log?sig=topsecret';

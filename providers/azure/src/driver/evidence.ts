@@ -3,8 +3,7 @@ import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Session } from './session.ts';
 
 /**
- * Reports the state and the console output of a VM. If Azure refuses the console or does not store its output, the driver
- * reports only the state.
+ * If Azure refuses the console or does not store its output, the driver reports only the state.
  * @throws the error of `Arm` for the state
  */
 export async function reportEvidence(session: Session, name: string, signal: AbortSignal): Promise<InstanceEvidence> {
@@ -20,7 +19,7 @@ export async function reportEvidence(session: Session, name: string, signal: Abo
   }
 }
 
-/** Returns the error without the address of the console, because everyone with this address can read the log. */
+/** Everyone with the address of the console can read the log. */
 const withoutAddress = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).replaceAll(/(https:\/\/[^\s?]+)\?\S+/g, '$1');
 

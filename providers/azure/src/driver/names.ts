@@ -12,7 +12,6 @@ export const dataDiskName = (vm: string, disk: DataDisk): string => `${vm}${data
 export const dataDisksOf = ({ properties }: AzureProviderSpec): readonly DataDisk[] =>
   properties?.storageProfile?.dataDisks ?? [];
 
-/** The names of all disks that are created with the VM of a machine. */
 export const diskNames = (vm: string, spec: AzureProviderSpec): readonly string[] => [
   osDiskName(vm),
   ...dataDisksOf(spec).map((disk) => dataDiskName(vm, disk)),
@@ -20,7 +19,6 @@ export const diskNames = (vm: string, spec: AzureProviderSpec): readonly string[
 
 export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): string => `azure:///${location}/${vm}`;
 
-/** A row of Resource Graph. */
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
@@ -29,8 +27,8 @@ export interface Row {
 }
 
 /**
- * Returns the names of the machines that own the rows. A NIC or an OS disk without a VM still belongs to its machine. A data
- * disk alone is ignored, because its name does not contain the exact name of the machine.
+ * A NIC or an OS disk without a VM still belongs to its machine. A data disk alone is ignored, because its name does
+ * not contain the exact name of the machine.
  */
 export const machineNames = (rows: readonly Row[]): readonly string[] => [
   ...new Set(rows.map(machineOf).filter((name) => name !== '')),

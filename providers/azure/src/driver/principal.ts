@@ -3,10 +3,8 @@ import { readCertificate } from '../arm/certificate.ts';
 import type { Principal } from '../arm/tokens.ts';
 import type { AzureCredentials } from './schemas.ts';
 
-/** The Secret does not identify a principal. */
 export class WrongPrincipal extends Error {
   override readonly name = 'WrongPrincipal';
-  /** The key of the Secret with the wrong value. */
   readonly key: string;
 
   constructor(key: string, message: string) {
@@ -15,12 +13,11 @@ export class WrongPrincipal extends Error {
   }
 }
 
-/** Returns the first of the values that the Secret contains. A value can have several key names. */
+/** A value can have several key names, and the first one counts. */
 export const firstOf = (...values: (string | undefined)[]): string =>
   trimSpace(values.find((value) => value !== undefined) ?? '');
 
 /**
- * Returns the principal that a Secret identifies.
  * @param allowManaged Whether a Secret may request the identity of the controller's host
  * @throws WrongPrincipal
  */
@@ -44,7 +41,7 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
   return { managed: false, tenant, clientId, proof: { secret } };
 }
 
-/** Checks the certificate of a principal, if it has one. @throws WrongPrincipal */
+/** @throws WrongPrincipal */
 export function checkPrincipal(principal: Principal): void {
   if (principal.managed || !('certificate' in principal.proof)) return;
   try {

@@ -1,11 +1,11 @@
 import type { Clock } from '@mcm/kube';
 
-/** The maximum number of cached answers. If there are more, the least recently used answer is removed. */
+/** The least recently used answer is removed first. */
 const KEPT = 256;
 
 /**
- * Caches answers of the cloud that are the same for many machines. Callers during a request share its answer. Errors are not
- * cached.
+ * Caches answers of the cloud that are the same for many machines. Callers during a request share its answer. Errors
+ * are not cached.
  */
 export class Remembered<T> {
   readonly #clock: Clock;
@@ -21,7 +21,6 @@ export class Remembered<T> {
   }
 
   /**
-   * Returns the cached answer, or sends a request.
    * @param signal Cancels the request. Other callers of the same request repeat it.
    * @param keep Whether the answer is cached. If false, the next caller sends a new request.
    */

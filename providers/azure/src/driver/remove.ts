@@ -10,7 +10,6 @@ const MINUTE = 60_000;
 const VM_MS = 15 * MINUTE;
 const UPDATE_MS = 10 * MINUTE;
 const PART_MS = 10 * MINUTE;
-/** The number of resources that are deleted at the same time. */
 const AT_ONCE = 2;
 
 /**
@@ -33,8 +32,8 @@ export async function deleteVm(
   if (!mayGo(vm.tags)) return;
   const what = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
-    // An earlier process or another client has started the deletion, so the driver waits for its end and sends no further
-    // request.
+    // An earlier process or another client has started the deletion, so the driver waits for its end and sends no
+    // further request.
     const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
       throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
@@ -112,8 +111,8 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
 /**
- * Returns the change of the VM after which Azure deletes the own resources of the VM together with the VM. Undefined if this
- * change is not needed.
+ * After this change of the VM, Azure deletes the own resources of the VM together with the VM. Undefined if the change
+ * is not needed.
  */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
@@ -140,8 +139,8 @@ function cascade(
 }
 
 /**
- * Deletes the NIC and the disks by their names, two at a time. After an error, it continues with the other resources. A
- * missing resource is a success.
+ * By their names, two at a time. After an error, the deletion continues with the other resources. A missing resource
+ * is a success.
  * @throws MachineError
  */
 export async function deleteLeftOvers(

@@ -5,8 +5,7 @@ import { isAbsent, isExhausted } from './errors.ts';
 import type { Session } from './session.ts';
 
 /**
- * Whether a NIC is attached to the VM of this name. If so, an earlier call has requested the VM, possibly in an earlier
- * process.
+ * If a NIC is attached to the VM of this name, an earlier call has requested the VM, possibly in an earlier process.
  */
 export function servesVm({ virtualMachine }: NetworkInterface, vm: string): boolean {
   const id = virtualMachine?.id ?? '';
@@ -14,10 +13,9 @@ export function servesVm({ virtualMachine }: NetworkInterface, vm: string): bool
 }
 
 /**
- * Waits for the end of a creation that an earlier call started, and does not request the VM again. A second PUT would change
- * a VM that is being created, and Azure refuses the PUT if the user data has changed. Azure reports the progress, so the
- * earlier call did not need to store it. The result is false if the VM must be requested, because it does not exist or its
- * creation failed for a temporary reason.
+ * Waits for the end of a creation that an earlier call started, and does not request the VM again. A second PUT would
+ * change a VM that is being created, and Azure refuses the PUT if the user data has changed. The result is false if
+ * the VM must be requested, because it does not exist or its creation failed for a temporary reason.
  * @throws ArmError, for example if the creation ended for a lack of capacity
  */
 export async function resumeVm(
@@ -33,7 +31,7 @@ export async function resumeVm(
     return true;
   } catch (thrown) {
     if (isAbsent(thrown)) return false;
-    // If a resource reports only a failed state, the error has the status 200. All other errors are thrown.
+    // If a resource reports only a failed state, the error has the status 200.
     if (!(thrown instanceof ArmError) || thrown.status !== 200) throw thrown;
   }
   const why = await failureOf(session, vm, signal);
@@ -41,10 +39,7 @@ export async function resumeVm(
   return false;
 }
 
-/**
- * Returns the reason for the failed creation of a VM. The instance view contains the reason:
- * `ProvisioningState/failed/AllocationFailed`.
- */
+/** The instance view contains the reason for the failed creation: `ProvisioningState/failed/AllocationFailed`. */
 async function failureOf(session: Session, vm: string, signal: AbortSignal): Promise<ArmError | undefined> {
   const { statuses } = await session.instanceView(vm, signal);
   const failed = statuses?.find(({ code }) => /^ProvisioningState\/failed\/./i.test(code ?? ''));

@@ -139,7 +139,7 @@ const subnetInfo = z.object({
   subnetName: text('subnet of the VMs; required'),
 });
 
-/** `MachineClass.providerSpec` of provider `Azure`. The schema contains only types; the rules are in `validate.ts`. */
+/** The schema contains only types; the rules are in `validate.ts`. */
 export const AzureProviderSpec = z.object({
   location: text('region of the VMs, such as northeurope; required'),
   resourceGroup: text('resource group of VMs, NICs and disks; required'),
@@ -156,10 +156,7 @@ export const AzureProviderSpec = z.object({
 });
 export type AzureProviderSpec = z.infer<typeof AzureProviderSpec>;
 
-/**
- * The decoded data of the Secrets of a class. If a value has two possible keys, the driver uses the first key that the
- * Secret contains.
- */
+/** If a value has two possible keys, the driver uses the first key that the Secret contains. */
 export const AzureCredentials = z.looseObject({
   clientID: text('ID of the application; required unless managedIdentity is system'),
   azureClientId: text('another name of clientID'),

@@ -14,7 +14,7 @@ import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import { Remembered } from './remembered.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-/** The settings of a session. If a class names its cloud, the addresses in these settings have no effect. */
+/** If a class names its cloud, the addresses in these settings have no effect. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
   /** Returns the value of the Authorization header, for clouds that do not use tokens of Microsoft Entra. */
@@ -22,7 +22,7 @@ export interface SessionOptions extends DriverContext, AzureSettings {
   readonly version?: string;
 }
 
-/** Escapes a segment of a path like `url.PathEscape` of Go. */
+/** Like `url.PathEscape` of Go. */
 const segment = (text: string): string =>
   encodeURIComponent(text)
     .replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -30,14 +30,14 @@ const segment = (text: string): string =>
 
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 
-/** The clients and tokens of a principal. The driver keeps them between calls. */
+/** The driver keeps the clients and tokens of a principal between calls. */
 interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
 }
 
-/** Cached answers expire after this time, because terms may be withdrawn and new images may be published. */
+/** Terms may be withdrawn and new images may be published. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
 type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
@@ -45,7 +45,7 @@ type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
 /** A subscription in a cloud, with the paths of the resources of a class. */
 export class Session {
   readonly arm: Arm;
-  /** The images that the session has read. Images and accepted terms are the same for all machines of a class. */
+  /** Images and accepted terms are the same for all machines of a class. */
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
   readonly subscription: string;
@@ -64,12 +64,11 @@ export class Session {
     return this.arm.clients(this.subscription);
   }
 
-  /** Returns the ID of a resource in the resource group of the class. @param kind for example `Microsoft.Compute/disks` */
+  /** @param kind for example `Microsoft.Compute/disks` */
   idOf(kind: string, name: string): string {
     return `/subscriptions/${segment(this.subscription)}/resourceGroups/${segment(this.group)}/providers/${kind}/${segment(name)}`;
   }
 
-  /** Sends one request with one of the clients of the SDK. */
   async ask<K extends keyof Clients, T>(
     kind: K,
     send: (client: ClientOf<K>, options: CallOptions) => PromiseLike<T>,
@@ -79,7 +78,7 @@ export class Session {
     return this.arm.ask((options) => send(client, options), signal);
   }
 
-  /** Runs a change until it ends. The parameters are those of `Arm.run`. */
+  /** The parameters are those of `Arm.run`. */
   async run<K extends keyof Clients, T>(
     kind: K,
     begin: (client: ClientOf<K>, options: CallOptions) => Poller<T>,
@@ -92,12 +91,12 @@ export class Session {
   readonly vm = (name: string) => (signal: AbortSignal) =>
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
 
-  /** Reads the instance view of a VM, which contains the reports of the platform and of the agents on the VM. */
+  /** The instance view contains the reports of the platform and of the agents on the VM. */
   instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {
     return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
   }
 
-  /** Requests the addresses of the console log and of the screenshot. The addresses are valid for a limited time. */
+  /** The addresses are valid for a limited time. */
   bootDiagnostics(name: string, signal: AbortSignal): Promise<RetrieveBootDiagnosticsDataResult> {
     return this.ask(
       'compute',
@@ -143,7 +142,7 @@ export class Session {
     return terms.body;
   }
 
-  /** Returns the HTTP status of the request for the resource group of the class. 204 means that the group exists. */
+  /** 204 means that the resource group of the class exists. */
   async groupStatus(signal: AbortSignal): Promise<string> {
     const { status } = await this.ask(
       'rest',
@@ -157,15 +156,13 @@ export class Session {
   }
 }
 
-/** The parameters with which the driver waits for a change. */
 export interface Change<T> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Reads the resource that is created or changed. Absent for a deletion. */
+  /** Absent for a deletion. */
   readonly read?: Read<T & Provisioned>;
 }
 
-/** The purchase plan of a marketplace image. */
 export interface Plan {
   readonly publisher: string;
   readonly product: string;
@@ -175,16 +172,15 @@ export interface Plan {
 const TERMS =
   '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
 
-/** A part of messages. The text tells the operator why the configured endpoint has no effect. */
+/** The text tells the operator why the configured endpoint has no effect. */
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use those, remove cloudConfiguration';
 
-/** The maximum number of cached principals. If there are more, the least recently used principal is removed. */
+/** The least recently used principal is removed first. */
 const KEPT = 64;
 
 /**
- * Returns a function that opens the session of a request. The function caches clients by cloud and principal, with their
- * tokens and learned rates.
+ * Clients are cached by cloud and principal, with their tokens and learned rates.
  * @throws WrongPrincipal
  */
 export function sessions(options: SessionOptions): (request: Request) => Session {
@@ -236,10 +232,7 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
   });
 }
 
-/**
- * Returns the addresses of the cloud that the class names. If the class names no cloud, returns the addresses that the
- * operator has set.
- */
+/** If the class names no cloud, the addresses that the operator has set. */
 function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
   if (named) return cloudOf(named);
   return { ...cloudOf(cloud), ...withoutUndefined({ management: endpoint || undefined, login: login || undefined }) };

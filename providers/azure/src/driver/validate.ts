@@ -11,10 +11,7 @@ const STORAGE = 'providerSpec.properties.storageProfile';
 
 export const isBlank = (text: string | undefined): boolean => text === undefined || trimSpace(text) === '';
 
-/**
- * Returns the error of `kind` in the deprecated `machineSet`, or undefined if `kind` is valid. The original checks this
- * field first.
- */
+/** The original checks `kind` in the deprecated `machineSet` first. Undefined if `kind` is valid. */
 export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
   const { machineSet } = properties ?? {};
   if (!machineSet || KINDS.includes(machineSet.kind ?? '')) return undefined;
@@ -28,8 +25,8 @@ export function machineSetProblem({ properties }: AzureProviderSpec): string | u
 }
 
 /**
- * Returns the errors of a provider spec, with the texts and the order of the original. Source:
- * machine-controller-manager-provider-azure, pkg/azure/api/validation.
+ * With the texts and the order of the original. Source: machine-controller-manager-provider-azure,
+ * pkg/azure/api/validation.
  */
 export function specProblems(spec: AzureProviderSpec): readonly string[] {
   const errors = new FieldErrors();
@@ -101,7 +98,7 @@ function checkOsDisk(
     errors.unsupported(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
-/** Checks the data disks. The paths in these errors have no index, as in the original. */
+/** The paths in these errors have no index, as in the original. */
 function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   const path = `${STORAGE}.dataDisks`;
   for (const { lun = 0, diskSizeGB = 0, storageAccountType, imageRef } of disks) {
@@ -119,7 +116,7 @@ function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   }
 }
 
-/** Checks that exactly one of zone, availability set and scale set is given. */
+/** Exactly one of zone, availability set and scale set must be given. */
 function checkPlace({ zone, availabilitySet, virtualMachineScaleSet }: Properties, errors: FieldErrors): void {
   const places = [zone !== undefined, !isBlank(availabilitySet?.id), !isBlank(virtualMachineScaleSet?.id)];
   if (places.filter(Boolean).length !== 1)
@@ -155,8 +152,7 @@ function childOf({ kind, type }: ArmType, name: string): ArmType {
 }
 
 /**
- * Returns the type of an ARM resource as the original does: `capacityReservationGroups/capacityReservations`. Source:
- * azure-sdk-for-go, `ParseResourceID`.
+ * As the original does: `capacityReservationGroups/capacityReservations`. Source: azure-sdk-for-go, `ParseResourceID`.
  */
 function resourceTypeOf(id: string): { readonly type: string } | { readonly problem: string } {
   if (id === '') return { problem: 'id cannot be empty' };
@@ -167,7 +163,7 @@ function resourceTypeOf(id: string): { readonly type: string } | { readonly prob
   return found ? { type: found.type } : { problem: id };
 }
 
-/** Returns the type of the last part; undefined if the ID is invalid. */
+/** Undefined if the ID is invalid. */
 function walk(at: ArmType, parts: readonly string[]): ArmType | undefined {
   const [first = '', , third = ''] = parts;
   if (parts.length === 0) return at;
@@ -193,7 +189,7 @@ function checkTags(tags: AzureProviderSpec['tags'], errors: FieldErrors): void {
       errors.required(`${path}.${prefix}`, `Tag starting with ${prefix} must be set`);
 }
 
-/** Returns the errors of a Secret, with the texts and the order of the original. */
+/** With the texts and the order of the original. */
 export function secretProblems(secret: AzureCredentials): readonly string[] {
   const errors = new FieldErrors();
   const missing = (...values: (string | undefined)[]): boolean => values.every(isBlank);
@@ -211,7 +207,7 @@ export function secretProblems(secret: AzureCredentials): readonly string[] {
 }
 
 /**
- * Checks that the Secret has exactly one proof of identity. Errors for the two proofs that the original supports have the
+ * The Secret must have exactly one proof of identity. Errors for the two proofs that the original supports have the
  * texts of the original.
  */
 function checkProofs(secret: AzureCredentials, managed: boolean, errors: FieldErrors): void {

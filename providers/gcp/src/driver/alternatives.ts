@@ -4,8 +4,8 @@ import type { GcpProviderSpec } from '../spec/schemas.ts';
 const ON_DEMAND = 'on-demand';
 
 /**
- * Changes the market of a provider spec. Compute Engine stops preemptible VMs and never restarts them, so it accepts no
- * other scheduling settings for preemptible VMs.
+ * Compute Engine stops preemptible VMs and never restarts them, so it accepts no other scheduling settings for
+ * preemptible VMs.
  */
 function withMarket({ scheduling, ...spec }: GcpProviderSpec, market: Alternative['market']): GcpProviderSpec {
   if (market === undefined) return scheduling ? { ...spec, scheduling } : spec;
@@ -25,8 +25,8 @@ function problem(spec: GcpProviderSpec, { zone }: Alternative): string | undefin
 }
 
 /**
- * The fields of an alternative on Compute Engine: machine type, zone of the region, subnetwork, and preemptible VMs as the
- * spot market.
+ * The fields of an alternative on Compute Engine: machine type, zone of the region, subnetwork, and preemptible VMs as
+ * the spot market.
  */
 export const alternatives: AlternativeRules<GcpProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],

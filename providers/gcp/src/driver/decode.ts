@@ -7,7 +7,7 @@ import { secretProblems, specProblems } from './validate.ts';
 
 const PROVIDER = 'GCP';
 
-/** The start of the error message of a call, as in the original. */
+/** As in the original. */
 export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'>): string {
   const name = machine?.metadata.name ?? '';
   if (call === 'create') return name === '' ? 'Create machines failed' : `Create machine "${name}" failed`;
@@ -18,9 +18,8 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
 }
 
 /**
- * Reads the provider spec and the Secret of a class, with the order, codes and texts of the original. The error for another
- * provider is `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec, and the
- * other calls check only the zone.
+ * With the order, codes and texts of the original. The error for another provider is `InvalidArgument`, and every
+ * other error is `Internal`. A creation checks the whole provider spec, and the other calls check only the zone.
  */
 export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
   const { machineClass, data } = input;
@@ -33,7 +32,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   return { spec, credentials };
 }
 
-/** Reads the provider spec with the rules of a creation, without the Secret. @throws MachineError */
+/** With the rules of a creation, without the Secret. @throws MachineError */
 export const readSpec = (machineClass: MachineClass): GcpProviderSpec => specOf({ call: 'create', machineClass });
 
 function specOf(input: SpecInput): GcpProviderSpec {
@@ -71,8 +70,8 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * Returns the errors of the credentials that are the same for every cloud. The errors have the texts of the original and
- * the key of the Secret.
+ * The errors of the credentials that are the same for every cloud, with the texts of the original and the key of the
+ * Secret.
  * @param secrets the names of the Secrets, such as `Secret n/a`
  */
 export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {
@@ -86,7 +85,7 @@ export function accountProblems(credentials: GcpCredentials, secrets: string, ru
   }
 }
 
-/** Lists whose null entries have no meaning. The original crashes on them when it creates a VM. */
+/** Null entries in these lists have no meaning. The original crashes on them when it creates a VM. */
 const LISTS: readonly string[] = ['disks', 'networkInterfaces', 'metadata'];
 
 function nullEntries(spec: Readonly<Record<string, unknown>> | null): string[] {

@@ -46,20 +46,16 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-/**
- * The pauses before the first requests for the state of an operation. The first pauses are short, so that a short operation
- * does not delay a machine.
- */
+/** The first pauses are short, so that a short operation does not delay a machine. */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
-/** The longest time for which the driver waits for an operation. */
 const LONGEST_MS = 300_000;
 /**
- * The answer can be an operation that is done at once, because the request ID was used before. The driver tries at most this
- * number of IDs.
+ * An operation that is done at once may have a request ID that was used before. The driver tries at most this number
+ * of IDs.
  */
 const REPLAYS = 5;
-/** The maximum number of cached accounts. If there are more, the least recently used account is removed. */
+/** The least recently used account is removed first. */
 const KEPT = 64;
 
 interface Session {
@@ -68,7 +64,7 @@ interface Session {
   readonly zone: string;
 }
 
-/** The driver of Google Compute Engine. The driver uses the SDK of Google. */
+/** The driver of Google Compute Engine. */
 export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   const { clock } = options;
   const open = sessions(options);
@@ -147,7 +143,6 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   });
 }
 
-/** Returns the methods that stop and start instances. */
 function power(
   calls: Calls,
   open: (request: OnMachine) => Session,
@@ -170,10 +165,9 @@ function power(
   };
 }
 
-/** The state that all calls of a driver share. */
 interface Calls {
   readonly clock: Clock;
-  /** Number of failed insertions by the UID of the Machine. After a failure, the next insertion needs a new request ID. */
+  /** By the UID of the Machine. After a failure, the next insertion needs a new request ID. */
   readonly failed: Map<string, number>;
 }
 
@@ -200,8 +194,8 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
     let started: Operation | undefined;
     try {
       started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-      // If the operation is done at once, its request ID was used before. Either an earlier process used it, or the first VM
-      // no longer exists.
+      // If the operation is done at once, its request ID was used before. Either an earlier process used it, or the
+      // first VM no longer exists.
       if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
       await wait(calls, request, session, started.name);
       failed.delete(uid);
@@ -224,7 +218,7 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
   if (started) await wait(calls, request, session, started.name);
 }
 
-/** Lists the instances. An instance without a name is omitted, because the driver could not delete it. */
+/** An instance without a name is omitted, because the driver could not delete it. */
 async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
   const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
   return named.map(({ name = '', creationTimestamp, labels }) =>
@@ -239,10 +233,7 @@ async function listAll(calls: Calls, request: Request, session: Session): Promis
 
 const BEARER = 'Bearer ';
 
-/**
- * Returns a function that opens the session of a request. The function caches clients by account, with their tokens and
- * learned rates.
- */
+/** Clients are cached by account, with their tokens and learned rates. */
 function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => Session {
   const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
@@ -268,8 +259,8 @@ function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => 
 }
 
 /**
- * States of an instance that will not start again automatically. Compute Engine uses the name TERMINATED for a stopped
- * instance.
+ * An instance in these states will not start again automatically. Compute Engine uses the name TERMINATED for a
+ * stopped instance.
  */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['STOPPING', 'being stopped or deleted'],
@@ -278,7 +269,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['SUSPENDED', 'suspended'],
 ]);
 
-/** Returns the zone in the provider ID of a Machine. For an orphan, only the provider ID contains the zone. */
+/** For an orphan, only the provider ID contains the zone. */
 function zoneOnRecord(request: Request | OnMachine, project: string): string | undefined {
   const machine = 'machine' in request ? request.machine : undefined;
   const [, owner, zone, name] = /^gce:\/\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(machine?.spec.providerID ?? '') ?? [];
@@ -295,10 +286,7 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   return ours.cluster === theirs.cluster && ours.role === theirs.role;
 };
 
-/**
- * Lists the instances in the zone of the class that have the cluster and role of the class. If the class lacks these tags,
- * returns an empty list without a request.
- */
+/** If the class lacks the tags of cluster and role, the result is an empty list without a request. */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   const { cluster, role } = marksOf(spec.tags ?? []);
   if (cluster === undefined || role === undefined) return [];
@@ -315,7 +303,7 @@ async function isThere({ gce, project, zone }: Session, name: string, signal: Ab
   }
 }
 
-/** Whether Google refused an insertion because an earlier insertion for the same Machine succeeded. */
+/** Google refused an insertion because an earlier insertion for the same Machine succeeded. */
 async function isOurs(request: OnMachine, session: Session, thrown: unknown): Promise<boolean> {
   const { machine, spec, signal } = request;
   if (!(thrown instanceof Refusal && thrown.status === 409)) return false;
@@ -323,7 +311,7 @@ async function isOurs(request: OnMachine, session: Session, thrown: unknown): Pr
     const found = await session.gce.get(session.project, session.zone, machine.metadata.name, signal);
     return sameMarks(spec, found) && !ENDING.has(found.status ?? '') && !isOthers(request, found.labels);
   } catch {
-    return false; // The caller reports the first error, because it is more specific than this error.
+    return false; // The caller reports the first error, which is more specific.
   }
 }
 
@@ -353,7 +341,7 @@ async function untilDone(clock: Clock, signal: AbortSignal, session: Session, na
   throw new Error('timed out waiting for the condition');
 }
 
-/** Derives a UUID from a text. Compute Engine runs only one of several requests with the same UUID. */
+/** Compute Engine runs only one of several requests with the same UUID. */
 function requestIdOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

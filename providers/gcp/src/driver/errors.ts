@@ -2,7 +2,6 @@ import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '
 import { Refusal } from '../gce/refusal.ts';
 import { WrongAccount } from '../login/accounts.ts';
 
-/** An operation that ended with errors. */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed';
   readonly codes: readonly string[];
@@ -16,7 +15,7 @@ export class OperationFailed extends Error {
   }
 }
 
-/** Whether the zone lacks the machine type. Only the text counts, as in the original, also if the cloud throttles. */
+/** The zone lacks the machine type. Only the text counts, as in the original, also if the cloud throttles. */
 const lacksType = (thrown: Refusal): boolean => thrown.reported.includes('does not exist in zone');
 
 const EXHAUSTED = new Set([
@@ -25,10 +24,7 @@ const EXHAUSTED = new Set([
   'ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS',
 ]);
 
-/**
- * Whether the operation failed for a lack of capacity or quota. If there are several errors, the last error decides, as in
- * the original.
- */
+/** If there are several errors, the last error decides, as in the original. */
 function isExhausted(thrown: unknown): boolean {
   if (thrown instanceof OperationFailed) {
     const last = thrown.codes.at(-1) ?? '';
@@ -38,10 +34,7 @@ function isExhausted(thrown: unknown): boolean {
   return lacksType(thrown) || thrown.reasons.includes('quotaExceeded');
 }
 
-/**
- * Converts the error of a call to a machine code. Errors without a more specific code get the code `Internal`, as in the
- * original.
- */
+/** Errors without a more specific code get the code `Internal`, as in the original. */
 export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
@@ -56,10 +49,7 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
   });
 }
 
-/**
- * Whether the keys or their permissions caused the error. The machine code of such an error is `Internal`, as in the
- * original.
- */
+/** The keys or their permissions caused the error. The machine code is `Internal`, as in the original. */
 const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof Refusal &&

@@ -3,7 +3,6 @@ import type { Gce, Instance } from '../gce/client.ts';
 
 const CONSOLE_BYTES = 65_536;
 
-/** The project, zone and name of a VM. */
 interface Place {
   readonly gce: Gce;
   readonly project: string;
@@ -11,7 +10,7 @@ interface Place {
 }
 
 /**
- * Reports the state and the serial console of a VM. If Google refuses the console, the driver reports only the state.
+ * If Google refuses the console, the driver reports only the state.
  * @throws the error of the client for the state
  */
 export async function reportEvidence(

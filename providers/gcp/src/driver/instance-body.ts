@@ -3,7 +3,7 @@ import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
-/** The metadata key with the encoding of the user data. cloud-init reads this key. */
+/** cloud-init reads this key. */
 const ENCODING_METADATA = 'user-data-encoding';
 const BASE64 = 'base64';
 
@@ -17,18 +17,17 @@ export interface Launch {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === '' || value === 0 || value === false || (Array.isArray(value) && value.length === 0);
 
-/** Removes zero values, as the Go client does. */
+/** As the Go client does. */
 const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
 
-/** Removes an empty map, as the Go client does. An empty object remains, because it has a meaning. */
+/** As the Go client does. An empty object remains, because it has a meaning. */
 const map = (value: Readonly<Record<string, string>> | undefined): object | undefined =>
   value && Object.keys(value).length > 0 ? value : undefined;
 
-/** Converts a number to text, because the API of Google writes 64-bit numbers as text. */
+/** The API of Google writes 64-bit numbers as text. */
 const int64 = (value: number | undefined): string | undefined => (value ? String(value) : undefined);
 
-/** The request body for a new instance. */
 export function instanceBody({ name, project, spec, userData }: Launch): Record<string, unknown> {
   const { region = '', zone = '', scheduling = {}, gpu, shieldedInstanceConfiguration: shielded } = spec;
   return members({
@@ -95,7 +94,7 @@ function diskBody(disk: Disk, zone: string): Record<string, unknown> {
   });
 }
 
-/** Returns the metadata items: first the user data, then the metadata of the provider spec. */
+/** First the user data, then the metadata of the provider spec. */
 function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array): object[] {
   const own = metadata.map(({ key: name, value }) =>
     withoutUndefined({
@@ -107,8 +106,8 @@ function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array)
 }
 
 /**
- * Returns the metadata items for the user data. Text is cloud-config, or a script that runs at every start. Metadata is a
- * part of JSON, so binary data such as gzip is encoded as base64, and a second item contains the encoding.
+ * Text is cloud-config, or a script that runs at every start. Metadata is a part of JSON, so binary data such as gzip
+ * is encoded as base64, and a second item contains the encoding.
  * @throws MachineError for binary data together with metadata that contains another encoding
  */
 function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {

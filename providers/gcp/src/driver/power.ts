@@ -3,10 +3,8 @@ import { type Clock, sleep } from '@mcm/kube';
 import type { Gce, Operation, PowerVerb } from '../gce/client.ts';
 import { Refusal } from '../gce/refusal.ts';
 
-/** The interval between two requests for the state of an instance. */
 const LOOK_MS = 3_000;
 
-/** An instance, and the parameters with which the driver waits for its operations. */
 export interface Subject {
   readonly gce: Gce;
   readonly project: string;
@@ -18,18 +16,19 @@ export interface Subject {
   readonly absent: () => MachineError;
 }
 
-/** For each state, the request that changes an instance in this state. States without an entry end without a request. */
+/**
+ * For each state, the request that changes an instance in this state. States without an entry end without a request.
+ */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };
 const SUSPEND: Verbs = { RUNNING: 'suspend', TERMINATED: 'done', SUSPENDED: 'done' };
 const START: Verbs = { RUNNING: 'done', TERMINATED: 'start', SUSPENDED: 'resume' };
 
-/** Stops an instance, or suspends it so that its memory is kept. */
+/** A suspended instance keeps its memory. */
 export const stopInstance = (subject: Subject, suspend: boolean): Promise<void> =>
   reach(subject, suspend ? SUSPEND : STOP);
 
-/** Starts a stopped instance, or resumes a suspended instance. */
 export const startInstance = (subject: Subject): Promise<void> => reach(subject, START);
 
 /**

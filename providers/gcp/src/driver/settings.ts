@@ -2,34 +2,24 @@ import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Var
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import { type AllowedSources, readSources } from '../login/sources.ts';
 
-/** The endpoints that the operator has set. If absent, the driver uses the defaults. */
+/** If absent, the driver uses the defaults. */
 export interface GcpSettings {
-  /** The origin of the Compute API. */
   readonly endpoint?: string | undefined;
   /** The address where service accounts request tokens. */
   readonly tokenEndpoint?: string | undefined;
   /** The domain of the cloud. If absent, the driver uses the public cloud. */
   readonly universe?: string | undefined;
-  /**
-   * Token sources that Secrets may use in addition to the token file of Gardener. If absent, Secrets may use only this file.
-   */
+  /** Token sources that Secrets may use in addition to the token file of Gardener. */
   readonly sources?: AllowedSources | undefined;
-  /** The origin of the service that exchanges the tokens of workloads. */
   readonly stsEndpoint?: string | undefined;
-  /** The origin of the service that creates tokens for impersonation. */
   readonly iamEndpoint?: string | undefined;
-  /** The origin of the metadata server of this host. */
   readonly metadata?: string | undefined;
   /** The origin of the metadata service of AWS, for controllers that run on a host in AWS. */
   readonly awsMetadata?: string | undefined;
-  /** Variables with AWS keys and a region. */
   readonly awsVariables?: Variables | undefined;
 }
 
-/**
- * The flags of this provider, in addition to the flags of every machine controller. Each flag takes precedence over its
- * environment variable.
- */
+/** Each flag takes precedence over its environment variable. */
 export const gcpFlags = {
   'compute-endpoint': endpointFlag(
     'address of the Compute API; only the path /compute/v1 is used; also GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
@@ -63,7 +53,6 @@ const AWS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 
 const awsOf = (variables: Variables): Variables => Object.fromEntries(AWS.map((name) => [name, variables[name]]));
 
 /**
- * Reads the flags and variables of the process.
  * @returns the settings of the driver, and the effective values with their sources
  * @throws ConfigError with the setting and a hint
  */

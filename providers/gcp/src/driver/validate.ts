@@ -2,7 +2,6 @@ import { FieldErrors, trimSpace } from '@mcm/core/driver';
 import type { Disk, GcpCredentials, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 
 export const SCRATCH = 'SCRATCH';
-/** The metadata key of user data in the format of cloud-config. */
 export const USER_DATA_METADATA = 'user-data';
 
 const CLUSTER = 'kubernetes-io-cluster-';
@@ -11,8 +10,7 @@ const INTERFACES = ['NVME', 'SCSI'];
 const MAINTENANCE = ['MIGRATE', 'TERMINATE'];
 
 /**
- * Returns the errors of a provider spec, with the texts and the order of the original. Source:
- * machine-controller-manager-provider-gcp, pkg/gcp/validation.
+ * With the texts and the order of the original. Source: machine-controller-manager-provider-gcp, pkg/gcp/validation.
  */
 export function specProblems(spec: GcpProviderSpec): readonly string[] {
   const errors = new FieldErrors();
@@ -35,8 +33,8 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
 }
 
 /**
- * Checks the tags of cluster and role. Without these tags, the original creates VMs that it never finds, so it neither uses
- * nor deletes the VMs.
+ * Without the tags of cluster and role, the original creates VMs that it never finds, so it neither uses nor deletes
+ * the VMs.
  */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);
@@ -45,10 +43,7 @@ function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   if (role === undefined) errors.required('spec.tags', `one tag must contain ${ROLE}, ${why}`);
 }
 
-/**
- * Returns the network tags that identify the cluster and the role of an instance. If there are several tags of one kind, the
- * last tag is used, as in the original.
- */
+/** If there are several tags of one kind, the last tag is used, as in the original. */
 export function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
   const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
   return { cluster, role: tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)) };
@@ -81,14 +76,13 @@ function checkNetworkInterface(path: string, nic: NetworkInterface, errors: Fiel
   if (ipCidrRange) checkRange(`${path}.ipCidrRange`, ipCidrRange, errors);
 }
 
-/** Whether a text is an integer of 64 bits. */
 function isInt64(text: string): boolean {
   if (!/^[+-]?\d+$/.test(text)) return false;
   const value = BigInt(text.replace('+', ''));
   return BigInt.asIntN(64, value) === value;
 }
 
-/** Checks an IP range. The mask size is parsed like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
+/** The mask size is parsed like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
 function checkRange(path: string, range: string, errors: FieldErrors): void {
   const size = range.slice(1);
   if (!range.startsWith('/')) errors.invalid(path, range, "CIDR range must start with '/'");
@@ -111,7 +105,7 @@ function checkScheduling({ gpu, scheduling }: GcpProviderSpec, errors: FieldErro
     errors.forbidden(path, 'liveMigration is not allowed for VMs with gpu attached, use "TERMINATE" instead');
 }
 
-/** Returns the errors of a Secret. Returns undefined if the class refers to no Secret. */
+/** Undefined if the class refers to no Secret. */
 export function secretProblems(secret: GcpCredentials | undefined): readonly string[] {
   if (!secret) return ['secret object that has been passed by the MCM is nil'];
   const { serviceAccountJSON, 'serviceaccount.json': alias, credentialsConfig, userData } = secret;

@@ -14,7 +14,6 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns a client whose cloud sends these answers, one after the other. */
 function gceOf(...answers: readonly Answer[]) {
   const asked: TransportRequest[] = [];
   const clock = new VirtualClock();

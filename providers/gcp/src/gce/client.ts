@@ -17,7 +17,6 @@ const operation = z.looseObject({
 });
 export type Operation = z.infer<typeof operation>;
 
-/** A request that changes the power state of an instance. */
 export type PowerVerb = 'stop' | 'start' | 'suspend' | 'resume';
 
 const instance = z.looseObject({
@@ -44,14 +43,14 @@ export interface GceOptions {
   readonly refused?: (authorization: string) => void;
 }
 
-/** Checks the type of an answer. @throws Error without the error of the SDK, because this error would quote the answer */
+/** @throws Error without the error of the SDK, because this error would quote the answer */
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new Error(`an answer that is not a ${what} of Compute Engine's`);
 }
 
-/** Removes null members. As in the original, null counts as absent, but the SDK refuses the whole answer. */
+/** As in the original, null counts as absent, but the SDK refuses the whole answer. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -59,13 +58,10 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(known.map(([name, each]) => [name, withoutNulls(each)]));
 }
 
-/** The maximum number of attempts of a throttled call. A throttled call had no effect, so a retry is safe. */
+/** A throttled call had no effect, so a retry is safe. */
 const ATTEMPTS = 10;
 
-/**
- * Selects the members of an answer that the driver reads. The SDK creates an object for every member, so a full answer makes
- * a listing of many VMs twice as expensive.
- */
+/** The SDK creates an object for every member, so a full answer makes a listing of many VMs twice as expensive. */
 const pick =
   (...names: readonly string[]) =>
   (answer: object): object =>
@@ -92,8 +88,8 @@ const ofPage = (page: object): object => {
 };
 
 /**
- * The operations of Compute Engine that the driver uses. The operations throw `Refusal`, `SdkFailed`, or the error of the
- * connection.
+ * The operations of Compute Engine that the driver uses. The operations throw `Refusal`, `SdkFailed`, or the error of
+ * the connection.
  */
 export class Gce {
   readonly #options: GceOptions;
@@ -151,7 +147,6 @@ export class Gce {
     return readAs(operation, latestResponse, 'operation');
   }
 
-  /** Starts to stop, start, suspend or resume an instance. */
   async power(verb: PowerVerb, project: string, zone: string, name: string, signal: AbortSignal): Promise<Operation> {
     const request = { project, zone, instance: name };
     const [{ latestResponse }] = await this.#call(verb, { pick: ofOperation, signal }, ({ instances }) =>
@@ -168,13 +163,12 @@ export class Gce {
     return readAs(operation, found, 'operation');
   }
 
-  /** Lists all instances of a zone on all pages. */
   async list(project: string, zone: string, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let pageToken = '';
     do {
       const request = withoutUndefined({ project, zone, pageToken: pageToken || undefined });
-      // The driver requests each page separately, so that each page has its own attempts.
+      // Each page has its own attempts.
       const [, , page] = await this.#call('list', { pick: ofPage, signal }, ({ instances }) =>
         instances.list(request, { ...once(), autoPaginate: false }),
       );
@@ -235,7 +229,6 @@ export class Gce {
 }
 
 interface Question {
-  /** Selects the parts of the answer that the driver uses. */
   readonly pick: (answer: object) => object;
   readonly body?: object;
   readonly signal: AbortSignal;

@@ -1,4 +1,4 @@
-/** The methods of Compute Engine that the driver uses. The descriptions of other methods would cost memory and load time. */
+/** The descriptions of other methods would cost memory and load time. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Insert', 'Get', 'List', 'Delete', 'Stop', 'Start', 'Suspend', 'Resume', 'GetSerialPortOutput'],
   ZoneOperations: ['Get'],
@@ -15,8 +15,8 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
- * Reduces the descriptions of the API to the used methods and their messages. The full descriptions cost about a second of
- * CPU time and 80 MB. Reduced descriptions stay unchanged.
+ * Reduces the descriptions of the API to the used methods and their messages. The full descriptions cost about a
+ * second of CPU time and 80 MB.
  * @throws Error if the SDK no longer describes a method, because the first call of this method would fail
  */
 export function slimDescriptions(all: Description): Description {

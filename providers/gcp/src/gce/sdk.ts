@@ -3,10 +3,7 @@ import { createRequire } from 'node:module';
 import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
-/**
- * The options of a call. The options disable the timers and retries of the SDK, because the driver has its own with the
- * clock of the process.
- */
+/** Without the timers and retries of the SDK, because the driver has its own with the clock of the process. */
 interface CallOptions {
   readonly timeout: number;
   readonly retry: { readonly retryCodes: readonly number[] };
@@ -15,10 +12,7 @@ interface CallOptions {
 
 type Method<Answer> = (request: object, options: CallOptions) => Promise<Answer>;
 
-/**
- * The methods of the SDK clients that the driver uses. The declarations of the SDK have 33 MB, which every type check would
- * read.
- */
+/** The declarations of the SDK have 33 MB, which every type check would read. */
 export interface Clients {
   readonly instances: {
     readonly insert: Method<readonly [{ readonly latestResponse: unknown }]>;
@@ -36,42 +30,39 @@ export interface Clients {
   readonly operations: { readonly get: Method<readonly [unknown]> };
 }
 
-/** A request in the form of the SDK. */
 export interface SdkRequest {
   readonly method: string;
-  /** The path with the query. */
   readonly path: string;
   readonly body: string | undefined;
 }
 
 /** A call of the SDK, with the function that sends its request. */
 export interface Call {
-  /** Sends the request of the call. @returns the checked answer as JSON */
+  /** @returns the checked answer as JSON */
   readonly send: (request: SdkRequest) => Promise<string>;
-  /** The request body from the driver. The SDK would add empty maps to it. */
+  /** The request body from the driver, without the empty maps that the SDK would add. */
   readonly body?: object | undefined;
 }
 
-/** Returns the options for one call. Each call needs new options, because the SDK changes them. */
+/** Each call needs new options, because the SDK changes them. */
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
-  /** The error that `send` threw. The SDK replaces this error with its own error. */
+  /** The SDK replaces this error with its own error. */
   thrown?: unknown;
 }
 
 const calls = new AsyncLocalStorage<Running>();
 
 /**
- * The SDK failed to write a request or to read an answer. The error of the SDK is omitted, because it quotes the request or
- * the answer with the user data.
+ * The SDK failed to write a request or to read an answer. The error of the SDK is omitted, because it quotes the
+ * request or the answer with the user data.
  */
 class SdkFailed extends Error {
   override readonly name = 'SdkFailed';
 }
 
 /**
- * Runs a call of the SDK.
  * @param what the name of the call in errors
  * @throws the error of `send`, or SdkFailed
  */
@@ -85,7 +76,7 @@ export async function inCall<T>(what: string, call: Call, work: () => Promise<T>
   }
 }
 
-/** Replaces the login and the network access of the SDK. The function `send` of the call gets its requests. */
+/** Replaces the login and the network access of the SDK. */
 const authClient = {
   getRequestHeaders: async () => new Headers(),
   fetch: async (address: string, { method, body }: { readonly method: string; readonly body?: unknown }) => {
@@ -109,7 +100,7 @@ const authClient = {
   },
 };
 
-/** Returns the JSON of the SDK without the members that the driver did not set. */
+/** Without the members that the driver did not set. */
 function asGiven(written: unknown, given: unknown): unknown {
   if (Array.isArray(written) && Array.isArray(given)) return written.map((each, i) => asGiven(each, given[i]));
   if (!isRecord(written) || !isRecord(given)) return written;
@@ -130,16 +121,13 @@ type Client<T> = new (options: object, gax: object) => T;
 const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
-/**
- * Returns the clients. The first call loads them. All accounts and endpoints share the clients, because each call contains
- * its target.
- */
+/** Loaded with the first call. All accounts and endpoints share the clients, because each call contains its target. */
 export function gceClients(): Clients {
   clients ??= makeClients();
   return clients;
 }
 
-/** Loads the SDK before the first call, so that no machine waits for the SDK. */
+/** No machine should wait for the SDK. */
 export async function loadSdk(): Promise<void> {
   gceClients();
 }
@@ -152,7 +140,7 @@ function makeClients(): Clients {
   const operations = load('@google-cloud/compute/build/src/v1/zone_operations_client.js') as {
     readonly ZoneOperationsClient: Client<Clients['operations']>;
   };
-  // Disables the log of the SDK. An environment variable could otherwise make the SDK write whole requests to this log.
+  // An environment variable could otherwise make the SDK write whole requests to its log.
   gax.loggingUtils.setBackend(null);
   const { GrpcClient } = gax.fallback;
   class SlimClient extends GrpcClient {

@@ -13,10 +13,7 @@ import { externalAccount, readImpersonation } from './external-account.ts';
 import { parse } from './parse.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/**
- * All members that the key of a service account may have. Other members could redirect the requests of the driver to another
- * server.
- */
+/** Other members of a service account's key could redirect the requests of the driver to another server. */
 const SERVICE_ACCOUNT_FIELDS = [
   'auth_provider_x509_cert_url',
   'auth_uri',
@@ -44,13 +41,12 @@ const impersonated = z.looseObject({
   source_credentials: z.looseObject({}).nullish(),
 });
 
-/** Returns the first key of the Secret that contains credentials. */
 export const accountField = (secret: GcpCredentials) =>
   (['serviceAccountJSON', 'serviceaccount.json', 'credentialsConfig'] as const).find(
     (name) => secret[name] !== undefined,
   );
 
-/** Returns the account with which the driver calls Google. @throws WrongAccount with the texts of the original */
+/** @throws WrongAccount with the texts of the original */
 export function readAccount(secret: GcpCredentials, rules: AccountRules = {}): Account {
   try {
     return accountOf(secret, rules);
@@ -69,8 +65,8 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
     project_id: named,
     universe_domain: own,
   } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
-  // The driver does not send credentials of one cloud to another cloud. To change the cloud, an operator must change both
-  // values.
+  // The driver does not send credentials of one cloud to another cloud. To change the cloud, an operator must change
+  // both values.
   if (universe && (own || PUBLIC_UNIVERSE) !== universe)
     throw new Error(
       `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, and GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: they must be equal`,
@@ -85,10 +81,8 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
   );
 }
 
-/** The credentials, and the other settings from the Secret and the operator. */
 interface Given {
   readonly json: unknown;
-  /** The key of the Secret that contains the credentials. */
   readonly field: string;
   readonly project: string;
   readonly rules: AccountRules;
@@ -145,7 +139,7 @@ function readJson(text: string, where: string): unknown {
   try {
     return JSON.parse(trimSpace(text));
   } catch {
-    // The error of the parser quotes the text, which is a secret, so the message omits this error.
+    // The error of the parser quotes the text, which is a secret.
     throw new Error(`${where}: failed to unmarshal json object: it is not JSON`);
   }
 }

@@ -10,7 +10,6 @@ export interface ServiceAccount {
   readonly tokenUri: string;
 }
 
-/** The source of the token that identifies a workload. */
 export type SubjectSource =
   | { readonly from: 'file'; readonly path: string; readonly field: string | undefined }
   | {
@@ -33,22 +32,18 @@ export interface ExternalAccount {
   readonly type: 'external_account';
   readonly project: string;
   readonly audience: string;
-  /** The URL of the service that exchanges the token. */
   readonly stsUrl: string;
   readonly subjectTokenType: string;
   readonly source: SubjectSource;
   readonly impersonation: Impersonation | undefined;
 }
 
-/** A service account of the controller's host. */
 export interface HostAccount {
   readonly type: 'metadata_server';
   readonly project: string;
-  /** The email address of the service account, or `default`. */
   readonly email: string;
 }
 
-/** A service account that another account impersonates. */
 export interface ImpersonatedAccount {
   readonly type: 'impersonated_service_account';
   readonly project: string;
@@ -59,20 +54,16 @@ export interface ImpersonatedAccount {
 /** The account with which the driver calls Google. */
 export type Account = ServiceAccount | ExternalAccount | HostAccount | ImpersonatedAccount;
 
-/** The settings of the operator for accounts in Secrets. */
 export interface AccountRules {
   /**
-   * The domain of the cloud that the operator has set. If absent, the driver uses the public cloud for all credentials, as
-   * the original does.
+   * The domain of the cloud that the operator has set. If absent, the driver uses the public cloud for all
+   * credentials, as the original does.
    */
   readonly universe?: string | undefined;
-  /**
-   * Token sources that Secrets may use in addition to the token file of Gardener. If absent, Secrets may use only this file.
-   */
+  /** Token sources that Secrets may use in addition to the token file of Gardener. */
   readonly sources?: AllowedSources | undefined;
 }
 
-/** The Secret does not identify an account. */
 export class WrongAccount extends Error {
   override readonly name = 'WrongAccount';
   /** An additional hint that the text of the original does not contain. */

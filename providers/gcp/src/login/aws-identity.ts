@@ -8,7 +8,6 @@ import type { TokenOptions } from './token-options.ts';
 const METADATA = 'http://169.254.169.254';
 const ROLES = '/latest/meta-data/iam/security-credentials/';
 
-/** The keys of an identity in AWS. */
 interface Keys {
   readonly id: string;
   readonly secret: string;
@@ -22,8 +21,8 @@ const roleKeys = z.looseObject({
 });
 
 /**
- * Returns a signed request to AWS for the identity of the controller. Google sends this request to AWS to verify the
- * identity. The keys come from the environment, or else from the role of the host. Source: google-auth-library, AwsClient
+ * Returns a signed request to AWS, with which Google verifies the identity of the controller. The keys come from the
+ * environment, or else from the role of the host. Source: google-auth-library, AwsClient
  * @param audience a part of the signature, so that the request is not valid for another recipient
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {
@@ -55,13 +54,13 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 
 interface Signed {
   readonly query: string;
-  /** The headers in alphabetical order, with names in lower case. */
+  /** In alphabetical order, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly date: string;
   readonly region: string;
 }
 
-/** Signs a POST without a body with Signature Version 4 of AWS. */
+/** Signature Version 4 of AWS, for a POST without a body. */
 function sign({ query, headers, date, region }: Signed, { id, secret }: Keys): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
   const names = Object.keys(headers).join(';');

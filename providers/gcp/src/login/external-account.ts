@@ -18,11 +18,11 @@ const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const TOKEN_TYPES: readonly string[] = [JWT, 'urn:ietf:params:oauth:token-type:id_token'];
 const HOUR_S = 3_600;
 const LONGEST_LIFETIME_S = 12 * HOUR_S;
-/** The metadata addresses that AWS libraries use. Credentials may contain no other metadata address. */
+/** Credentials may contain no other metadata address than those that AWS libraries use. */
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();
-/** A text whose white space at the ends has no meaning. */
+/** White space at the ends has no meaning. */
 const bare = z
   .string()
   .transform((value) => trimSpace(value))
@@ -50,8 +50,7 @@ type Fields = z.infer<typeof schema>;
 type Source = NonNullable<Fields['credential_source']>;
 
 /**
- * Reads an `external_account`. The token comes only from sources that the operator allows, and the driver sends the token
- * only to Google.
+ * The token comes only from sources that the operator allows, and the driver sends the token only to Google.
  * @throws Error, or WrongAccount, with the texts of the original
  */
 export function externalAccount(json: unknown, project: string, { universe, sources }: AccountRules): ExternalAccount {
@@ -89,7 +88,7 @@ function must(holds: boolean, field: string, should: string): void {
 }
 
 /**
- * Returns the account that is impersonated, or undefined for an empty URL.
+ * Undefined for an empty URL.
  * @throws Error for a URL that does not belong to Google
  */
 export function readImpersonation(url: string, universe: string): Impersonation | undefined {
@@ -102,10 +101,7 @@ export function readImpersonation(url: string, universe: string): Impersonation 
   return url === '' ? undefined : { url, delegates: [], lifetimeS: HOUR_S };
 }
 
-/**
- * Whether AWS is the source of the token. The token file of Gardener takes precedence over other sources, as in the
- * original.
- */
+/** The token file of Gardener takes precedence over other sources, as in the original. */
 const isAwsSource = (source: Fields['credential_source']): boolean =>
   source?.file !== TOKEN_FILE && (source?.environment_id?.startsWith('aws') ?? false);
 
@@ -131,7 +127,7 @@ const notAllowed = (entry: string): WrongAccount =>
     `allow the source with --credential-sources=${entry}`,
   );
 
-/** Returns the member of a JSON text that contains the token. Returns undefined if the whole text is the token. */
+/** The member of a JSON text that contains the token. Undefined if the whole text is the token. */
 function fieldOf({ format: reported }: Source): string | undefined {
   const type = reported?.type ?? 'text';
   must(type === 'text' || type === 'json', 'credential_source.format.type', 'be text or json');
@@ -145,8 +141,8 @@ function fieldOf({ format: reported }: Source): string | undefined {
 }
 
 /**
- * Reads an AWS source. The Secret may contain only known addresses, and the controller sends requests only to the addresses
- * in its own settings.
+ * The Secret may contain only known addresses, and the controller sends requests only to the addresses in its own
+ * settings.
  */
 function awsSource(source: Source, allowed: AllowedSources): SubjectSource {
   if (!allowed.aws) throw notAllowed('aws');

@@ -1,10 +1,9 @@
 import { ConfigError } from '@mcm/kube';
 
-/** The token sources that Secrets may use. Only the operator can extend this list. */
+/** Only the operator can extend this list. */
 export interface AllowedSources {
   /** Files, and folders with all of their files. */
   readonly paths: readonly string[];
-  /** Origins of URLs. */
   readonly origins: readonly string[];
   /** Whether Secrets may use the AWS identity of the controller. */
   readonly aws: boolean;
@@ -12,7 +11,7 @@ export interface AllowedSources {
   readonly metadata: boolean;
 }
 
-/** The default, which allows only the token file of Gardener. */
+/** Allows only the token file of Gardener. */
 export const NO_SOURCES: AllowedSources = { paths: [], origins: [], aws: false, metadata: false };
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -48,14 +47,10 @@ function isOrigin(entry: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
 }
 
-/** Whether the list contains a file or a folder of this file. */
 export const allowsPath = ({ paths }: AllowedSources, file: string): boolean =>
   isPath(file) && paths.some((path) => file === path || file.startsWith(path.endsWith('/') ? path : `${path}/`));
 
-/**
- * Whether the list contains the origin of a URL. A URL with a user or a password is refused, because both would be sent and
- * would appear in logs.
- */
+/** A URL with a user or a password is refused, because both would be sent and would appear in logs. */
 export function allowsUrl({ origins }: AllowedSources, text: string): boolean {
   const url = URL.parse(text);
   return url?.username === '' && url.password === '' && origins.includes(url.origin);

@@ -6,10 +6,7 @@ import type { ExternalAccount, SubjectSource } from './accounts.ts';
 import { signedIdentity } from './aws-identity.ts';
 import type { TokenOptions } from './token-options.ts';
 
-/**
- * Reads the current token of a workload from its source.
- * @throws TokenRefused, TokenUnavailable, or the reason of the signal
- */
+/** @throws TokenRefused, TokenUnavailable, or the reason of the signal */
 export async function subjectToken(
   { source, audience }: ExternalAccount,
   options: TokenOptions,
@@ -47,7 +44,7 @@ async function ofUrl(
   return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
 }
 
-/** Returns the token in a text, or in a member of its JSON. Errors do not quote the text, because it may be the token. */
+/** Errors do not quote the text, because it may be the token. */
 function tokenIn(text: string, field: string | undefined, from: string): string {
   if (field === undefined) {
     if (/^[\w.~+/=-]+$/.test(text)) return text;

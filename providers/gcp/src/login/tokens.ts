@@ -5,10 +5,7 @@ import { subjectToken } from './subject-token.ts';
 import type { TokenOptions } from './token-options.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-/**
- * The start time of an assertion is this many seconds in the past. Google refuses assertions from the future, and the clocks
- * may differ.
- */
+/** Google refuses assertions from the future, and the clocks may differ. */
 const SKEW_S = 10;
 const HOUR_S = 3_600;
 const METADATA = 'http://metadata.google.internal';
@@ -16,7 +13,7 @@ const METADATA = 'http://metadata.google.internal';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
 const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
 
-/** Returns a function that requests the access token of an account. The token is cached until shortly before it expires. */
+/** The token is cached until shortly before it expires. */
 export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
 
@@ -45,7 +42,6 @@ function ofServiceAccount(account: ServiceAccount, options: TokenOptions, signal
   return exchange(options.tokenEndpoint ?? account.tokenUri, form, options, signal);
 }
 
-/** Exchanges the token of a workload for a token of Google. */
 async function exchanged(account: ExternalAccount, options: TokenOptions, signal: AbortSignal): Promise<Token> {
   const form = {
     audience: account.audience,
@@ -58,7 +54,6 @@ async function exchanged(account: ExternalAccount, options: TokenOptions, signal
   return exchange(onto(account.stsUrl, options.stsEndpoint), form, options, signal);
 }
 
-/** Requests the token of a service account that another account impersonates. */
 async function acted(
   { url, delegates, lifetimeS }: Impersonation,
   own: Token,
@@ -101,7 +96,6 @@ async function exchange(
   return { value: reported.access_token, until: now + (reported.expires_in ?? HOUR_S) * 1_000 };
 }
 
-/** Replaces the origin of a URL. */
 const onto = (url: string, origin: string | undefined): string =>
   origin === undefined ? url : `${origin}${new URL(url).pathname}`;
 
@@ -116,14 +110,14 @@ const ask = <T>(
   return askForToken({ ...sent, connect, url, schema, say, signal, now: clock.now() });
 };
 
-/** Returns a JSON Web Token that the account signs (RFC 7523). */
+/** RFC 7523. */
 function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
   const from = now - SKEW_S;
   const claims = { iss: email, scope: SCOPE, aud: tokenUri, iat: from, exp: from + HOUR_S };
   try {
     return signJwt({ algorithm: 'RS256', header: privateKeyId ? { kid: privateKeyId } : {}, claims }, privateKey);
   } catch {
-    // The error of the library may quote the key, so the message omits this error.
+    // The error of the library may quote the key.
     throw new TokenRefused('private_key of the service account must be an RSA key in PEM');
   }
 }

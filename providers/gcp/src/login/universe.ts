@@ -1,2 +1,1 @@
-/** Domain of the public cloud. */
 export const PUBLIC_UNIVERSE = 'googleapis.com';

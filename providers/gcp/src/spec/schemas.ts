@@ -62,7 +62,7 @@ const shieldedInstance = z.object({
   vtpm: flag('true: the VM has a virtual trusted platform module'),
 });
 
-/** `MachineClass.providerSpec` of provider `GCP`. The schema contains only types; the rules are in `validate.ts`. */
+/** The schema contains only types; the rules are in `validate.ts`. */
 export const GcpProviderSpec = z.object({
   apiVersion: text('accepted for compatibility, not used'),
   region: text('region of the subnetworks, such as europe-north1; required'),
@@ -97,10 +97,7 @@ export type GcpProviderSpec = z.infer<typeof GcpProviderSpec>;
 export type Disk = z.infer<typeof disk>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/**
- * The decoded data of the Secrets of a class. The Secret needs one of the first three keys, and the driver uses the first of
- * them that exists.
- */
+/** The Secret needs one of the first three keys, and the driver uses the first of them that exists. */
 export const GcpCredentials = z.looseObject({
   serviceAccountJSON: text(
     'JSON of a service account key or an external_account; required, under this name or one of the next two names',

@@ -17,7 +17,7 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** The number of connections that all kubelets share for requests. Each watch has its own connection. */
+/** Requests of all kubelets share these connections. Each watch has its own connection. */
 const KUBELET_CONNECTIONS = 16;
 /** At the stop of the server, open long polls may delay the stop for at most this time. */
 const STOP_LIMIT_MS = 5_000;
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2), process.env);
   const log = createLogger({ level: flags.logLevel });
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // Opens the port before it writes data, so that a used port leaves the data unchanged.
+  // The port is opened before any data is written, so that a used port leaves the data unchanged.
   const server = createServer();
   const address = await listen(server, flags);
   const store = flags.dataDir === undefined ? new MemoryStore() : openSqliteStore(flags.dataDir);
@@ -94,7 +94,7 @@ function listen(server: Server, { port }: CloudFlags): Promise<string> {
   });
 }
 
-/** Stops after SIGTERM, after Ctrl-C, or when the parent process ends. */
+/** After SIGTERM, after Ctrl-C, or when the parent process ends. */
 function endWithParent(stopAll: () => Promise<void>): void {
   let stopping = false;
   const end = (): void => {

@@ -26,7 +26,7 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The store of the cloud, which the cloud closes at its end. Default: a store in memory. */
+  /** The cloud closes the store at its end. Default: a store in memory. */
   readonly store?: CloudStore;
   /** The bearer token that every request must have. If absent, requests need no token. */
   readonly token?: string | undefined;
@@ -39,14 +39,13 @@ export interface CloudOptions {
 
 /** A running cloud. */
 export interface Cloud {
-  /** Answers one request of the HTTP API. */
   fetch(request: Request): Promise<Response>;
   readonly faults: Faults;
   readonly requests: RequestLog;
   readonly instances: Instances;
   readonly volumes: Volumes;
   readonly interruptions: Interruptions;
-  /** Stops all transitions. The transitions continue after the next start. */
+  /** Stops all transitions, which continue after the next start. */
   pause(): void;
   /** Stops all transitions, and closes the store. */
   close(): void;
@@ -57,10 +56,7 @@ export const DEFAULT_ZONES = ['local-a', 'local-b', 'local-c'] as const;
 
 const nothingBoots: InstanceHost = { boot: () => undefined, halt: () => Promise.resolve(), forget: () => undefined };
 
-/**
- * Creates a small cloud with the objects of the store.
- * @throws {StoreError} if the cloud cannot read the content of the store
- */
+/** @throws {StoreError} if the cloud cannot read the content of the store */
 export function createCloud(options: CloudOptions): Cloud {
   const { clock, random, log, host = nothingBoots } = options;
   const context: CloudContext = {

@@ -6,10 +6,9 @@ import { parseDuration } from '../values/duration.ts';
 import type { Latencies } from './context/settings.ts';
 import { DEFAULT_ZONES } from './create-cloud.ts';
 
-/** The validated command line of `local-cloud`. */
 export interface CloudFlags {
   readonly port: number;
-  /** The folder of the data. If undefined, the data is in memory. */
+  /** If undefined, the data is in memory. */
   readonly dataDir: string | undefined;
   readonly token: string | undefined;
   readonly zones: readonly string[];
@@ -99,7 +98,7 @@ function command(): Command {
     );
 }
 
-/** Parses the command line. After `--help` or an error, the parser prints the text and ends the process. */
+/** After `--help` or an error, the parser prints the text and ends the process. */
 export function parseFlags(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): CloudFlags {
   const raw = command().parse(argv, { from: 'user' }).opts<RawFlags>();
   const kubelet: KubeletBehaviour = defined({

@@ -11,14 +11,11 @@ export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
 /** A cloud with simulated kubelets on its instances. */
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
-  /**
-   * Stops all activity in this process. Later calls have no effect. Instances and kubelets continue in the next process that
-   * opens the store.
-   */
+  /** Stops all activity in this process. Instances and kubelets continue in the next process that opens the store. */
   close(): Promise<void>;
 }
 
-/** Creates a cloud with kubelets. @throws {StoreError} if the cloud cannot read the content of the store */
+/** @throws {StoreError} if the cloud cannot read the content of the store */
 export function createLocalCloud({ kubelets, ...options }: LocalCloudOptions): LocalCloud {
   const { clock, random, log } = options;
   const store = options.store ?? new MemoryStore();

@@ -1,11 +1,10 @@
 import { randomFillSync } from 'node:crypto';
 import type { Random } from '@mcm/kube';
 
-/** Random bytes are read in blocks, because one system call for each number would be slow. */
+/** One system call for each number would be slow. */
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 
-/** Random numbers of the operating system. The numbers are unpredictable. */
 export const systemRandom: Random = {
   next: () => {
     if (used + 6 > pool.length) {

@@ -1,7 +1,7 @@
 import type { AlternativeRules } from '@mcm/core/driver';
 import type { LocalProviderSpec } from '../spec/schemas.ts';
 
-/** The fields of an alternative in the local cloud: machine type and zone. A machine that is a Pod ignores both fields. */
+/** A machine that is a Pod ignores the machine type and the zone. */
 export const alternatives: AlternativeRules<LocalProviderSpec> = {
   fields: ['machineType', 'zone'],
   apply: (spec, { machineType, zone }) => {

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { fromAnswer, fromFailure } from './errors.ts';
 import { json } from './json.ts';
 
-/** An instance in the API of the cloud. */
 const cloudInstance = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -36,7 +35,6 @@ const notices = z.looseObject({
     }),
   ),
 });
-/** A notice of an interruption, in the format of the API of the cloud. */
 export type CloudNotice = z.infer<typeof notices>['items'][number];
 
 export interface CloudClientOptions {
@@ -45,17 +43,16 @@ export interface CloudClientOptions {
   readonly clock: Clock;
 }
 
-/** The time limit of an answer, in addition to the duration of a long poll. */
+/** In addition to the duration of a long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** The duration of one long poll. After this time, the client sends the next request. */
+/** After this time, the client sends the next request. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
-/** The duration of one wait for notices. */
 const NOTICE_SECONDS = 20;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
 
-/** The operations of the cloud that the driver uses. All methods throw `MachineError`. */
+/** All methods throw `MachineError`. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
 
@@ -63,25 +60,22 @@ export class CloudClient {
     this.#options = options;
   }
 
-  /**
-   * Creates an instance, or finds the instance with the same client token. Returns when the instance runs, or after
-   * `POLL_SECONDS`.
-   */
+  /** Finds an existing instance with the same client token. Returns when the instance runs, or after `POLL_SECONDS`. */
   async create(body: object, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }
 
-  /** Starts the termination of an instance. Returns when the instance is terminated, or after `POLL_SECONDS`. */
+  /** Returns when the instance is terminated, or after `POLL_SECONDS`. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Stops an instance. Returns when the instance is stopped, or after `POLL_SECONDS`. */
+  /** Returns when the instance is stopped, or after `POLL_SECONDS`. */
   async stop(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/stop?wait=stopped&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Starts a stopped instance. Returns when the instance runs, or after `POLL_SECONDS`. */
+  /** Returns when the instance runs, or after `POLL_SECONDS`. */
   async start(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/start?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
@@ -95,26 +89,27 @@ export class CloudClient {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Returns the output of the serial console of an instance, from the start of a line. */
+  /** From the start of a line. */
   async console(id: string, signal: AbortSignal): Promise<string> {
     const { output } = await this.#call('GET', `${one(id)}/console`, consoleOutput, { signal });
     return output;
   }
 
   /**
-   * Returns the notices that no client has acknowledged. If there are none, waits for a notice for up to `NOTICE_SECONDS`.
+   * Returns the notices that no client has acknowledged. If there are none, waits for a notice for up to
+   * `NOTICE_SECONDS`.
    */
   async interruptions(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly CloudNotice[]> {
     const query = new URLSearchParams({ ...filters, wait: 'pending', timeout: `${NOTICE_SECONDS}s` });
     return (await this.#call('GET', `/v1/interruptions?${query}`, notices, { signal })).items;
   }
 
-  /** Removes a notice from the list. A repeated call has no effect. */
+  /** A repeated call has no effect. */
   async acknowledge(id: string, signal: AbortSignal): Promise<void> {
     await this.#call('DELETE', `/v1/interruptions/${encodeURIComponent(id)}`, z.unknown(), { signal });
   }
 
-  /** Returns all matching instances on all pages, without terminated instances. */
+  /** On all pages, without terminated instances. */
   async list(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CloudInstance[]> {
     const found: CloudInstance[] = [];
     let pageToken: string | undefined;
@@ -155,7 +150,7 @@ export class CloudClient {
     }
   }
 
-  /** Returns a signal that aborts with the signal of the caller, or after `ms`. */
+  /** Aborts with the signal of the caller, or after `ms`. */
   #deadline(ms: number, caller: AbortSignal): { signal: AbortSignal; passed(): boolean; clear(): void } {
     const controller = new AbortController();
     let passed = false;

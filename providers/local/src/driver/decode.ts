@@ -14,7 +14,7 @@ import { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
 export interface DecodeOptions {
   /** The backend of classes whose Secret has no kubeconfig. */
   readonly backend: 'cloud' | 'pod';
-  /** The address of the cloud, for Secrets without an address. */
+  /** For Secrets without an address. */
   readonly endpoint: string | undefined;
 }
 
@@ -22,14 +22,11 @@ type Decoded = DecodedInput<LocalProviderSpec, LocalCredentials>;
 
 const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials };
 
-/**
- * Whether the machines of a class are Pods. Machines are Pods if the Secret has a kubeconfig, or if the process supports
- * only Pods.
- */
+/** Machines are Pods if the Secret has a kubeconfig, or if the process supports only Pods. */
 export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
   data.kubeconfig !== undefined || backend === 'pod';
 
-/** Reads the provider spec and the Secret. For Pods, the checks have the order of the original. @throws MachineError */
+/** For Pods, the checks have the order of the original. @throws MachineError */
 export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOptions): Decoded {
   const machineClass = folded(input.machineClass);
   if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });
@@ -50,15 +47,15 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
 }
 
 /**
- * Reads the provider spec with the rules of a creation, without the Secret. Rules of a single backend are skipped, because
- * only the Secret determines the backend.
+ * Without the Secret, with the rules of a creation. Rules of a single backend are skipped, because only the Secret
+ * determines the backend.
  * @throws MachineError
  */
 export const readSpec = (machineClass: MachineClass): LocalProviderSpec =>
   decodeSpec(LocalProviderSpec, folded(machineClass));
 
 /**
- * Returns the class with the usual field names. Like Go, it accepts field names in any letter case.
+ * Like Go, it accepts field names in any letter case.
  * @throws MachineError for a class of another provider
  */
 function folded(machineClass: MachineClass): MachineClass {

@@ -23,7 +23,7 @@ const machineClass: MachineClass = {
 interface Rig extends CloudRig {
   readonly driver: LocalDriver;
   request(overrides?: { name?: string; providerID?: string; spec?: object; signal?: AbortSignal }): CreateRequest;
-  /** Advances the clock until the call has ended. Returns its value, or the `MachineError` that it threw. */
+  /** Returns the value of the call, or the `MachineError` that it threw. */
   ending<T>(call: Promise<T>): Promise<T | MachineError>;
 }
 

@@ -26,9 +26,9 @@ import { aborted } from './errors.ts';
 /** The environment of the driver of the local cloud. */
 export interface LocalDriverOptions {
   readonly clock: Clock;
-  /** Returns the transport to the cloud at an address. The function is called once for each address. */
+  /** Called once for each address. */
   readonly connect: (endpoint: string) => Transport;
-  /** The defaults for Secrets without an endpoint or a token. */
+  /** For Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
   /** The client for machines that are Pods. If absent, the driver does not support Pods. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
@@ -44,10 +44,10 @@ type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
 
 /** A tag on every instance with the namespace of its Machine. */
 export const NAMESPACE_TAG = 'machine-namespace';
-/** The tags of cluster and role, as on AWS. The tags distinguish clusters that share a cloud account. */
+/** The tags distinguish clusters that share a cloud account, as on AWS. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** The time limit for the start and the termination of a machine, as in the original local driver. */
+/** As in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
 /**
  * The answers of a cloud may be outdated, so the driver reads several times before it reports a recorded instance as
@@ -55,15 +55,14 @@ const LIMIT_MS = 10 * 60_000;
  */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
-/** The pause between two waits for notices about Pods. Pods never have notices. */
+/** Pods never have notices. */
 const POD_PAUSE_MS = 20_000;
 
-/** The driver of the local cloud. The driver uses only the HTTP API of the cloud. */
+/** The driver uses only the HTTP API of the cloud. */
 export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   const clientFor = cloudClients(options);
   const { clock, backend = 'cloud', defaults } = options;
   const pods = options.pods && new PodBackend({ clock, ...options.pods });
-  /** Returns the Pod backend, if the machines of the class are Pods. */
   const podsFor = ({ credentials }: Request): PodBackend | undefined => {
     if (!isPods(credentials, backend)) return undefined;
     if (pods) return pods;
@@ -98,7 +97,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       return undefined;
     },
 
-    // The driver cannot stop a Pod, so the Pod backend has no power methods.
+    // The driver cannot stop a Pod.
     ...(backend === 'pod' ? {} : power((request) => (podsFor(request) ? undefined : clientFor(request)), clock)),
 
     evidence: async (request) => {
@@ -136,10 +135,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   });
 }
 
-/**
- * Waits for notices, and reports each notice. The driver acknowledges a notice only after its report was answered with
- * `done`.
- */
+/** A notice is acknowledged only after its report was answered with `done`. */
 async function reportNotices(
   cloud: CloudClient,
   request: Request & Pick<InterruptionRequest<LocalProviderSpec, LocalCredentials>, 'notify'>,
@@ -153,7 +149,6 @@ async function reportNotices(
   }
 }
 
-/** Creates the instance of a machine, and waits until it runs. */
 async function launch(
   cloud: CloudClient,
   request: Parameters<typeof launchBody>[0],
@@ -169,7 +164,7 @@ async function launch(
   return instance;
 }
 
-/** Returns the methods that stop and start instances. @param cloudOf returns undefined if the machine is a Pod */
+/** @param cloudOf returns undefined if the machine is a Pod */
 function power(
   cloudOf: (request: Request) => CloudClient | undefined,
   clock: Clock,
@@ -185,7 +180,6 @@ function power(
   };
 }
 
-/** Stops or starts the instance of a machine, and waits until the instance has the state. */
 async function settle(
   cloud: CloudClient,
   request: OnMachine,
@@ -203,7 +197,6 @@ async function settle(
   }
 }
 
-/** Terminates all instances of a machine, and waits until all are terminated. */
 async function terminateAll(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<void> {
   const until = clock.now().getTime() + LIMIT_MS;
   for (const id of await idsToDelete(cloud, request, clock)) {
@@ -215,7 +208,7 @@ async function terminateAll(cloud: CloudClient, request: OnMachine, clock: Clock
   }
 }
 
-/** Returns the client of an address and token. Clients are cached, so that their connections stay open between calls. */
+/** Clients are cached, so that their connections stay open between calls. */
 function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (request: Request) => CloudClient {
   const transports = new Map<string, Transport>();
   return ({ credentials }) => {
@@ -257,7 +250,7 @@ const describe = (instance: CloudInstance): Instance => ({
   ],
 });
 
-/** The states in which an instance does not run and will not start automatically. */
+/** An instance in these states does not run and will not start automatically. */
 const ENDINGS: Partial<Record<CloudInstance['state'], string>> = {
   'shutting-down': 'shutting down',
   stopping: 'being stopped',
@@ -277,7 +270,7 @@ const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `there is no instance of machine ${machine.metadata.name}`);
 
 /**
- * Finds the instance of a machine by its provider ID, or else by its name.
+ * By its provider ID, or else by its name.
  * @throws MachineError `OutOfRange` if several instances have its name
  */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
@@ -286,7 +279,7 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
     const id = requireInstanceId(machine.spec.providerID);
     return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
   }
-  // One look-up is sufficient. Even if the listing is outdated, the client token of the creation finds the VM.
+  // One look-up is sufficient: even if the listing is outdated, the client token of the creation finds the VM.
   const [first, ...others] = await findUnrecorded(cloud, request);
   if (!first || others.length === 0) return first;
   const found = [first, ...others].map(described);
@@ -295,8 +288,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * Returns the instance with the client token of the machine. If there is none, returns the instances with its name and the
- * tags of the class, except instances of other control clusters.
+ * Returns the instance with the client token of the machine. Otherwise, instances with its name and the tags of the
+ * class count, except instances of other control clusters.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
@@ -314,10 +307,7 @@ async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<r
   );
 }
 
-/**
- * Returns the instance ID in the provider ID. Without a provider ID, returns the IDs of all instances that may belong to the
- * machine.
- */
+/** Without a provider ID, the IDs of all instances that may belong to the machine. */
 async function idsToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<readonly string[]> {
   const { machine, signal } = request;
   if (machine.spec.providerID) return [requireInstanceId(machine.spec.providerID)];
@@ -368,8 +358,8 @@ function requireTime(clock: Clock, until: number, what: string): void {
 }
 
 /**
- * Returns the tags of the class for cluster and role. The result is never empty: without a filter, machines of other
- * clusters would look like orphans, as in the original local driver.
+ * The result is never empty: without a filter, machines of other clusters would look like orphans, as in the original
+ * local driver.
  */
 function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
   const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));

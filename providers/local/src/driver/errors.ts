@@ -5,10 +5,7 @@ import { json } from './json.ts';
 
 const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
 
-/**
- * The machine code for each code of the cloud. The code takes precedence over the HTTP status, because several codes have
- * the same status.
- */
+/** The code takes precedence over the HTTP status, because several codes have the same status. */
 const BY_CODE: Readonly<Record<string, MachineCode>> = {
   InvalidParameter: 'InvalidArgument',
   MalformedRequest: 'InvalidArgument',
@@ -38,8 +35,8 @@ const BY_STATUS: Readonly<Record<number, MachineCode>> = {
 };
 
 /**
- * Returns the machine code of an error response. A 404 without the error body of the cloud comes from another server, such
- * as a proxy, so the machine may still exist.
+ * A 404 without the error body of the cloud comes from another server, such as a proxy, so the machine may still
+ * exist.
  */
 export function fromAnswer(response: TransportResponse, text: string): MachineError {
   const parsed = errorBody.safeParse(json(text));
@@ -51,7 +48,6 @@ export function fromAnswer(response: TransportResponse, text: string): MachineEr
   return new MachineError(code, message, Number.isFinite(retryAfter) ? { retryAfterMs: retryAfter * 1_000 } : {});
 }
 
-/** Returns the machine code of a request without an answer. */
 export function fromFailure(thrown: unknown, caller: AbortSignal, timedOut: boolean): MachineError {
   if (thrown instanceof MachineError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -60,7 +56,7 @@ export function fromFailure(thrown: unknown, caller: AbortSignal, timedOut: bool
   return new MachineError('Unavailable', `the cloud cannot be reached: ${message}`, { cause: thrown });
 }
 
-/** Returns `DeadlineExceeded` if the time of the caller expired, or `Canceled` if the caller canceled the request. */
+/** `DeadlineExceeded` if the time of the caller expired, or `Canceled` if the caller canceled the request. */
 export function aborted(caller: AbortSignal): MachineError {
   const timeout = caller.reason instanceof Error && caller.reason.name === 'TimeoutError';
   return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the call was ended by its caller', {

@@ -1,4 +1,4 @@
-/** Parses JSON. Returns undefined if the text is not JSON. */
+/** Undefined if the text is not JSON. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

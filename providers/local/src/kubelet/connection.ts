@@ -21,22 +21,18 @@ import { projectPod } from './pods/project-pod.ts';
 const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
 
 export interface ConnectionOptions {
-  /** The connection to the API server. Each request has its own credentials, or the connection adds them. */
+  /** Each request has its own credentials, or the connection adds them. */
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /**
-   * The node of the connection. The watches return only this node and its pods, because the certificate of a node allows no
-   * other objects.
-   */
+  /** The watches return only this node and its pods, because the certificate of a node allows no other objects. */
   readonly nodeName?: string;
 }
 
 /**
  * The connection to one API server that all kubelets of the process share, with one watch of pods. 500 kubelets in one
- * process would otherwise need 500 watches. If each kubelet has its own credentials, it also has its own connection and
- * watch.
+ * process would otherwise need 500 watches. A kubelet with its own credentials has its own connection and watch.
  */
 export class Connection {
   readonly outage: OutageLog;
@@ -51,9 +47,7 @@ export class Connection {
     this.outage = createOutageLog('talking to the API server', options.clock, options.log);
   }
 
-  /**
-   * Returns a client that adds a token to its requests. Without a token, the client uses the credentials of the connection.
-   */
+  /** Without a token, the client uses the credentials of the connection. */
   client(token?: string): KubeClient {
     const { transport, clock, random } = this.#options;
     return createClient({
@@ -64,7 +58,7 @@ export class Connection {
     });
   }
 
-  /** The cache of pods by node. The watch of the cache starts at the first use. */
+  /** By node. The watch of the cache starts at the first use. */
   pods(client: KubeClient): Informer<Pod> {
     const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(
@@ -80,7 +74,7 @@ export class Connection {
     return this.#pods;
   }
 
-  /** The cache of nodes. The cache contains the changes that other clients make to the Node of a kubelet. */
+  /** Contains the changes that other clients make to the Node of a kubelet. */
   nodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
@@ -88,7 +82,7 @@ export class Connection {
     return this.#nodes;
   }
 
-  /** The cache of the nodes that were selected for an update in place. The watch returns only these nodes. */
+  /** The watch returns only the nodes that were selected for an update in place. */
   selectedNodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
@@ -110,7 +104,6 @@ export class Connection {
   }
 }
 
-/** Wraps a transport, so that every request has the token. */
 const withToken =
   (transport: Transport, token: string): Transport =>
   (request) =>

@@ -11,9 +11,9 @@ import { type BootConfig, UserDataError } from './node/user-data.ts';
 /** Existing credentials for an API server, which all kubelets share. */
 export interface NodeCluster {
   readonly server: string;
-  /** The transport with the shared credentials. */
+  /** With the shared credentials. */
   readonly transport: Transport;
-  /** The connection to the same server without credentials, which verifies bootstrap tokens. */
+  /** Without credentials, to verify bootstrap tokens. */
   readonly bare: Transport;
 }
 
@@ -22,20 +22,19 @@ export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
   readonly connect: (address: ApiAddress) => ApiTransport;
 }
 
-/** The access of a kubelet to its API server after the enrolment. */
 export interface Access {
   readonly client: KubeClient;
   readonly connection: Connection;
-  /** Logs an outage of the API server once. All kubelets of an API server share this log. */
+  /** All kubelets of an API server share this log. */
   readonly outage: OutageLog;
-  /** The certificate, which is stored across restarts because a bootstrap token can be used only once. */
+  /** Stored across restarts because a bootstrap token can be used only once. */
   readonly certificate?: KubeletCertificate;
   close(): void;
 }
 
 /**
  * Exchanges the bootstrap token of a machine for permanent access. With existing credentials (`--node-kubeconfig`), it
- * verifies the token and returns the shared connection. Without them, the kubelet requests a client certificate, as in TLS
+ * verifies the token and returns the shared connection. Otherwise the kubelet requests a client certificate, as in TLS
  * bootstrapping.
  */
 export class Enrolment {
@@ -46,12 +45,12 @@ export class Enrolment {
     this.#options = options;
   }
 
-  /** Requests the boot configuration of a machine from a config server. @throws the error of the server */
+  /** @throws the error of the server */
   firstConfig(pointer: ConfigPointer, signal: AbortSignal): Promise<IgnitionConfig> {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
 
-  /** Enrolls a kubelet. @throws {UserDataError} if the user data is invalid. Other errors may be temporary. */
+  /** @throws {UserDataError} if the user data is invalid. Other errors may be temporary. */
   async enrol(
     nodeName: string,
     boot: BootConfig,
@@ -70,7 +69,7 @@ export class Enrolment {
     const address = { server, ca };
     const connection = this.#connection(`${server} ${ca}`, () => this.#options.connect(address));
     const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));
-    // Opens a separate connection, because TLS authenticates the client once for a connection.
+    // TLS authenticates the client once for a connection, so each certificate needs a separate connection.
     const transport = this.#options.connect({ ...address, clientCertificate: certificate });
     const own = new Connection({ ...this.#options, transport, nodeName });
     return {

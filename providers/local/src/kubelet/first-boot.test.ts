@@ -25,7 +25,7 @@ const userData = (more: object = {}) =>
     ...more,
   });
 
-/** A config server. The test sets its answers and errors. */
+/** The test sets the answers and errors of the config server. */
 function configServer() {
   const asked: { readonly path: string; readonly headers: Readonly<Record<string, string>> }[] = [];
   const state: { config: MachineConfig | undefined } = { config: undefined };

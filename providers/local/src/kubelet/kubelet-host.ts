@@ -11,11 +11,11 @@ export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster'
   readonly random: Random;
   readonly log: Logger;
   readonly memory: KubeletMemory;
-  /** The default behavior of all kubelets. User data, fault rules and the admin API override it. */
+  /** User data, fault rules and the admin API override the default behavior. */
   readonly defaults?: KubeletBehaviour;
 }
 
-/** Runs a simulated kubelet on each instance, from the boot to the end of the instance. */
+/** From the boot to the end of the instance. */
 export class KubeletHost implements InstanceHost, KubeletControl {
   readonly #options: KubeletHostOptions;
   readonly #enrolment: Enrolment;
@@ -72,9 +72,7 @@ export class KubeletHost implements InstanceHost, KubeletControl {
     return kubelet !== undefined;
   }
 
-  /**
-   * Stops all kubelets of this process. The machines of these kubelets stay powered on, and the next process resumes them.
-   */
+  /** The machines of these kubelets stay powered on, and the next process resumes them. */
   async close(): Promise<void> {
     await Promise.all([...this.#kubelets.keys()].map((id) => this.halt(id)));
     this.#enrolment.close();

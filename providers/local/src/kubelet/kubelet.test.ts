@@ -195,7 +195,7 @@ describe('a running kubelet', () => {
     await rig.launch({ name: 'n-1' });
     await rig.clock.advance(10);
     await rig.client.resource(nodes).delete('n-1');
-    // Simulates the garbage collector, which deletes the Lease of a deleted Node.
+    // The garbage collector deletes the Lease of a deleted Node.
     await rig.client.resource(leases, 'kube-node-lease').delete('n-1');
     await rig.clock.advance(700_000);
     expect([await rig.node('n-1'), await rig.lease('n-1')]).toEqual([undefined, undefined]);

@@ -37,20 +37,18 @@ export interface KubeletOptions {
   readonly log: Logger;
   readonly enrolment: Enrolment;
   readonly memory: KubeletMemory;
-  /** The default behavior of all kubelets of the process. */
   readonly defaults: KubeletBehaviour;
-  /** Writes a line to the serial console of the machine. */
   readonly console: (line: string) => void;
   /** Called when the kubelet has registered its Node and can run pods. */
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
-/** The retry delays of registrations. The original kubelet starts at 200 ms and doubles the delay up to 7 s. */
+/** The original kubelet starts at 200 ms and doubles the delay up to 7 s. */
 const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
 
 /**
- * The simulated kubelet of one machine. The kubelet joins the cluster, reports its status and runs pods, until the machine
- * is powered off.
+ * The simulated kubelet of one machine joins the cluster, reports its status and runs pods, until the machine is
+ * powered off.
  */
 export class HollowKubelet {
   readonly #options: KubeletOptions;
@@ -85,7 +83,6 @@ export class HollowKubelet {
     return this.#behaviour;
   }
 
-  /** Powers the machine on. */
   start({ resumed }: { readonly resumed: boolean }): void {
     this.#life.run(async () => {
       try {
@@ -97,7 +94,6 @@ export class HollowKubelet {
     });
   }
 
-  /** Changes the behavior of the kubelet. */
   order(behaviour: KubeletBehaviour): void {
     const { instance, memory } = this.#options;
     const state = memory.get(instance.id) ?? {};
@@ -108,7 +104,8 @@ export class HollowKubelet {
     if (behaviour.consoleText !== undefined) this.#print(behaviour.consoleText);
     this.#wake?.();
     if (this.#paused()) return;
-    // After an outage, the kubelet reports the full status again, because the cluster may have marked the node as NotReady.
+    // After an outage, the kubelet reports the full status again, because the cluster may have marked the node as
+    // NotReady.
     if (wasSilent) this.#revive();
     else this.#status?.report();
     this.#runner?.reconsider();
@@ -117,7 +114,7 @@ export class HollowKubelet {
     this.#config?.consider();
   }
 
-  /** Powers the machine off. Resolves when no request of this kubelet is in progress. */
+  /** Resolves when no request of this kubelet is in progress. */
   async halt(): Promise<void> {
     await this.#life.end();
     this.#access?.close();
@@ -128,12 +125,11 @@ export class HollowKubelet {
     this.#statics?.onChange(change);
   }
 
-  /** Called when the node was selected for an update, or when its update condition changed. */
+  /** The node was selected for an update, or its update condition changed. */
   onSelected(): void {
     this.#agent?.consider();
   }
 
-  /** Called when the Node has changed. */
   onNode(): void {
     this.#config?.consider();
   }
@@ -177,7 +173,7 @@ export class HollowKubelet {
     this.#run(access, node);
   }
 
-  /** Waits until the machine has its files, even if the config server is slow. Ignition does the same. */
+  /** Waits until the machine has its files, even if the config server is slow, as Ignition does. */
   async #firstBoot(): Promise<void> {
     const { console, instance, memory, enrolment } = this.#options;
     const { pointer } = this.#boot;
@@ -206,8 +202,8 @@ export class HollowKubelet {
   }
 
   /**
-   * Stores the credentials before the Node is registered. The machine controller deletes the bootstrap token as soon as the
-   * Node exists.
+   * The machine controller deletes the bootstrap token as soon as the Node exists, so the credentials are stored
+   * before.
    */
   #remember({ certificate }: Access): void {
     const { instance, memory } = this.#options;
@@ -216,7 +212,6 @@ export class HollowKubelet {
     memory.put(instance.id, { ...state, enrolled: true, ...withoutUndefined({ certificate }) });
   }
 
-  /** Waits while the kubelet is paused or must not join. */
   async #mayJoin(): Promise<void> {
     this.#life.ending.throwIfAborted();
     while (this.#behaviour.join === 'never' || this.#paused()) {
@@ -249,7 +244,7 @@ export class HollowKubelet {
     return ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
   }
 
-  /** Creates the Node, or changes an existing Node of this name, as a real kubelet does at its start. */
+  /** Changes an existing Node of this name, as a real kubelet does at its start. */
   async #register(client: KubeClient): Promise<Node> {
     const { clock, console } = this.#options;
     const resource = client.resource(nodes);

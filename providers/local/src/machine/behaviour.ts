@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../values/duration.ts';
 
-/** A duration as a text (`5s`) or as a number of milliseconds. The result is in milliseconds. */
+/** As a text (`5s`) or as a number of milliseconds. The result is in milliseconds. */
 export const durationMs = z.union([z.number().nonnegative(), z.string()]).transform((value, context) => {
   const ms = typeof value === 'number' ? value : parseDuration(value);
   if (ms !== undefined) return ms;
@@ -11,7 +11,6 @@ export const durationMs = z.union([z.number().nonnegative(), z.string()]).transf
 
 /**
  * The behavior of a simulated kubelet. A later source in this list takes precedence over an earlier source.
- *
  * 1. the flags of the process
  * 2. the user data (`kubelet:`)
  * 3. fault rules for `instances.boot`
@@ -63,13 +62,10 @@ export const kubeletBehaviour = z.strictObject({
   consoleText: z.string().max(32_768).optional(),
 });
 
-/**
- * The behavior of a simulated kubelet. Without settings, the kubelet joins at once, becomes Ready and uses the whole grace
- * period.
- */
+/** Without settings, the kubelet joins at once, becomes Ready and uses the whole grace period. */
 export type KubeletBehaviour = z.infer<typeof kubeletBehaviour>;
 
-/** Combines behaviors. For each field, the last argument with a value takes precedence. */
+/** For each field, the last argument with a value takes precedence. */
 export function layerBehaviour(...layers: readonly (KubeletBehaviour | undefined)[]): KubeletBehaviour {
   const merged: Record<string, unknown> = {};
   for (const layer of layers)

@@ -1,60 +1,61 @@
 import type { KubeletBehaviour } from './behaviour.ts';
 
-/** The states of an instance in order. As in real clouds, listings contain a terminated instance for some time. */
+/** In order. As in real clouds, listings contain a terminated instance for some time. */
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
-/**
- * The kind of an interruption. `Terminate` and `Ended` end the instance at the deadline. The other kinds do not change the
- * instance.
- */
+/** `Terminate` and `Ended` end the instance at the deadline. The other kinds do not change the instance. */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
-/** A notice of the cloud about an instance. Times are RFC 3339. */
+/** Times are RFC 3339. */
 export interface Interruption {
   readonly id: string;
   readonly kind: InterruptionKind;
   readonly noticedAt: string;
   readonly deadline: string;
   readonly detail: string;
-  /** Whether a client has acknowledged the notice. Listings do not contain an acknowledged notice. */
+  /** Listings do not contain an acknowledged notice. */
   readonly acknowledged: boolean;
 }
 
-/** A virtual machine. Times are RFC 3339. */
+/** Times are RFC 3339. */
 export interface Instance {
   readonly id: string;
   readonly name: string;
   /**
-   * The provider ID in the Node. If absent, the provider ID has the format of the local cloud. Emulators of other clouds set
-   * this field, because they boot the same simulated kubelets.
+   * The provider ID in the Node. If absent, it has the format of the local cloud. Emulators of other clouds set this
+   * field, because they boot the same simulated kubelets.
    */
   readonly providerId?: string;
-  /** The idempotency key of the creation. While the instance exists, a creation with the same key returns this instance. */
+  /**
+   * The idempotency key of the creation. While the instance exists, a creation with the same key returns this
+   * instance.
+   */
   readonly clientToken?: string | undefined;
   readonly zone: string;
   readonly machineType: string;
   readonly image: string;
   readonly privateIp: string;
   readonly createdAt: string;
-  /** The duration of the state `pending`, in milliseconds. */
+  /** In milliseconds. */
   readonly bootLatencyMs: number;
   /**
-   * The user data. The API never returns it, because it contains a bootstrap token. The user data is emptied when the
-   * instance is terminated.
+   * The API never returns the user data, because it contains a bootstrap token. The termination of the instance
+   * empties the user data.
    */
   userData: string;
   tags: Record<string, string>;
   state: InstanceState;
-  /** The end of the current transition: `pending` → `running`, `stopping` → `stopped`, or `shutting-down` → `terminated`. */
+  /**
+   * The end of the current transition: `pending` → `running`, `stopping` → `stopped`, or `shutting-down` →
+   * `terminated`.
+   */
   settlesAt?: string;
   terminatedAt?: string;
   /** The reason for a termination that no client requested. */
   stateReason?: string;
-  /** The last interruption that the cloud announced. */
   interruption?: Interruption;
   /** The earlier states of the instance, with the newest last. Delayed reads return these states. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
-  /** The output of the serial console of the machine. */
   console: string;
 }
 
@@ -83,12 +84,12 @@ export interface Image {
   state: 'available' | 'deprecated';
 }
 
-/** The limits of the account. If a limit is absent, the number is unlimited. */
+/** If a limit is absent, the number is unlimited. */
 export interface Quotas {
   readonly instances?: number;
   readonly cpus?: number;
   readonly volumes?: number;
-  /** The maximum number of instances in each zone. A full zone responds with `InsufficientCapacity`. */
+  /** A full zone responds with `InsufficientCapacity`. */
   readonly zoneCapacity?: Readonly<Record<string, number>>;
 }
 
@@ -106,23 +107,20 @@ export interface BootOptions {
   readonly resumed: boolean;
   /** Kubelet behavior from fault rules. */
   readonly orders: readonly KubeletBehaviour[];
-  /** Writes a line to the serial console. */
   readonly console: (line: string) => void;
 }
 
-/** Runs the system of an instance. The cloud calls it for each power-on and power-off. */
+/** The cloud calls the host for each power-on and power-off. */
 export interface InstanceHost {
-  /** Powers an instance on. */
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
-  /** Powers an instance off. Resolves when the kubelet of the instance has ended. */
+  /** Resolves when the kubelet of the instance has ended. */
   halt(instanceId: string): Promise<void>;
   /** Called after the deletion of the instance. The host can remove all data of the instance. */
   forget(instanceId: string): void;
 }
 
-/** The functions with which the admin API controls kubelets. */
 export interface KubeletControl {
-  /** Returns the behavior that was set for an instance, or undefined if the instance has no kubelet. */
+  /** Undefined if the instance has no kubelet. */
   behaviour(instanceId: string): KubeletBehaviour | undefined;
   /** Changes the given fields. Returns false if the instance has no kubelet. */
   order(instanceId: string, behaviour: KubeletBehaviour): boolean;

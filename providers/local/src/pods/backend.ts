@@ -37,7 +37,7 @@ import { whyNotRunning } from './why-not-running.ts';
 export interface PodBackendOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the transport to the cluster of a kubeconfig. The function is called once for each kubeconfig. */
+  /** Called once for each kubeconfig. */
   readonly connectCluster: (config: ClusterConfig) => Transport;
 }
 
@@ -52,13 +52,10 @@ const services: ResourceDefinition<KubeObject> = {
   namespaced: true,
 };
 
-/** The interval at which the driver reads the Pod. As in the original, it is five seconds, for at most ten minutes. */
+/** As in the original, for at most ten minutes. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
-/**
- * The delay before the first report about a waiting Pod, because most Pods are ready earlier. Later reports have the same
- * interval.
- */
+/** Most Pods are ready before the first report about a waiting Pod. Later reports have the same interval. */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;
@@ -86,8 +83,7 @@ export class PodBackend {
       return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
     };
     try {
-      // The API server accepts an apply for a Pod that is being deleted. The Pod is still deleted, so the driver reports an
-      // error.
+      // The API server accepts an apply for a Pod that is being deleted, but the Pod is still deleted.
       const { metadata } = await apply(pods, podOf(machine, spec, namespace, ownerTags(request)));
       if (metadata.deletionTimestamp !== undefined)
         throw new MachineError('Aborted', `pod ${metadata.name} of an earlier machine is being deleted`);
@@ -100,8 +96,8 @@ export class PodBackend {
   }
 
   /**
-   * Reads the Pod of the machine. Until the creation is recorded, a Pod without its Secret or Service counts as missing. The
-   * repeated creation then finds the Pod and adds the missing objects. The original adopts such a Pod, which never starts.
+   * Until the creation is recorded, a Pod without its Secret or Service counts as missing. The repeated creation then
+   * finds the Pod and adds the missing objects. The original adopts such a Pod, which never starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;
@@ -125,7 +121,7 @@ export class PodBackend {
     }
   }
 
-  /** Deletes the Pod. Resolves when the Pod no longer exists, because a running kubelet would register its Node again. */
+  /** Resolves when the Pod no longer exists, because a running kubelet would register its Node again. */
   async delete(request: OnMachine): Promise<undefined> {
     const { machine, signal } = request;
     const { clock } = this.#options;
@@ -152,7 +148,7 @@ export class PodBackend {
     }
   }
 
-  /** Refuses to delete the Pod of another control cluster for a machine without a provider ID. */
+  /** A machine without a provider ID must not delete the Pod of another control cluster. */
   async #refuseToDelete(client: ResourceClient<Pod>, request: OnMachine, name: string): Promise<void> {
     const { machine, signal, owner } = request;
     if (machine.spec.providerID || owner === undefined) return;
@@ -161,9 +157,7 @@ export class PodBackend {
       throw new MachineError('NotFound', `pod ${name} was created by another control cluster`);
   }
 
-  /**
-   * Lists the Pods of machines in the namespace of the class. Other namespaces may contain the machines of other clusters.
-   */
+  /** In the namespace of the class. Other namespaces may contain the machines of other clusters. */
   async list(request: Request): Promise<readonly ListedInstance[]> {
     const { signal } = request;
     const client = this.#client(request).resource(pods, namespaceOf(request));
@@ -221,7 +215,7 @@ export class PodBackend {
     });
   }
 
-  /** Returns the client of a kubeconfig. Clients are cached, so that their connections stay open between calls. */
+  /** Clients are cached, so that their connections stay open between calls. */
   #client({ credentials }: Request): KubeClient {
     const { clock, random, connectCluster } = this.#options;
     const { kubeconfig = '' } = credentials;
@@ -235,7 +229,7 @@ export class PodBackend {
   }
 }
 
-/** Returns the namespace of the Pod: from the spec, or else from the machine, or else from the class. */
+/** From the spec, or else from the machine, or else from the class. */
 function namespaceOf(request: Request & { readonly machine?: OnMachine['machine'] }): string {
   const { spec, machine, machineClass } = request;
   return spec.namespace || machine?.metadata.namespace || machineClass.metadata.namespace || 'default';

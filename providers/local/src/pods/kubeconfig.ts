@@ -33,7 +33,10 @@ const kubeconfig = z.looseObject({
     .optional(),
 });
 
-/** Keys of a kubeconfig that would let the author of the Secret run a program of the controller or read one of its files. */
+/**
+ * Keys of a kubeconfig that would let the author of the Secret run a program of the controller or read one of its
+ * files.
+ */
 const FORBIDDEN_USER = ['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key'];
 const FORBIDDEN_CLUSTER = ['certificate-authority', 'proxy-url'];
 
@@ -42,8 +45,8 @@ const wrong = (what: string): MachineError => new MachineError('InvalidArgument'
 const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
 
 /**
- * Reads the address and the credentials of the Pods' cluster from a kubeconfig in a Secret. The kubeconfig must not refer to
- * programs or files outside of the Secret. Errors never quote the kubeconfig, because it may contain a key.
+ * The kubeconfig in the Secret must not refer to programs or files outside of the Secret. Errors never quote the
+ * kubeconfig, because it may contain a key.
  * @throws MachineError `InvalidArgument` with the key and its requirement
  */
 export function parseKubeconfig(text: string): ClusterConfig {

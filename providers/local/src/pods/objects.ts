@@ -3,10 +3,8 @@ import { bytesOf } from '@mcm/core/driver';
 import { defined } from '@mcm/kube';
 import type { LocalProviderSpec } from '../spec/schemas.ts';
 
-/** The field manager of all objects that the driver applies. */
 export const FIELD_MANAGER = 'machine-controller-manager-provider-local';
 export const PREFIX = 'machine-';
-/** The label selector of the Pods of machines in a namespace. */
 export const SELECTOR = 'machine-provider=local';
 
 export const podName = (machineName: string): string => `${PREFIX}${machineName}`;
@@ -18,7 +16,7 @@ const labels = (machineName: string): Record<string, string> => ({
   machine: machineName,
 });
 
-/** The readiness probe of the Pod. The probe succeeds when the kubelet has registered the Node. */
+/** The probe succeeds when the kubelet has registered the Node. */
 const NODE_IS_THERE = 'kubectl --kubeconfig /var/lib/kubelet/kubeconfig-real get node "$NODE_NAME"';
 const USER_DATA_MODE = 0o777;
 
@@ -43,10 +41,7 @@ function annotations({ ipPoolNameV4, ipPoolNameV6 }: LocalProviderSpec): Record<
   });
 }
 
-/**
- * Returns the Pod of a machine, as in Gardener's provider-local. The Pod uses the node image of kind, which contains
- * systemd.
- */
+/** As in Gardener's provider-local. The Pod uses the node image of kind, which contains systemd. */
 export const podOf = (
   { metadata: { name } }: Machine,
   spec: LocalProviderSpec,
@@ -74,7 +69,7 @@ export const podOf = (
   },
 });
 
-/** Returns an owner reference to the Pod, so that the garbage collector deletes the other objects with the Pod. */
+/** The garbage collector deletes the other objects with the Pod. */
 const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
   { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true },
 ];
@@ -92,7 +87,7 @@ export const userDataSecretOf = (
   data: { userdata: bytesOf(userData).toString('base64') },
 });
 
-/** Returns a Service that makes the host name of the node resolvable in the cluster of the Pods. */
+/** Makes the host name of the node resolvable in the cluster of the Pods. */
 export const serviceOf = (
   { metadata: { name } }: Machine,
   pod: { readonly name: string; readonly uid: string },

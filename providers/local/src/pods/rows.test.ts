@@ -7,8 +7,8 @@ import { createLocalDriver } from '../driver/driver.ts';
 import { type PodRig, type PodRigOptions, podRig } from '../testing/pod-rig.ts';
 
 /**
- * The scenario table of the local provider, with a cluster in the process of the test. The names of the tests are those of
- * the rows.
+ * The scenario table of the local provider, with a cluster in the process of the test. The names of the tests are
+ * those of the rows.
  */
 
 const cleanUp: (() => Promise<void>)[] = [];
@@ -38,7 +38,7 @@ const machine = (name = 'm-1', providerID?: string): Machine => ({
 interface Change {
   readonly provider?: string;
   readonly spec?: object;
-  /** The data of the Secret. Undefined values are omitted. */
+  /** Undefined values are omitted. */
   readonly secret?: Readonly<Record<string, string | undefined>>;
   readonly wrap?: ((transport: Transport) => Transport) | undefined;
 }
@@ -54,8 +54,8 @@ async function started(options: Pick<PodRigOptions, 'runs'> = {}) {
 }
 
 /**
- * Calls the methods of the driver as the controller does. Each call advances the clock until the call has ended, and returns
- * a value or an error.
+ * Calls the methods of the driver as the controller does. Each call advances the clock until the call has ended, and
+ * returns a value or an error.
  */
 function callsOf(rig: PodRig, { provider = 'local', spec = SPEC, secret = {}, wrap }: Change) {
   const filled = Object.entries({ userData: USER_DATA, kubeconfig: rig.kubeconfig, ...secret }).flatMap(
@@ -113,7 +113,6 @@ function callsOf(rig: PodRig, { provider = 'local', spec = SPEC, secret = {}, wr
 
 const METHODS = ['create', 'delete', 'status', 'list'] as const;
 
-/** Returns an API server that sends this answer to matching requests. */
 const answering =
   (match: RegExp, code: number): Change['wrap'] =>
   (below) =>
@@ -279,7 +278,7 @@ test('get, the Pod is missing: NotFound; an error of the API: Internal [P12]', a
   expect(await calls({ wrap: answering(/^GET/, 500) }).status()).toMatchObject({ code: 'Internal' });
 });
 
-/** Adds a finalizer, which simulates a kubelet that ends its Pod slowly. */
+/** A finalizer simulates a kubelet that ends its Pod slowly. */
 const holdBack = (rig: PodRig, finalizers: readonly string[]): Promise<Pod> =>
   rig.admin.resource(pods, PODS).patch('machine-m-1', { type: 'merge', body: { metadata: { finalizers } } });
 

@@ -1,9 +1,9 @@
 import type { Pod } from '@mcm/kube';
 
-/** The maximum length of a reason. Longer messages of schedulers and registries contain repetitions. */
+/** Longer messages of schedulers and registries contain repetitions. */
 const LONGEST = 300;
 
-/** Returns the phase of a Pod, with the reason of the scheduler or the kubelet: `Pending: Unschedulable: 0/1 nodes …`. */
+/** With the reason of the scheduler or the kubelet: `Pending: Unschedulable: 0/1 nodes …`. */
 export function whyNotRunning({ metadata, status }: Pod): string {
   const phase = status?.phase ?? 'Pending';
   if (metadata.deletionTimestamp) return `${phase}: it is being deleted`;
@@ -18,7 +18,7 @@ interface Waiting {
   readonly message?: unknown;
 }
 
-/** Returns the status of the first container that does not run. */
+/** The first container that does not run. */
 const waitingOf = (containers: unknown): Waiting | undefined =>
   Array.isArray(containers)
     ? containers

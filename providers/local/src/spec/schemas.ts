@@ -5,7 +5,7 @@ const duration = z
   .string()
   .refine((text) => text === '' || parseDuration(text) !== undefined, 'must be a duration such as 500ms or 5s');
 
-/** `MachineClass.providerSpec` of both backends. Unknown fields are accepted, as in the original, and cause a warning. */
+/** For both backends. Unknown fields are accepted, as in the original, and cause a warning. */
 export const LocalProviderSpec = z.looseObject({
   apiVersion: z.string().optional().meta({ description: 'Not used.' }),
   image: z

@@ -2,7 +2,6 @@ import { createMemoryLogger, type MemoryLogger, seededRandom, VirtualClock } fro
 import { type Cloud, type CloudOptions, createCloud } from '../cloud/create-cloud.ts';
 import type { InstanceState } from '../machine/model.ts';
 
-/** An instance in an answer of the API. */
 interface ReportedInstance {
   readonly id: string;
   readonly name: string;
@@ -13,11 +12,9 @@ interface ReportedInstance {
   readonly [field: string]: unknown;
 }
 
-/** The content of an answer: a resource, a list, a console or an error. */
 interface ReportedBody extends ReportedInstance {
   readonly items: readonly ReportedInstance[];
   readonly nextPageToken?: string;
-  /** The console output of an instance. */
   readonly output: string;
   readonly error: { readonly code: string; readonly message: string };
 }

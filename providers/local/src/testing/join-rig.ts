@@ -18,7 +18,7 @@ import type { ApiTransport } from '../kubelet/node/api-address.ts';
 import type { KubeletBehaviour } from '../machine/behaviour.ts';
 import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 
-/** An API server in the process of the test. Tests pass `startControlPlane` of `@mcm/control-plane`. */
+/** Tests pass `startControlPlane` of `@mcm/control-plane`. */
 interface Plane {
   fetch(request: Request): Promise<Response>;
   readonly transport: Transport;
@@ -43,14 +43,13 @@ export type StartPlane = (options: {
 /** A cloud with simulated kubelets that join an API server in the same process. All use one virtual clock. */
 export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
   readonly plane: Plane;
-  /** A client with the permissions of an administrator. */
   readonly client: KubeClient;
   /** Returns the kubelet requests that the API server has answered, without lists and watches. */
   kubeletRequests(): readonly LoggedCall[];
   node(name: string): Promise<Node | undefined>;
   lease(name: string): Promise<Lease | undefined>;
   pod(name: string): Promise<Pod | undefined>;
-  /** Creates a pod in the namespace `default` that is bound to a node. */
+  /** A pod in the namespace `default` that is bound to a node. */
   run(nodeName: string, name: string, overrides?: { metadata?: object; spec?: object }): Promise<Pod>;
 }
 

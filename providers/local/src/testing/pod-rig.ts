@@ -10,13 +10,13 @@ import {
 } from '@mcm/kube';
 import { createLocalDriver, type LocalDriver } from '../driver/driver.ts';
 
-/** A cluster in the process of the test. The Pods of this cluster start without a kubelet. */
+/** The Pods of this cluster start without a kubelet. */
 export interface PodRig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
-  /** A kubeconfig of the cluster, in the form of a Secret. */
+  /** In the form of a Secret. */
   readonly kubeconfig: string;
-  /** The requests that the driver has sent, as `METHOD /path`. */
+  /** As `METHOD /path`. */
   readonly requests: string[];
   readonly transport: Transport;
   driver(wrap?: (transport: Transport) => Transport): LocalDriver;
@@ -24,7 +24,7 @@ export interface PodRig {
 
 export interface PodRigOptions {
   readonly clock: VirtualClock;
-  /** The cluster of the Pods: a control plane in the process of the test. */
+  /** A control plane in the process of the test. */
   readonly plane: { readonly transport: Transport; kubeconfig(): string };
   /** Whether an applied Pod becomes Running; default true. */
   readonly runs?: boolean;
@@ -38,7 +38,7 @@ export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
     clock,
     random: seededRandom(1),
   });
-  /** Simulates the kubelet: applied Pods become Running. */
+  /** Like the kubelet, makes applied Pods Running. */
   const kubelet = async ({ method, path }: TransportRequest): Promise<void> => {
     const [, namespace = '', name = ''] = /\/namespaces\/([^/]+)\/pods\/([^/?]+)\?/.exec(path) ?? [];
     if (!runs || method !== 'PATCH' || name === '') return;
@@ -69,7 +69,6 @@ export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
   };
 }
 
-/** Wraps a transport, so that every request has the header. */
 export function authorized(
   below: Transport,
   authorization: (() => Promise<string | undefined>) | undefined,

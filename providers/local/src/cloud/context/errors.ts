@@ -20,7 +20,7 @@ export const CLOUD_ERRORS = {
 /** The code of an error response of the API. */
 export type CloudErrorCode = keyof typeof CLOUD_ERRORS;
 
-/** An error response of the API: `{"error": {"code", "message"}}`. */
+/** `{"error": {"code", "message"}}`. */
 export class CloudError extends Error {
   override readonly name = 'CloudError';
   readonly code: string;

@@ -8,7 +8,7 @@ const latency = z.union([
   z.strictObject({ min: durationMs, max: durationMs }).refine(({ min, max }) => min <= max, 'min must not exceed max'),
 ]);
 
-/** A simulated fault. The cloud matches the rules in the order of their creation. */
+/** The cloud matches the rules in the order of their creation. */
 export const faultRule = z
   .strictObject({
     /**
@@ -20,7 +20,7 @@ export const faultRule = z
     zone: z.string().optional(),
     machineType: z.string().optional(),
     instance: z.string().optional(),
-    /** The error response. If the code is a code of the cloud, the code determines the HTTP status. */
+    /** A code of the cloud determines the HTTP status. */
     error: z
       .strictObject({
         code: z.string().min(1),
@@ -30,8 +30,8 @@ export const faultRule = z
       })
       .optional(),
     /**
-     * The cloud does not answer the request. The connection stays open for `after` (default 5 minutes), and then the answer
-     * is 504.
+     * The cloud does not answer the request. The connection stays open for `after` (default 5 minutes), and then the
+     * answer is 504.
      */
     timeout: z.strictObject({ after: durationMs.optional() }).optional(),
     /** Whether the cloud performs the operation although the caller gets an error or no answer. */
@@ -42,7 +42,7 @@ export const faultRule = z
     stale: durationMs.optional(),
     /** For `instances.boot`: the behavior of the kubelet of a matching instance. */
     kubelet: kubeletBehaviour.optional(),
-    /** The probability that the rule affects a matching request; default 1. */
+    /** Default 1. */
     probability: z.number().min(0).max(1).optional(),
     /** The rule ends after this number of effects. Default: unlimited. */
     count: z.int().positive().optional(),
@@ -57,18 +57,15 @@ export type FaultRule = z.infer<typeof faultRule>;
 /** An active fault rule, and the number of its effects. */
 export interface OrderedFault extends FaultRule {
   readonly id: string;
-  /** The number of requests that the rule has affected. */
   acted: number;
 }
 
-/** The properties of a request that rules match. */
 export interface FaultSubject {
   readonly zone?: string | undefined;
   readonly machineType?: string | undefined;
   readonly name?: string | undefined;
 }
 
-/** The combined effect of the matching rules on one request. */
 export interface FaultDecision {
   readonly latencyMs: number;
   readonly staleMs: number;
@@ -85,7 +82,7 @@ export interface FaultDecision {
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The active fault rules. The rules are not stored, so a restart of the cloud removes them. */
+/** The rules are not stored, so a restart of the cloud removes them. */
 export class Faults {
   readonly #random: Random;
   readonly #rules = new Map<string, OrderedFault>();
@@ -116,8 +113,8 @@ export class Faults {
   }
 
   /**
-   * Decides at random which rules affect one request. Only the first error or timeout is used, latencies are added, and the
-   * longest staleness is used.
+   * Decides at random which rules affect one request. Only the first error or timeout is used, latencies are added,
+   * and the longest staleness is used.
    */
   decide(operation: string, subject: FaultSubject = {}): FaultDecision {
     let decision: FaultDecision = { latencyMs: 0, staleMs: 0, effect: false, kubelet: [] };

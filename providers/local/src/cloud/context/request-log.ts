@@ -1,4 +1,4 @@
-/** An answered request. `code` is the HTTP status; it is 0 if the client disconnected before the answer. */
+/** `code` is the HTTP status; it is 0 if the client disconnected before the answer. */
 export interface LoggedRequest {
   readonly time: string;
   readonly operation: string;
@@ -18,7 +18,7 @@ export interface OperationCounter {
 
 const KEPT = 1_000;
 
-/** The newest requests, and a counter for each operation since the start or the last reset. */
+/** The counters start at the start of the cloud or at the last reset. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   #counters: Record<string, OperationCounter> = {};
@@ -40,7 +40,7 @@ export class RequestLog {
     return this.#counters;
   }
 
-  /** Returns the newest requests, with the oldest of them first. */
+  /** The oldest of them first. */
   recent(limit = KEPT): readonly LoggedRequest[] {
     return limit > 0 ? this.#entries.slice(-Math.min(limit, KEPT)) : [];
   }

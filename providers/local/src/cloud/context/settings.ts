@@ -1,7 +1,7 @@
 import type { Clock, Logger, Random } from '@mcm/kube';
 import type { InstanceHost } from '../../machine/model.ts';
 
-/** Simulated durations of the cloud in milliseconds. All are zero by default. */
+/** In milliseconds. All are zero by default. */
 export interface Latencies {
   /** The duration from `pending` to `running`. */
   readonly bootMs: number;
@@ -15,14 +15,13 @@ export interface Latencies {
 
 export const NO_LATENCY: Latencies = { bootMs: 0, shutdownMs: 0, volumeMs: 0, apiMs: 0 };
 
-/** The objects that all components of the cloud share. */
 export interface CloudContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly latencies: Latencies;
   readonly zones: readonly string[];
-  /** With `any`, the cloud accepts images that are not registered. With `registered`, it refuses such images. */
+  /** With `any`, the cloud accepts images that are not registered. */
   readonly imagePolicy: 'any' | 'registered';
   readonly host: InstanceHost;
 }
@@ -32,7 +31,7 @@ export const TERMINATED_RETENTION_MS = 10 * 60_000;
 
 const HEX = '0123456789abcdef';
 
-/** Returns an ID in the format of clouds: a prefix and 17 hexadecimal digits. */
+/** A prefix and 17 hexadecimal digits, as in clouds. */
 export function makeId(prefix: string, random: Random): string {
   let id = `${prefix}-`;
   for (let n = 0; n < 17; n++) id += HEX[Math.floor(random.next() * 16)];

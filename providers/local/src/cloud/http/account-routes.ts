@@ -13,7 +13,6 @@ const quotasBody = z
   .strictObject({ instances: count, cpus: count, volumes: count, zoneCapacity: z.record(z.string().min(1), count) })
   .partial();
 
-/** The routes of `/v1/images`, `/v1/quotas`, `/v1/zones` and `/v1/machine-types`. */
 export function accountRoutes(
   app: Hono,
   parts: { readonly context: CloudContext; readonly state: CloudState; readonly images: Images },

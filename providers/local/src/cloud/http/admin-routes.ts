@@ -8,10 +8,7 @@ import type { RequestLog } from '../context/request-log.ts';
 import { readBody } from './input.ts';
 import { errorBody, toCloudError } from './operation.ts';
 
-/**
- * The routes of `/faults`, `/requests` and `/v1/instances/<id>/kubelet`, for tests and users. The cloud does not log these
- * requests, and faults do not affect them.
- */
+/** The cloud does not log these requests, and faults do not affect them. */
 export function adminRoutes(
   app: Hono,
   parts: {
@@ -60,7 +57,7 @@ function required(behaviour: KubeletBehaviour | undefined, id: string): KubeletB
   return behaviour;
 }
 
-/** Runs a function outside of the logged operations, and converts its errors to the usual error responses. */
+/** Outside of the logged operations. */
 const errorsAnswered =
   (log: Logger) =>
   async (c: Context, work: () => Response | Promise<Response>): Promise<Response> => {

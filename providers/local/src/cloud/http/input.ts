@@ -8,10 +8,7 @@ const MAX_PAGE = 1_000;
 /** The longest duration of a long poll. After this time, the client sends the request again. */
 const MAX_WAIT_MS = 60_000;
 
-/**
- * Reads and validates a JSON body.
- * @throws {CloudError} MalformedRequest, RequestTooLarge, or InvalidParameter with the name of the field
- */
+/** @throws {CloudError} MalformedRequest, RequestTooLarge, or InvalidParameter with the name of the field */
 export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promise<T> {
   if (Number(context.req.header('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   const text = await context.req.text();
@@ -27,7 +24,7 @@ export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promi
 
 const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `A body may have ${MAX_BODY_BYTES} bytes.`);
 
-/** Validates a value with a schema. @throws {CloudError} InvalidParameter with the name of each invalid field */
+/** @throws {CloudError} InvalidParameter with the name of each invalid field */
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -36,7 +33,8 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /**
- * Returns one page of `items` for `?limit=…&pageToken=…`, with the token of the next page. Items are ordered by their ID.
+ * Returns one page of `items` for `?limit=…&pageToken=…`, with the token of the next page. Items are ordered by their
+ * ID.
  */
 export function page<T extends { readonly id: string }>(
   context: Context,
@@ -60,7 +58,7 @@ function decodeToken(token: string | undefined): string {
   return id;
 }
 
-/** Returns the filter of `?tag.<key>=<value>`. An empty value in the query matches every value of the key. */
+/** `?tag.<key>=<value>`. An empty value in the query matches every value of the key. */
 export function tagFilter(context: Context): (object: { readonly tags: Readonly<Record<string, string>> }) => boolean {
   const wanted = Object.entries(context.req.query()).flatMap(([name, value]) =>
     name.startsWith('tag.') ? [[name.slice('tag.'.length), value] as const] : [],
@@ -69,7 +67,7 @@ export function tagFilter(context: Context): (object: { readonly tags: Readonly<
     wanted.every(([key, value]) => Object.hasOwn(tags, key) && (value === '' || tags[key] === value));
 }
 
-/** Parses `?wait=<state>&timeout=<duration>` of a long poll. Returns undefined without `wait`. */
+/** `?wait=<state>&timeout=<duration>` of a long poll. */
 export function waitFor<S extends string>(
   context: Context,
   states: readonly [S, ...S[]],

@@ -48,7 +48,6 @@ export interface InstanceRouteParts {
 
 const WAIT_STATES = ['running', 'stopped', 'terminated'] as const;
 
-/** The routes of `/v1/instances`. */
 export function instanceRoutes(app: Hono, parts: InstanceRouteParts, run: RunOperation): void {
   const path = '/v1/instances/:id';
   app.post('/v1/instances', (c) => run(c, 'instances.create', () => prepareCreate(c, parts)));
@@ -102,8 +101,8 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
 }
 
 /**
- * Runs an operation on an instance. The zone and name of the instance determine which faults match. If the ID is unknown,
- * the handler refuses the request.
+ * The zone and name of the instance determine which faults match. If the ID is unknown, the handler refuses the
+ * request.
  */
 function onInstance(c: Context, parts: InstanceRouteParts, work: Prepared['work']): Prepared {
   const instance = parts.state.instances.get(idOf(c));
@@ -136,7 +135,7 @@ async function power(
   return shown(instance.state === 'stopped' || instance.state === 'running' ? 200 : 202, parts, instance);
 }
 
-/** Delays the answer until the instance has reached or passed the requested state. */
+/** Until the instance has reached or passed the requested state. */
 async function waited(c: Context, parts: InstanceRouteParts, instance: Instance, signal: AbortSignal): Promise<void> {
   const wait = waitFor(c, [...WAIT_STATES]);
   if (!wait) return;
@@ -148,7 +147,7 @@ async function waited(c: Context, parts: InstanceRouteParts, instance: Instance,
   await parts.waiters.until(instance.id, reached, { clock, timeoutMs: wait.timeoutMs, signal });
 }
 
-/** Lists instances. The list contains terminated instances only if the request filters by state, client token or name. */
+/** The list contains terminated instances only if the request filters by state, client token or name. */
 function list(c: Context, parts: InstanceRouteParts, { staleMs }: WorkContext): Answer {
   const { name, clientToken, state, zone } = c.req.query();
   const tagged = tagFilter(c);
@@ -178,7 +177,7 @@ const shown = (status: number, parts: InstanceRouteParts, instance: Instance, st
   body: view(parts, instance, state ?? instance.state),
 });
 
-/** Returns the instance as the API shows it, without its user data and console. */
+/** Without the user data and console. */
 function view(parts: InstanceRouteParts, instance: Instance, state: InstanceState): object {
   const { id, name, clientToken, zone, machineType, image, privateIp, createdAt, tags, terminatedAt, stateReason } =
     instance;

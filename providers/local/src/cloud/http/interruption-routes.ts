@@ -12,7 +12,7 @@ const interruptBody = z.strictObject({
   detail: z.string().max(200).default('the cloud needs the capacity'),
 });
 
-/** The routes of `/v1/interruptions`, a queue of notices, and of `/v1/instances/<id>/interrupt`, which adds a notice. */
+/** `/v1/interruptions` is a queue of notices, and `/v1/instances/<id>/interrupt` adds a notice. */
 export function interruptionRoutes(app: Hono, interruptions: Interruptions, run: RunOperation): void {
   app.post('/v1/instances/:id/interrupt', (c) =>
     run(c, 'instances.interrupt', async () => {
@@ -37,7 +37,7 @@ export function interruptionRoutes(app: Hono, interruptions: Interruptions, run:
   );
 }
 
-/** Lists the notices. With `?wait=pending&timeout=…`, the answer is delayed until there is a notice. */
+/** With `?wait=pending&timeout=…`, the answer is delayed until there is a notice. */
 async function list(c: Context, interruptions: Interruptions, { signal }: WorkContext): Promise<Answer> {
   const matches = tagFilter(c);
   const wait = waitFor(c, ['pending']);

@@ -4,13 +4,12 @@ import { CloudError } from '../context/errors.ts';
 import type { FaultDecision, FaultSubject, Faults } from '../context/faults.ts';
 import type { RequestLog } from '../context/request-log.ts';
 
-/** A response of the API: a status and a JSON body. There is no body for 204. */
+/** There is no body for 204. */
 export interface Answer {
   readonly status: number;
   readonly body?: object;
 }
 
-/** The inputs of an operation in addition to its request. */
 export interface WorkContext {
   /** Reads return the state from this number of milliseconds ago. */
   readonly staleMs: number;
@@ -40,8 +39,7 @@ export type RunOperation = (
 ) => Promise<Response>;
 
 /**
- * Returns a function that runs each operation in the same steps. The function reads the input, applies faults and latency,
- * runs the handler, converts errors, and logs the request.
+ * Each operation reads the input, applies faults and latency, runs the handler, converts errors, and logs the request.
  */
 export function operationRunner(options: OperationOptions): RunOperation {
   return async (context, operation, prepare) => {
@@ -96,7 +94,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
   throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
-/** Waits. A disconnect of the client ends only the wait, and the cloud still performs the operation. */
+/** A disconnect of the client ends only the wait, and the cloud still performs the operation. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(clock, ms, signal);
@@ -105,10 +103,7 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   }
 }
 
-/**
- * Converts an error to an error response. An unexpected error is a bug: it is logged, and the client gets only a general
- * message.
- */
+/** An unexpected error is a bug: it is logged, and the client gets only a general message. */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
   log.error('A request failed with an unexpected error', {

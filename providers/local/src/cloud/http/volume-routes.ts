@@ -21,7 +21,6 @@ export interface VolumeRouteParts {
   readonly waiters: Waiters;
 }
 
-/** The routes of `/v1/volumes`. */
 export function volumeRoutes(app: Hono, parts: VolumeRouteParts, run: RunOperation): void {
   const { volumes } = parts;
   const path = '/v1/volumes/:id';
@@ -68,7 +67,7 @@ const ok = (status: number, volume: Volume): Answer => {
   return { status, body: reported };
 };
 
-/** With `?wait=attached|available`, delays the answer until the volume has this state. */
+/** With `?wait=attached|available`, the answer is delayed until the volume has this state. */
 async function settled(c: Context, parts: VolumeRouteParts, volume: Volume): Promise<Answer> {
   const wait = waitFor(c, ['attached', 'available']);
   if (wait) {

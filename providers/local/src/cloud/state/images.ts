@@ -3,7 +3,7 @@ import { CloudError, notFound } from '../context/errors.ts';
 import { type CloudContext, makeId } from '../context/settings.ts';
 import type { CloudState } from './state.ts';
 
-/** The images of instances. Requests identify an image by its ID or by its name. */
+/** Requests identify an image by its ID or by its name. */
 export class Images {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -40,7 +40,7 @@ export class Images {
     return this.#state.images.values();
   }
 
-  /** Deprecates an image. Running instances keep the image, and new instances cannot use it. */
+  /** Running instances keep the image, and new instances cannot use it. */
   deprecate(idOrName: string): Image {
     const image = this.get(idOrName);
     image.state = 'deprecated';

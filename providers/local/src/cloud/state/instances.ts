@@ -9,7 +9,7 @@ import { mergeTags } from './tags.ts';
 import type { Volumes } from './volumes.ts';
 import type { Waiters } from './waiters.ts';
 
-/** The properties of a new instance. The API has validated types and sizes. */
+/** The API has validated types and sizes. */
 export interface InstanceRequest {
   readonly name: string;
   readonly clientToken?: string | undefined;
@@ -20,29 +20,22 @@ export interface InstanceRequest {
   readonly userData: string;
   /** Disks that are created and deleted together with the instance. */
   readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
-  /** The boot latency of this instance, instead of the latency of the cloud. */
+  /** Instead of the latency of the cloud. */
   readonly bootLatencyMs?: number | undefined;
 }
 
-/** Maximum size of a stored console. The oldest lines are dropped, as in serial consoles. */
+/** The oldest lines are dropped, as in serial consoles. */
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
-/** The states of an instance that is being deleted or is deleted. */
 const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);
-/** The states that end without a request. */
+/** These states end without a request. */
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
-/**
- * Returns the newest part of a console, from the start of a line. A partial line could contain a part of a secret, which a
- * filter would not recognize.
- */
+/** From the start of a line: a partial line could contain a part of a secret, which a filter would not recognize. */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
-/**
- * The instances and their states. Timers change the states. After a restart of the process, new timers continue these
- * transitions.
- */
+/** Timers change the states of instances. After a restart of the process, new timers continue these transitions. */
 export class Instances {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -59,7 +52,6 @@ export class Instances {
     this.#faults = parts.faults;
   }
 
-  /** Continues the transitions that the last process did not finish. */
   resume(): void {
     for (const instance of [...this.#state.instances.values()]) {
       if (instance.state === 'running') this.#boot(instance, true);
@@ -68,7 +60,6 @@ export class Instances {
     }
   }
 
-  /** Disables all timers of this process. */
   close(): void {
     this.#closed = true;
   }
@@ -131,7 +122,7 @@ export class Instances {
     return this.#state.instances.values();
   }
 
-  /** Starts the termination of an instance. A repeated call has no effect. */
+  /** A repeated call has no effect. */
   terminate(id: string, reason?: string): Instance {
     const instance = this.get(id);
     if (instance.state === 'shutting-down' || instance.state === 'terminated') return instance;
@@ -144,7 +135,7 @@ export class Instances {
   }
 
   /**
-   * Stops an instance, which keeps its disks and its address. A repeated call has no effect.
+   * A stopped instance keeps its disks and its address. A repeated call has no effect.
    * @throws {CloudError} NotFound, IncorrectState
    */
   stop(id: string): Instance {
@@ -161,7 +152,7 @@ export class Instances {
   }
 
   /**
-   * Starts a stopped instance. A repeated call has no effect.
+   * A repeated call has no effect.
    * @throws {CloudError} NotFound, IncorrectState, QuotaExceeded, InsufficientCapacity
    */
   start(id: string): Instance {
@@ -184,7 +175,7 @@ export class Instances {
     return instance;
   }
 
-  /** Adds a line to the serial console. The line is stored with the next change of the instance's state. */
+  /** The line is stored with the next change of the instance's state. */
   appendConsole(id: string, line: string): void {
     const instance = this.#state.instances.get(id);
     if (!instance) return;
@@ -225,8 +216,7 @@ export class Instances {
 
   #powerOff(instance: Instance): void {
     delete instance.settlesAt;
-    // In the states `stopped` and `terminated`, the simulated machine sends no more requests. Otherwise, a late request of
-    // its kubelet could register the Node again.
+    // A late request of the kubelet could register the Node of a stopped machine again.
     const from = instance.state;
     const off = (): void => {
       if (instance.state !== from) return; // The instance was terminated while it stopped.

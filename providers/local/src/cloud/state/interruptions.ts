@@ -5,7 +5,6 @@ import type { Instances } from './instances.ts';
 import type { CloudState } from './state.ts';
 import type { Waiters } from './waiters.ts';
 
-/** The request to interrupt an instance. */
 export interface InterruptionRequest {
   readonly kind: InterruptionKind;
   /** The time from the notice to the deadline, in milliseconds. */
@@ -13,12 +12,12 @@ export interface InterruptionRequest {
   readonly detail: string;
 }
 
-/** The key under which all callers wait for a notice. */
+/** All callers wait for a notice under this key. */
 const KEY = 'interruptions';
 
 const ENDS: ReadonlySet<InterruptionKind> = new Set(['Terminate', 'Ended']);
 
-/** The notices of interruptions. This class has a queue for clients, and ends the instances at their deadlines. */
+/** A queue of notices for clients. The class ends the instances at their deadlines. */
 export class Interruptions {
   readonly #context: CloudContext;
   readonly #parts: { readonly state: CloudState; readonly instances: Instances; readonly waiters: Waiters };
@@ -32,17 +31,15 @@ export class Interruptions {
     this.#parts = parts;
   }
 
-  /** Continues the interruptions that the last process did not finish. */
   resume(): void {
     for (const instance of [...this.#parts.state.instances.values()]) this.#arm(instance);
   }
 
-  /** Disables all timers of this process. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Announces an interruption, and ends the instance at its deadline. @throws {CloudError} NotFound */
+  /** @throws {CloudError} NotFound */
   announce(id: string, { kind, noticeMs, detail }: InterruptionRequest): Instance {
     const { instances, state, waiters } = this.#parts;
     const { clock, random } = this.#context;
@@ -62,14 +59,14 @@ export class Interruptions {
     return instance;
   }
 
-  /** Returns the instances with a notice that no client has acknowledged, including terminated instances. */
+  /** Instances with a notice that no client has acknowledged, including terminated instances. */
   pending(matches: (instance: Instance) => boolean): readonly Instance[] {
     return [...this.#parts.state.instances.values()].filter(
       (instance) => instance.interruption?.acknowledged === false && matches(instance),
     );
   }
 
-  /** Acknowledges a notice for a client. @throws {CloudError} NotFound */
+  /** @throws {CloudError} NotFound */
   acknowledge(id: string): void {
     const { state } = this.#parts;
     const instance = [...state.instances.values()].find(({ interruption }) => interruption?.id === id);
@@ -95,7 +92,7 @@ export class Interruptions {
     clock.setTimeout(() => this.#end(instance, interruption), Math.max(left, 0));
   }
 
-  /** Ends an instance at the deadline of an interruption. A later interruption of the same instance has its own timer. */
+  /** A later interruption of the same instance has its own timer. */
   #end({ id }: Instance, interruption: Interruption): void {
     const instance = this.#parts.state.instances.get(id);
     if (this.#closed || instance?.interruption?.id !== interruption.id) return;

@@ -2,7 +2,6 @@ import { CloudError } from '../context/errors.ts';
 import { machineType } from './machine-types.ts';
 import type { CloudState } from './state.ts';
 
-/** The resources of a new instance. */
 export interface Demand {
   readonly zone: string;
   readonly cpus: number;
@@ -15,10 +14,7 @@ interface Usage {
   inZone: number;
 }
 
-/**
- * Checks that the limits allow a new instance.
- * @throws {CloudError} QuotaExceeded for the limits of the account, InsufficientCapacity for a full zone
- */
+/** @throws {CloudError} QuotaExceeded for the limits of the account, InsufficientCapacity for a full zone */
 export function requireRoom(state: CloudState, demand: Demand): void {
   const { instances, cpus, zoneCapacity, volumes } = state.quotas;
   if (instances !== undefined || cpus !== undefined || zoneCapacity !== undefined) {
@@ -32,7 +28,7 @@ export function requireRoom(state: CloudState, demand: Demand): void {
   if (demand.volumes > 0) limit('volumes', state.volumes.size + demand.volumes, volumes);
 }
 
-/** Checks that the limits allow a new volume. @throws {CloudError} QuotaExceeded */
+/** @throws {CloudError} QuotaExceeded */
 export function requireVolumeRoom(state: CloudState): void {
   limit('volumes', state.volumes.size + 1, state.quotas.volumes);
 }

@@ -2,8 +2,8 @@ import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
 /**
- * The state of the cloud in memory. Code changes an object and then saves the object to the store. After `save…` has
- * returned, the change is permanent.
+ * The state of the cloud in memory. Code changes an object and then saves it: after `save…` has returned, the change
+ * is permanent.
  */
 export class CloudState {
   readonly instances = new Map<string, Instance>();
@@ -29,7 +29,7 @@ export class CloudState {
     else if (kind === 'quotas') this.quotas = body as Quotas;
   }
 
-  /** Runs `work`, which changes several objects, in one transaction of the store. */
+  /** One transaction of the store. */
   atomically(work: () => void): void {
     this.#store.atomically(work);
   }
@@ -76,7 +76,7 @@ export class CloudState {
     return ids.flatMap((id) => this.volumes.get(id) ?? []);
   }
 
-  /** Returns a free address of 10.180.0.0/16. */
+  /** Of 10.180.0.0/16. */
   nextAddress(): string {
     for (let n = this.#addresses.size + 10; ; n++) {
       const address = `10.180.${Math.floor(n / 256) % 256}.${n % 256}`;

@@ -1,8 +1,8 @@
 import type { Instance, InstanceState } from '../../machine/model.ts';
 
 /**
- * Returns the state of an instance for a reader whose data is `staleMs` old. Undefined if the instance is not visible yet.
- * Listings of real clouds have such a delay (EC2 documents it as eventual consistency).
+ * For a reader whose data is `staleMs` old. Undefined if the instance is not visible yet. Listings of real clouds have
+ * such a delay (EC2 documents it as eventual consistency).
  */
 export function visibleState(instance: Instance, staleMs: number, now: Date): InstanceState | undefined {
   if (staleMs <= 0) return instance.state;

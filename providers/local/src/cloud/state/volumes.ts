@@ -13,7 +13,7 @@ export interface VolumeRequest {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** Simulated block storage. A volume is attached to at most one instance, in the same zone. */
+/** A volume is attached to at most one instance, in the same zone. */
 export class Volumes {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -48,7 +48,7 @@ export class Volumes {
     return volume;
   }
 
-  /** Creates a disk of a new instance. The quota check of the instance includes the disk. */
+  /** The quota check of the instance includes its new disk. */
   createAttached(
     instance: Instance,
     request: { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> },
@@ -80,8 +80,8 @@ export class Volumes {
   }
 
   /**
-   * @throws {CloudError} NotFound, ResourceInUse if it is attached to another instance, IncorrectState, InvalidParameter for
-   * another zone
+   * @throws {CloudError} NotFound, ResourceInUse if it is attached to another instance, IncorrectState,
+   * InvalidParameter for another zone
    */
   attach(id: string, instanceId: string): Volume {
     const volume = this.get(id);
@@ -99,7 +99,7 @@ export class Volumes {
     return volume;
   }
 
-  /** Detaches a volume. A volume without an attachment stays unchanged. */
+  /** A volume without an attachment stays unchanged. */
   detach(id: string): Volume {
     const volume = this.get(id);
     if (volume.state === 'attached' || volume.state === 'attaching') this.#begin(volume, 'detaching');
@@ -123,7 +123,7 @@ export class Volumes {
   }
 
   /**
-   * Called after the termination of an instance. Deletes the disks that belong to the instance, and detaches its other
+   * After the termination of an instance: deletes the disks that belong to the instance, and detaches its other
    * volumes.
    */
   release(instanceId: string): void {

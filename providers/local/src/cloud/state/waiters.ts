@@ -6,11 +6,10 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-/** The waiting long polls, by the ID of the object whose change they wait for. */
+/** Waiting long polls, by the ID of the object whose change they wait for. */
 export class Waiters {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Wakes all callers that wait for a change of `id`. */
   notify(id: string): void {
     for (const wake of [...(this.#waiting.get(id) ?? [])]) wake();
   }

@@ -4,9 +4,9 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { type CloudStore, type StoredRow, StoreError } from './store.ts';
 
-/** "MCLC" at byte 68 of the file. The text distinguishes this store from other SQLite files. */
+/** "MCLC" at byte 68 of the file, which distinguishes this store from other SQLite files. */
 const APPLICATION_ID = 0x4d434c43;
-/** Version of the table layout. A store with another version is refused. */
+/** A store with another version of the table layout is refused. */
 const LAYOUT = 1;
 const FILE = 'cloud.sqlite';
 /** https://www.sqlite.org/fileformat.html §1.3 */
@@ -32,8 +32,8 @@ export function openSqliteStore(dir: string): CloudStore {
 const OTHERS = 0o077;
 
 /**
- * Removes the access of other users to the store, because user data contains tokens. SQLite creates its log with the mode of
- * the store, and a log of a killed process may exist.
+ * Other users must not read the store, because user data contains tokens. SQLite creates its log with the mode of the
+ * store, and a log of a killed process may exist.
  */
 function keepPrivate(file: string): void {
   try {
@@ -47,7 +47,7 @@ function keepPrivate(file: string): void {
   }
 }
 
-/** Reads only the header of the file, because SQLite could change a foreign file when it opens it. */
+/** Only the header of the file, because SQLite could change a foreign file when it opens it. */
 function inspectFile(file: string): 'fresh' | 'ours' {
   const header = readHeader(file);
   if (header === undefined || header.length === 0) return 'fresh';
@@ -83,11 +83,11 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
-    // With the exclusive lock, SQLite refuses a second process on the same folder. Otherwise both processes would run the
-    // same instances.
+    // With the exclusive lock, SQLite refuses a second process on the same folder. Otherwise both processes would run
+    // the same instances.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // Writes these values before it enables WAL mode. The next start reads them from the header of the file, and the header
-    // does not contain values in the WAL.
+    // These values come before WAL mode: the next start reads them from the header of the file, which does not contain
+    // values in the WAL.
     if (fresh) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT}`);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     const check = database.prepare('PRAGMA quick_check(1)').get();

@@ -5,12 +5,12 @@ export interface StoredRow {
   readonly body: unknown;
 }
 
-/** The permanent storage of the state. When a method returns, the change is permanent. */
+/** When a method returns, the change is permanent. */
 export interface CloudStore {
   load(): Iterable<StoredRow>;
   put(kind: string, id: string, body: object): void;
   remove(kind: string, id: string): void;
-  /** Runs `work` in a transaction. If `work` throws an error, the store discards all of its changes. */
+  /** If `work` throws an error, the store discards all of its changes. */
   atomically(work: () => void): void;
   close(): void;
 }

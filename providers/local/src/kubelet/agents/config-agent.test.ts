@@ -9,7 +9,7 @@ import { condition, type JoinRig, type JoinRigOptions, joinRig, type StartPlane 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const withKinds: StartPlane = (options) => startControlPlane({ ...options, crds: [...crds, ...machineConfigCrds] });
 
-/** Creates a cluster with one machine. The daemon of this machine got the config `a` at its first boot. */
+/** The daemon of the machine got the config `a` at its first boot. */
 async function rigWithDaemon(options: JoinRigOptions = {}): Promise<{ rig: JoinRig; id: string }> {
   const rig = await joinRig(withKinds, { ...options, defaults: { configDaemon: true, ...options.defaults } });
   for (const name of ['a', 'b', 'c']) {
@@ -29,7 +29,7 @@ const tell = (rig: JoinRig, annotations: Record<string, string>) =>
 
 const said = async (rig: JoinRig) => (await rig.node('n-1'))?.metadata.annotations ?? {};
 
-/** Drains the node like the drain controller, each time the daemon requests a drain. */
+/** Like the drain controller, each time the daemon requests a drain. */
 async function drainAsAsked(rig: JoinRig): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
     await rig.clock.advance(1_000);

@@ -25,7 +25,6 @@ export interface ConfigAgentOptions {
   readonly nodes: () => Informer<Node>;
   readonly behaviour: () => KubeletBehaviour;
   readonly paused: () => boolean;
-  /** Writes a line to the serial console of the machine. */
   readonly console: (line: string) => void;
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly stored: StoredMachine | undefined;
@@ -35,7 +34,6 @@ export interface ConfigAgentOptions {
 }
 
 const CONFIG_MS = 1_000;
-/** The default duration of a reboot. */
 export const REBOOT_MS = 2_000;
 const FAILURE = 'requested by the local cloud API';
 
@@ -50,7 +48,7 @@ export const NEW_MACHINE: StoredMachine = {
 };
 
 /**
- * Simulates the machine-config daemon of a node. The agent uses the decisions and writes of the real daemon, with a disk in
+ * Simulates the machine-config daemon of a node with the decisions and writes of the real daemon, and a disk in
  * memory. A reboot is only a delay.
  */
 export class ConfigAgent {
@@ -81,7 +79,6 @@ export class ConfigAgent {
     });
   }
 
-  /** Called when the node or the requested behavior of the agent has changed. */
   consider(): void {
     if (this.#options.paused()) return;
     this.#wake?.();
@@ -111,10 +108,7 @@ export class ConfigAgent {
     };
   }
 
-  /**
-   * Simulates the preparation of an update, which takes time. The preparation fails or never ends if a user has set this
-   * behavior.
-   */
+  /** The preparation takes time, and fails or never ends if a user has set this behavior. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);
@@ -149,7 +143,6 @@ export class ConfigAgent {
     await promise.finally(() => ending.removeEventListener('abort', onEnd));
   }
 
-  /** Simulates the manual change of a file, or its repair. */
   async #drift(): Promise<void> {
     const { drift = '' } = this.#options.behaviour();
     if (drift === this.#drifted) return;

@@ -5,7 +5,7 @@ import type { Life } from '../node/life.ts';
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;
 const RETRY_MS = 2_000;
-/** A random variation, so that many kubelets do not renew at the same time. */
+/** Many kubelets must not renew at the same time. */
 const JITTER = 0.04;
 const NAMESPACE = 'kube-node-lease';
 
@@ -15,19 +15,18 @@ export interface LeaseRenewerOptions {
   readonly random: Random;
   readonly life: Life;
   readonly nodeName: string;
-  /** Whether the kubelet is paused. */
   readonly paused: () => boolean;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Called when the kubelet renews an expired Lease. A controller may have marked the node as NotReady after the expiry. */
+  /** A controller may have marked the node as NotReady after the expiry of the Lease. */
   readonly onRecovered: () => void;
-  /** Called when the Lease no longer exists. Returns the UID of the Node, or undefined if the Node does not exist. */
+  /** Returns the UID of the Node, or undefined if the Node does not exist. */
   readonly findNode: () => Promise<string | undefined>;
 }
 
-/** Formats a time as `metav1.MicroTime`: RFC 3339 with microseconds. */
+/** `metav1.MicroTime`: RFC 3339 with microseconds. */
 const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000Z`;
 
-/** Renews the Lease of a node. Each renewal is one small request. */
+/** Each renewal is one small request. */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
   #renewedAt = 0;
@@ -37,7 +36,7 @@ export class LeaseRenewer {
     this.#options = options;
   }
 
-  /** Creates the Lease of a new node. If a Lease with this name exists, changes the existing Lease. */
+  /** If a Lease with this name exists, it is changed. */
   async create(nodeUid: string): Promise<void> {
     const { client, clock, life, nodeName } = this.#options;
     const now = clock.now();
@@ -57,7 +56,7 @@ export class LeaseRenewer {
     this.#renewedAt = now.getTime();
   }
 
-  /** Starts the periodic renewal. The first renewal is after `delayMs`. */
+  /** The first renewal is after `delayMs`. */
   start(delayMs = this.#interval()): void {
     this.#timer?.cancel();
     this.#timer = this.#options.life.after(delayMs, () => this.#tick());
@@ -69,7 +68,7 @@ export class LeaseRenewer {
     else life.run(async () => this.start(await this.#renew()));
   }
 
-  /** Renews the Lease. Returns the time until the next renewal. */
+  /** Returns the time until the next renewal. */
   async #renew(): Promise<number> {
     const { client, clock, life, nodeName, outage } = this.#options;
     const now = clock.now();
@@ -88,10 +87,7 @@ export class LeaseRenewer {
     return this.#interval();
   }
 
-  /**
-   * Creates a deleted Lease again if its Node exists. A kubelet registers its Node only when it starts, so nothing is
-   * created without a Node.
-   */
+  /** A kubelet registers its Node only when it starts, so nothing is created without a Node. */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;
     try {

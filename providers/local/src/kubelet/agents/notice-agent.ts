@@ -22,7 +22,6 @@ export class NoticeAgent {
     this.#options = options;
   }
 
-  /** Called when the simulated notice has changed. */
   consider(): void {
     const { life, behaviour } = this.#options;
     const notice = behaviour().notice ?? '';

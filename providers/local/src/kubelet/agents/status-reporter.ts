@@ -2,7 +2,7 @@ import { type Clock, type Condition, isNotFound, type KubeClient, type Node, nod
 import type { Life } from '../node/life.ts';
 import { carryTransitions, type NodeFacts, nodeConditions } from '../node/node-object.ts';
 
-/** The kubelet setting `nodeStatusReportFrequency`: the interval at which the kubelet writes an unchanged status. */
+/** `nodeStatusReportFrequency`: the interval at which the kubelet writes an unchanged status. */
 const HEARTBEAT_MS = 5 * 60_000;
 const RETRY_MS = 5_000;
 const JITTER = 0.04;
@@ -20,8 +20,8 @@ export interface StatusReporterOptions {
 }
 
 /**
- * Writes the conditions of a Node when they change, and periodically as a heartbeat. The reporter sends strategic merge
- * patches, so conditions of other writers stay unchanged.
+ * Writes the conditions of a Node when they change, and periodically as a heartbeat. Strategic merge patches leave
+ * conditions of other writers unchanged.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
@@ -42,7 +42,8 @@ export class StatusReporter {
   /**
    * Writes the status if it differs from the last report.
    * - `force`: always writes.
-   * - `returning`: the kubelet was unreachable, so its Node may be NotReady. The recovery is a transition of the condition.
+   * - `returning`: the kubelet was unreachable, so its Node may be NotReady. The recovery is a transition of the
+   *   condition.
    */
   report(options: { readonly force?: boolean; readonly returning?: boolean } = {}): void {
     this.#returning ||= options.returning === true;
@@ -70,7 +71,7 @@ export class StatusReporter {
     return volumes !== undefined && volumes.join() !== this.#volumes.join();
   }
 
-  /** Writes the status. Returns 0, or the delay until the next attempt. */
+  /** Returns 0, or the delay until the next attempt. */
   async #write(): Promise<number> {
     const { client, facts, life, outage, volumesInUse } = this.#options;
     this.#wanted = false;

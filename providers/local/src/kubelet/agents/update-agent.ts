@@ -11,19 +11,17 @@ export interface UpdateAgentOptions {
   readonly selected: () => Informer<Node>;
   readonly behaviour: () => KubeletBehaviour;
   readonly paused: () => boolean;
-  /** Writes a line to the serial console of the machine. */
   readonly console: (line: string) => void;
   readonly outage: { failed(error: unknown): void; worked(): void };
 }
 
-/** Default duration of an update. */
 const UPDATE_MS = 1_000;
 const RETRY_MS = 2_000;
 const FAILURE = 'requested by the local cloud API';
 
 const { Successful, Failed } = UpdateResults;
 
-/** Returns the result that the agent of a node must report next, or undefined if there is none. */
+/** The result that the agent of a node must report next. */
 function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string | undefined {
   const { update = 'succeed' } = behaviour;
   if (!node || update === 'hang') return undefined;
@@ -39,9 +37,9 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
 }
 
 /**
- * Simulates the agent that updates the software of a machine in place. A condition of the Node starts an update. After a
- * delay, the agent writes the result as a label of the Node. The agent stores no state: after a restart, it reads the Node
- * again.
+ * Simulates the agent that updates the software of a machine in place. A condition of the Node starts an update. After
+ * a delay, the agent writes the result as a label of the Node. The agent stores no state: after a restart, it reads
+ * the Node again.
  */
 export class UpdateAgent {
   readonly #options: UpdateAgentOptions;
@@ -51,7 +49,6 @@ export class UpdateAgent {
     this.#options = options;
   }
 
-  /** Called when the node or the settings of the agent have changed. */
   consider(): void {
     const { life, console, behaviour } = this.#options;
     if (this.#working || this.#due() === undefined) return;
@@ -81,7 +78,7 @@ export class UpdateAgent {
     });
   }
 
-  /** Writes the result. Returns 0, or the delay until the next attempt. */
+  /** Returns 0, or the delay until the next attempt. */
   async #report(node: Node, result: string): Promise<number> {
     const { client, life, behaviour, console, outage } = this.#options;
     const why = result === Failed ? (behaviour().updateFailure ?? FAILURE) : null;

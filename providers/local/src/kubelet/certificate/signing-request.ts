@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
-/** Encodes a value as DER. The crypto module of Node.js creates keys and signatures, but no PKCS #10 requests (RFC 2986). */
+/** DER. The crypto module of Node.js creates keys and signatures, but no PKCS #10 requests (RFC 2986). */
 const tlv = (tag: number, ...parts: readonly Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
   if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
@@ -20,13 +20,12 @@ const VERSION_1 = Buffer.from('020100', 'hex');
 const NO_ATTRIBUTES = Buffer.from('a000', 'hex');
 
 export interface SigningRequest {
-  /** The request as PEM with the label `CERTIFICATE REQUEST`. */
+  /** As PEM with the label `CERTIFICATE REQUEST`. */
   readonly request: string;
-  /** The private key as PEM (PKCS #8). */
+  /** As PEM (PKCS #8). */
   readonly key: string;
 }
 
-/** Creates a P-256 key and a request for a certificate with the given subject. */
 export function makeSigningRequest(subject: {
   readonly organization: string;
   readonly commonName: string;

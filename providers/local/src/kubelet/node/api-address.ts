@@ -8,5 +8,5 @@ export interface ApiAddress {
   readonly clientCertificate?: KubeletCertificate;
 }
 
-/** The connection to an API server. `close` ends its TCP connections. */
+/** `close` ends its TCP connections. */
 export type ApiTransport = Transport & { close?(): Promise<void> };

@@ -3,14 +3,14 @@ import { type Clock, sleep } from '@mcm/kube';
 /** After a power-off, requests in progress may continue for this time. Afterwards, the node aborts these requests. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** Thrown by a wait when the machine is powered off. The error ends the waiting function. */
+/** Thrown by a wait when the machine is powered off. */
 class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
 
 /**
- * The time between a machine's power-on and power-off. All work of the machine runs through this class. After `end`, no
- * request of the machine is in progress.
+ * The time between a machine's power-on and power-off. All work of the machine runs through this class. After `end`,
+ * no request of the machine is in progress.
  */
 export class Life {
   readonly #clock: Clock;
@@ -29,17 +29,16 @@ export class Life {
     return this.#waits.signal.aborted;
   }
 
-  /** The signal for requests. After the power-off, it aborts with a delay, so that answers in progress can arrive. */
+  /** After the power-off, the signal aborts with a delay, so that answers in progress can arrive. */
   get signal(): AbortSignal {
     return this.#requests.signal;
   }
 
-  /** The signal for waits. The signal aborts at the power-off. */
+  /** The signal for waits aborts at the power-off. */
   get ending(): AbortSignal {
     return this.#waits.signal;
   }
 
-  /** Starts a function, unless the machine is powered off. */
   run(work: () => Promise<void>): void {
     if (this.over) return;
     const task = work()
@@ -50,12 +49,12 @@ export class Life {
     this.#working.add(task);
   }
 
-  /** Waits. @throws {LifeEnded} if the machine is powered off during the pause */
+  /** @throws {LifeEnded} if the machine is powered off during the pause */
   async pause(ms: number): Promise<void> {
     await sleep(this.#clock, ms, this.ending);
   }
 
-  /** Calls `work` once after a delay. A power-off cancels the call. */
+  /** A power-off cancels the call. */
   after(ms: number, work: () => void): { cancel(): void } {
     const timer = this.#clock.setTimeout(() => {
       if (!this.over) work();
@@ -63,7 +62,7 @@ export class Life {
     return timer;
   }
 
-  /** Powers the machine off. Resolves when all functions of the machine have ended. */
+  /** Resolves when all functions of the machine have ended. */
   async end(): Promise<void> {
     if (!this.over) this.#waits.abort(new LifeEnded('the machine has no power'));
     const timer = this.#clock.setTimeout(

@@ -12,7 +12,6 @@ export const KUBELET_VERSION = 'v1.36.0-hollow';
 const REGION = 'local';
 const MAX_PODS = '110';
 
-/** The values from which the Node of a kubelet is created. */
 export interface NodeFacts {
   readonly name: string;
   readonly instance: Instance;
@@ -21,7 +20,7 @@ export interface NodeFacts {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** Returns the Node that a kubelet registers. The Node includes the status, so that one request is sufficient. */
+/** The Node includes the status, so that one request is sufficient. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
   const taints = boot.taints?.map(
@@ -92,8 +91,7 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
 }
 
 /**
- * The conditions that every kubelet reports. Each entry has the type, the healthy status, and the reasons and messages for
- * the healthy and the unhealthy status.
+ * Each entry has the type, the healthy status, and the reasons and messages for the healthy and the unhealthy status.
  */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
@@ -101,7 +99,7 @@ const STANDARD: readonly (readonly [type: string, reason: string, message: strin
   ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ];
 
-/** Returns all conditions that a kubelet reports. All of them have the current time. */
+/** All conditions have the current time. */
 export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: boolean): Condition[] {
   const time = formatTime(now);
   const condition = (type: string, status: Condition['status'], reason: string, message: string): Condition => ({
@@ -133,7 +131,7 @@ export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: bo
   return conditions;
 }
 
-/** Returns the new conditions. If the status of a condition is unchanged, it keeps the time of the last transition. */
+/** If the status of a condition is unchanged, it keeps the time of the last transition. */
 export function carryTransitions(next: readonly Condition[], last: readonly Condition[]): Condition[] {
   const known = new Map(last.map((condition) => [condition.type, condition]));
   return next.map((condition) => {

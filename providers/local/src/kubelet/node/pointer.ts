@@ -1,13 +1,11 @@
 import { decodeContents } from '@mcm/machine-config';
 import { z } from 'zod';
 
-/** The address of a machine's first configuration. The Ignition config in the user data contains it. */
+/** The Ignition config in the user data contains the address of a machine's first configuration. */
 export interface ConfigPointer {
-  /** The origin of the config server. */
   readonly server: string;
-  /** The path of the configuration of the pool. */
   readonly path: string;
-  /** The certificate authority of the server as PEM. */
+  /** As PEM. */
   readonly ca?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -4,15 +4,14 @@ import { z } from 'zod';
 import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour.ts';
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
-/** The settings of a kubelet in the user data of its machine. */
 export interface BootConfig {
-  /** The URL of the API server. If absent, the kubelet uses the setting of the process. */
+  /** If absent, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
-  /** The certificate authority of the API server as PEM. */
+  /** As PEM. */
   readonly ca?: string | undefined;
-  /** The bootstrap token: `<id>.<secret>`. */
+  /** `<id>.<secret>`. */
   readonly token?: string | undefined;
-  /** The name of the Node. Default: the name of the instance. */
+  /** Default: the name of the instance. */
   readonly nodeName?: string | undefined;
   readonly nodeLabels?: Readonly<Record<string, string>> | undefined;
   readonly taints?:
@@ -25,7 +24,7 @@ export interface BootConfig {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** Invalid user data. The message is written to the console of the machine. */
+/** The message is written to the console of the machine. */
 export class UserDataError extends Error {
   override readonly name = 'UserDataError';
 }
@@ -53,8 +52,8 @@ const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
 /**
  * Reads user data:
- * - a YAML or JSON mapping with settings at the top level or under `kubelet:`. The first line may be a comment such as
- *   `#cloud-config`.
+ * - a YAML or JSON mapping with settings at the top level or under `kubelet:`. The first line may be a comment such
+ *   as `#cloud-config`.
  * - an Ignition config that refers to the configuration of the machine.
  * - any other text, which is a script. The first bootstrap token, https address and certificate in it are used.
  * @throws {UserDataError}
@@ -120,7 +119,6 @@ function scan(text: string): BootConfig {
   };
 }
 
-/** A pod that the machine runs without the API server. */
 export interface StaticPod {
   readonly name: string;
   readonly namespace?: string | undefined;

@@ -3,22 +3,18 @@ import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 import { parseDuration } from '../../values/duration.ts';
 import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 
-/** The next step of a kubelet for one pod of its node. */
 export type PodStep =
   | { readonly do: 'nothing' }
-  /** Wait until this time, in milliseconds. */
+  /** In milliseconds. */
   | { readonly do: 'wait'; readonly until: number }
-  /** Start the containers. The phase becomes Running. If `ready` is true, the pod also becomes Ready. */
+  /** Start the containers: the phase becomes Running, and with `ready` the pod also becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
   /** The containers have ended without a deletion of the pod. */
   | { readonly do: 'finish'; readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number }
-  /**
-   * The containers have ended after the deletion of the pod, and a finalizer delays the removal of the object. Report the
-   * end of the containers.
-   */
+  /** The containers have ended after the deletion of the pod, and a finalizer delays the removal of the object. */
   | { readonly do: 'reportEnd' }
-  /** Remove the object with a deletion whose grace period is 0. This is the last request of the kubelet for the pod. */
+  /** A deletion whose grace period is 0 is the last request of the kubelet for the pod. */
   | { readonly do: 'remove' };
 
 export interface PodView {
@@ -29,14 +25,13 @@ export interface PodView {
   readonly deletionSeenAt: number | undefined;
   /** Whether the kubelet has written the final status of this pod. */
   readonly removed: boolean;
-  /** Whether all volumes of the pod are attached to the node. */
   readonly volumesAttached: boolean;
 }
 
-/** The duration of a Job's containers, unless an annotation of the pod sets another one. */
+/** Unless an annotation of the pod sets another duration. */
 const JOB_RUNS_MS = 1_000;
 
-/** Decides the next step of a pod, by the rules of the kubelet's pod lifecycle. */
+/** By the rules of the kubelet's pod lifecycle. */
 export function planPod(view: PodView): PodStep {
   const { pod } = view;
   if (pod.metadata.deletionTimestamp !== undefined) return planTermination(view, pod.metadata.deletionTimestamp);
@@ -50,7 +45,7 @@ export function planPod(view: PodView): PodStep {
 function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   const startedAt = Date.parse(String(pod.status?.startTime ?? '')) || now;
   const runFor = duration(pod, PodAnnotations.RunFor) ?? (isJob(pod) ? JOB_RUNS_MS : undefined);
-  // Containers that are restarted run forever. The end of one container therefore does not change the status.
+  // Containers that are restarted run forever, so the end of one container does not change the status.
   const endsAt = runFor !== undefined && pod.spec.restartPolicy !== 'Always' ? startedAt + runFor : undefined;
   if (endsAt !== undefined && now >= endsAt) return finish(pod);
   const readyAt = isReady(pod) ? undefined : startedAt + readyAfter;
@@ -59,7 +54,7 @@ function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   return Number.isFinite(next) ? { do: 'wait', until: next } : { do: 'nothing' };
 }
 
-/** Returns the step for containers that have ended. With `OnFailure`, a failed container is restarted until it succeeds. */
+/** With `OnFailure`, a failed container is restarted until it succeeds. */
 function finish(pod: Pod): PodStep {
   const exitCode = Number(pod.metadata.annotations?.[PodAnnotations.ExitCode] ?? 0) || 0;
   if (exitCode === 0 || pod.spec.restartPolicy === 'OnFailure')
@@ -81,10 +76,7 @@ function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   return { do: 'remove' };
 }
 
-/**
- * Returns the time when the containers end. The deletion timestamp is the end of the grace period, so the containers end at
- * the latest at this time.
- */
+/** The deletion timestamp is the end of the grace period, so the containers end at the latest at this time. */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
   if (wish === 'grace') return graceEnd;
@@ -97,7 +89,7 @@ function shutdownWish(pod: Pod): 'grace' | 'immediate' | number | undefined {
   return text === 'grace' || text === 'immediate' ? text : duration(pod, PodAnnotations.ShutdownAfter);
 }
 
-/** Returns the duration in an annotation of the pod. An invalid duration counts as absent. */
+/** An invalid duration counts as absent. */
 function duration(pod: Pod, annotation: string): number | undefined {
   const text = pod.metadata.annotations?.[annotation];
   return text === undefined ? undefined : parseDuration(text);

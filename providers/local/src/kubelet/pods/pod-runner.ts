@@ -10,7 +10,6 @@ export interface PodRunnerOptions {
   readonly life: Life;
   readonly hostIp: string;
   readonly behaviour: () => KubeletBehaviour;
-  /** Whether the kubelet is paused. */
   readonly paused: () => boolean;
   /** Gets the result of every request, so that the log reports an outage only once. */
   readonly outage: { failed(error: unknown): void; worked(): void };
@@ -31,12 +30,12 @@ interface Tracked {
 
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** The state of a container after the deletion of its pod. The container ended on SIGTERM, or SIGKILL ended it. */
+/** The container ended on SIGTERM, or SIGKILL ended it. */
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
 /**
- * Runs the pods of one node, with at most one request at a time for each pod. After a write, the next watch event starts the
- * next step.
+ * Runs the pods of one node, with at most one request at a time for each pod. After a write, the next watch event
+ * starts the next step.
  */
 export class PodRunner {
   readonly #options: PodRunnerOptions;
@@ -47,14 +46,14 @@ export class PodRunner {
     this.#options = options;
   }
 
-  /** Returns the pods on the node whose containers have not ended. */
+  /** Pods on the node whose containers have not ended. */
   running(): Pod[] {
     return [...this.#pods.values()].flatMap(({ pod }) =>
       pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed' ? [] : [pod],
     );
   }
 
-  /** Called for a change of a pod that is or was bound to this node. */
+  /** For a pod that is or was bound to this node. */
   onChange(change: Change<Pod>): void {
     const key = keyOf(change.object);
     if (change.type === 'deleted') this.#forget(key);
@@ -62,7 +61,7 @@ export class PodRunner {
     this.#options.onPods();
   }
 
-  /** Plans all pods again, because the behavior of the kubelet has changed. */
+  /** The behavior of the kubelet has changed. */
   reconsider(): void {
     for (const tracked of this.#pods.values()) this.#consider(tracked);
   }
@@ -91,10 +90,7 @@ export class PodRunner {
     return { pod, podIp, deletionSeenAt: undefined, removed: false, busy: false, failures: 0, timer: undefined };
   }
 
-  /**
-   * Returns the next free address of the /24 network of the node, which is outside of the range of the nodes. After a
-   * restart, a pod keeps its address.
-   */
+  /** The /24 network of the node is outside of the range of the nodes. After a restart, a pod keeps its address. */
   #address(pod: Pod): string {
     const [, , third = '0', fourth = '0'] = this.#options.hostIp.split('.');
     const prefix = `10.${(Number(third) % 64) + 181}.${fourth}.`;

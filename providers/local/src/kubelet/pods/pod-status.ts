@@ -17,7 +17,6 @@ const condition = (type: string, status: 'True' | 'False', now: Date, reason?: s
     reason,
   });
 
-/** Returns the status of a pod whose containers have started. */
 export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Date): PodStatusPatch {
   const time = formatTime(now);
   return {
@@ -44,7 +43,6 @@ export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Da
   };
 }
 
-/** Returns the status of a pod whose containers are ready. */
 export function readyStatus(pod: Pod, now: Date): PodStatusPatch {
   const startedAt = String(pod.status?.startTime ?? formatTime(now));
   return {
@@ -55,7 +53,6 @@ export function readyStatus(pod: Pod, now: Date): PodStatusPatch {
   };
 }
 
-/** Returns the status of a pod whose containers have ended. */
 export function endedStatus(
   pod: Pod,
   end: { readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number },

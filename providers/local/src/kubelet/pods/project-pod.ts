@@ -2,8 +2,8 @@ import type { Pod } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 
 /**
- * Annotations of a pod that control the behavior of its simulated containers. Values are durations, and the exit code is a
- * number.
+ * Annotations of a pod that control the behavior of its simulated containers. Values are durations, and the exit code
+ * is a number.
  */
 export const PodAnnotations = {
   /** The containers end after this time without a deletion. */
@@ -12,14 +12,16 @@ export const PodAnnotations = {
   ExitCode: 'kubelet.local.mcm/exit-code',
   /** The time between the start of the containers and their readiness. */
   ReadyAfter: 'kubelet.local.mcm/ready-after',
-  /** The time from a deletion until the containers end: a duration, `immediate`, or `grace` for the whole grace period. */
+  /**
+   * The time from a deletion until the containers end: a duration, `immediate`, or `grace` for the whole grace period.
+   */
   ShutdownAfter: 'kubelet.local.mcm/shutdown-after',
 } as const;
 
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const KEPT_ANNOTATIONS: readonly string[] = [...Object.values(PodAnnotations), MIRROR_ANNOTATION];
 
-/** Keeps only the fields of a pod that a kubelet needs, because the process may contain tens of thousands of pods. */
+/** The process may contain tens of thousands of pods, so only the necessary fields are kept. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } =

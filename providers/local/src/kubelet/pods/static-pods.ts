@@ -13,7 +13,7 @@ export interface StaticPodsOptions {
 
 const RETRY_MS = 5_000;
 
-/** Creates a mirror pod in the API server for each static pod. If a mirror pod is deleted, creates it again. */
+/** Creates a mirror pod in the API server for each static pod, also after a deletion. */
 export class StaticPods {
   readonly #options: StaticPodsOptions;
   readonly #mirrors: ReadonlyMap<string, Draft<Pod>>;

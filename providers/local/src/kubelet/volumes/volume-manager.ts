@@ -14,19 +14,15 @@ export interface VolumeManagerOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** The shared cache of all nodes. The cache starts when the first pod uses a claim. */
+  /** The shared cache of all nodes, which starts when the first pod uses a claim. */
   readonly nodes: () => Informer<Node>;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Called when the used or the attached volumes change. */
   readonly onChange: () => void;
 }
 
 const RETRY_MS = 2_000;
 
-/**
- * A claim that a pod of the node uses, and the name of its volume. The name is undefined while it is unknown, and '' for a
- * volume that needs no attachment.
- */
+/** The name is undefined while it is unknown, and '' for a volume that needs no attachment. */
 interface Claim {
   name: string | undefined;
   readonly namespace: string;
@@ -34,8 +30,8 @@ interface Claim {
 }
 
 /**
- * Reports the volumes that the pods of the node use (`status.volumesInUse`), which delays a detach. The manager also checks
- * whether the volumes of a pod are attached (`status.volumesAttached`), because the containers of the pod start only then.
+ * Reports the volumes that the pods of the node use (`status.volumesInUse`), which delays a detach. The containers of
+ * a pod start only after its volumes are attached (`status.volumesAttached`).
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -59,14 +55,13 @@ export class VolumeManager {
     if (changed) this.#options.onChange();
   }
 
-  /** Returns the sorted names of the volumes in use. Undefined if no volume was ever used. */
+  /** Sorted names. Undefined if no volume was ever used. */
   inUse(): readonly string[] | undefined {
     if (!this.#stopWatching) return undefined;
     const names = [...this.#claims.values()].flatMap(({ name }) => (name ? [name] : []));
     return [...new Set(names)].sort();
   }
 
-  /** Whether all volumes of a pod are attached. */
   attached(pod: Pod): boolean {
     const keys = claimsOf(pod);
     if (keys.length === 0) return true;
@@ -124,12 +119,12 @@ export class VolumeManager {
   }
 }
 
-/** Returns the claims of the volumes of a pod, as `namespace/name`. */
+/** As `namespace/name`. */
 const claimsOf = (pod: Pod): string[] =>
   (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
     persistentVolumeClaim ? [`${pod.metadata.namespace}/${persistentVolumeClaim.claimName}`] : [],
   );
 
-/** Returns the name of a CSI volume in the attach/detach controller, which attaches only CSI volumes. */
+/** The attach/detach controller uses this name, and attaches only CSI volumes. */
 const uniqueName = ({ spec }: PersistentVolume): string =>
   spec.csi ? `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}` : '';
