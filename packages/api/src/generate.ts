@@ -3,8 +3,8 @@ import { crds } from './crd/crds.ts';
 import { generateCrdFiles } from './crd/generate-files.ts';
 
 /**
- * Writes the CRDs of this package into `deploy/crds`. With `--check`, the program lists the outdated files and exits with
- * 1.
+ * Writes the CRDs of this package into `deploy/crds`. With `--check`, the program lists the outdated files and exits
+ * with 1.
  */
 
 const directory = fileURLToPath(new URL('../../../deploy/crds/', import.meta.url));

@@ -1,4 +1,6 @@
-/** The kinds of machine.sapcloud.io/v1alpha1: types, schemas, validation, defaults, CRDs, and all constants of the API. */
+/**
+ * The kinds of machine.sapcloud.io/v1alpha1: types, schemas, validation, defaults, CRDs, and all constants of the API.
+ */
 
 export {
   ANNOTATIONS_NOT_COPIED,

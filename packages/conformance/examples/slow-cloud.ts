@@ -1,6 +1,5 @@
 import { handlerTransport, seededRandom, VirtualClock } from '@mcm/kube';
 
-/** A server or a disk, as the API of the slow cloud describes it. */
 export interface SlowResource {
   readonly name: string;
   readonly cluster: string;
@@ -8,7 +7,6 @@ export interface SlowResource {
 }
 
 const PAGE = 5;
-/** The longest duration of a creation or deletion, in milliseconds. */
 const LONGEST_MS = 60_000;
 const PATH = /^\/(servers|disks)(?:\/([^/]+)\/([^/]+))?$/;
 
@@ -17,12 +15,10 @@ const refusal = (status: number, code: string): Response =>
 
 /**
  * An asynchronous cloud in this process:
- *
  * - `POST /servers` and `DELETE /servers/CLUSTER/NAME` answer at once, and their operation takes up to a minute.
  * - `GET /servers?cluster=…&from=…` and `GET /servers/CLUSTER/NAME` return the state.
  * - Disks have the same requests. A server needs a ready disk with the same name.
  * - During a creation or deletion, the cloud refuses another change with `Busy`.
- *
  * @param seed Determines the duration of each creation and deletion.
  * @param longestMs Maximum duration of a creation or deletion.
  */

@@ -19,7 +19,6 @@ type OnMachine = MachineRequest<Spec, Credentials> & { readonly waitsFor?: (what
 
 const ENDPOINT = 'https://api.slow.example';
 const PREFIX = 'slow:///';
-/** The interval at which the driver checks the state of a creation or deletion. */
 const LOOK_MS = 2_000;
 
 const CODES: Readonly<Record<string, MachineCode>> = {
@@ -36,7 +35,7 @@ const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string
 const Resource = z.object({ name: z.string(), state: z.string() });
 const Page = z.object({ items: z.array(Resource), next: z.number().optional() });
 
-/** Creates, checks and deletes disks and servers. Each call waits until the cloud has completed the creation or deletion. */
+/** Each call waits until the cloud has completed the creation or deletion. */
 function createResources({ clock, connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
 
@@ -63,7 +62,7 @@ function createResources({ clock, connect }: DriverContext) {
   const state = (request: OnMachine, kind: string): Promise<string | undefined> =>
     call(request, Resource, 'GET', pathOf(kind, request)).then((found) => found.state, except('NotFound', undefined));
 
-  /** Polls the resource until it has the wanted state, and reports why the call still waits. */
+  /** Reports why the call still waits for the wanted state. */
   async function until(request: OnMachine, kind: string, wanted: string | undefined): Promise<void> {
     for (;;) {
       const found = await state(request, kind);
@@ -73,7 +72,7 @@ function createResources({ clock, connect }: DriverContext) {
     }
   }
 
-  /** Creates a resource, or finds the one that an earlier call created, and waits until it is ready. */
+  /** Finds the resource of an earlier call, and waits until it is ready. */
   async function make(request: OnMachine, kind: string, more: object = {}): Promise<void> {
     const body = { name: request.machine.metadata.name, cluster: request.spec.cluster, ...more };
     if ((await state(request, kind)) === undefined)
@@ -107,7 +106,8 @@ function createResources({ clock, connect }: DriverContext) {
 const tell = ({ metadata: { name } }: OnMachine['machine']) => ({ providerId: PREFIX + name, nodeName: name });
 
 /**
- * A driver for a cloud whose creations and deletions take up to a minute. The driver waits with the clock of its context.
+ * A driver for a cloud whose creations and deletions take up to a minute. The driver waits with the clock of its
+ * context.
  */
 export function createDriver(context: DriverContext) {
   const { state, make, remove, names } = createResources(context);

@@ -1,6 +1,5 @@
 import { handlerTransport, type Transport, VirtualClock } from '@mcm/kube';
 
-/** A server, as the API of the toy cloud describes it. */
 export interface ToyServer {
   readonly id: string;
   readonly name: string;
@@ -14,8 +13,9 @@ const json = (status: number, body: object): Response => Response.json(body, { s
 const refusal = (status: number, code: string): Response => json(status, { error: { code, message: code } });
 
 /**
- * A cloud in this process: `POST /servers` (idempotent by `token`), `GET /servers?cluster=…&token=…&from=…` in pages, `GET
- * /servers/<id>`, `DELETE /servers/<id>`, `PUT /servers/<id>` with `stopped`, `GET /notices?cluster=…` and `DELETE /notices/<id>`. The caller advances its clock.
+ * A cloud in this process: `POST /servers` (idempotent by `token`), `GET /servers?cluster=…&token=…&from=…` in pages,
+ * `GET /servers/<id>`, `DELETE /servers/<id>`, `PUT /servers/<id>` with `stopped`, `GET /notices?cluster=…` and
+ * `DELETE /notices/<id>`. The caller advances its clock.
  */
 export function openToyCloud() {
   const clock = new VirtualClock();

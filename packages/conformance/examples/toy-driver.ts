@@ -12,7 +12,6 @@ import { sleep } from '@mcm/kube';
 import { z } from 'zod';
 import { openToyCloud } from './toy-cloud.ts';
 
-/** The provider spec of machines of this cloud. */
 const Spec = z.strictObject({
   /** Each server has the name of its cluster, so `list` returns no servers of other clusters. */
   cluster: z.string().min(1),
@@ -20,7 +19,6 @@ const Spec = z.strictObject({
 });
 type Spec = z.infer<typeof Spec>;
 
-/** The keys of the Secret of a MachineClass. */
 const Credentials = z.looseObject({ token: z.string().min(1), userData: z.string() });
 type Credentials = z.infer<typeof Credentials>;
 
@@ -56,7 +54,7 @@ const Notices = z.object({
 });
 const Page = z.object({ servers: z.array(Server), next: z.number().optional() });
 
-/** Sends one request, and returns the answer. An error of the cloud becomes a MachineError. */
+/** An error of the cloud becomes a MachineError. */
 async function send<T>(
   cloud: ReturnType<DriverContext['connect']>,
   { credentials, signal }: DriverRequest<Spec, Credentials>,
@@ -82,7 +80,6 @@ async function send<T>(
   });
 }
 
-/** Stops or starts a server. */
 async function setPower(
   cloud: ReturnType<DriverContext['connect']>,
   request: MachineRequest<Spec, Credentials>,
@@ -92,7 +89,7 @@ async function setPower(
   await send(cloud, request, Server, 'PUT', `/servers/${id}`, { stopped });
 }
 
-/** Reports all notices. A notice is removed after mcm has recorded it. */
+/** A notice is removed after mcm has recorded it. */
 async function reportNotices(
   cloud: ReturnType<DriverContext['connect']>,
   clock: DriverContext['clock'],
@@ -114,8 +111,8 @@ async function reportNotices(
 }
 
 /**
- * A process creates the driver once. The context contains the clock, the random source and the connection to the cloud, so
- * that a test can replace them.
+ * A process creates the driver once. The context contains the clock, the random source and the connection to the
+ * cloud, so that a test can replace them.
  */
 export function createDriver({ clock, connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
@@ -140,8 +137,8 @@ export function createDriver({ clock, connect }: DriverContext) {
   }
 
   /**
-   * Finds the server with the UID of this Machine, so that a repeated call finds the server of the first call. Without such
-   * a server, it finds a server by name, which another controller may have created.
+   * Finds the server with the UID of this Machine, so that a repeated call finds the server of the first call.
+   * Otherwise, finds a server by name, which another controller may have created.
    */
   const find = async (request: MachineRequest<Spec, Credentials>) => {
     const { name, uid } = request.machine.metadata;
@@ -172,12 +169,12 @@ export function createDriver({ clock, connect }: DriverContext) {
       return server.stopped ? { ...tell(server), ending: 'stopped' } : tell(server);
     },
 
-    // Optional method. A stopped server costs less, so `mcm` stops warm machines.
+    // Optional method. A stopped server costs less, so mcm stops warm machines.
     stop: (request) => power(request, true),
     start: (request) => power(request, false),
 
     delete: async (request) => {
-      // For an orphan, the request contains only the provider ID. Its Machine is gone, so its UID is unknown.
+      // For an orphan, the request contains only the provider ID, because the UID of its deleted Machine is unknown.
       const { providerID } = request.machine.spec;
       const id = providerID ? providerID.replace(PREFIX, '') : (await find(request))?.id;
       if (id === undefined) return undefined;

@@ -7,12 +7,12 @@ import { SCENARIOS } from './run.ts';
 
 const example = (name: string): string => fileURLToPath(new URL(`../examples/${name}`, import.meta.url));
 
-/** The configuration of the example, with a volume that the driver does not know. */
+/** A volume that the driver does not know. */
 const WRONG = 'wrong.yaml';
 
 /**
- * A clock that advances by a quarter of a second at each reading. The clocks of the clouds stand still, so the report shows
- * which clock measured a duration.
+ * A clock that advances by a quarter of a second at each reading. The clocks of the clouds stand still, so the report
+ * shows which clock measured a duration.
  */
 function stopwatch(): Clock {
   let ms = 0;

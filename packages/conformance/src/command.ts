@@ -19,7 +19,7 @@ export interface CommandHost {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** Runs `mcm-conformance`. Exit code 0: all scenarios passed; 1: some failed; 2: they could not run. */
+/** Exit code 0: all scenarios passed; 1: some failed; 2: they could not run. */
 export async function conformanceCommand(args: readonly string[], host: CommandHost): Promise<number> {
   const flags = parseFlags(args, host.write);
   return typeof flags === 'number' ? flags : playConformance(flags, host);
@@ -51,7 +51,7 @@ export async function playConformance(options: ConformanceFlags, host: CommandHo
   }
 }
 
-/** Runs a function, and puts the name of the flag before the message of its error. */
+/** The message of an error gets the name of the flag. */
 async function named<T>(flag: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -72,8 +72,8 @@ async function targetOf(
 }
 
 /**
- * Opens one connection for each origin, and shares it between all drivers of the run. Without sharing, the handshakes of
- * each driver would take most of the time.
+ * All drivers of the run share one connection for each origin. Otherwise the handshakes of each driver would take most
+ * of the time.
  */
 function once(connect: CommandHost['connect']): CommandHost['connect'] {
   const known = new Map<string, Transport>();

@@ -39,7 +39,7 @@ export const conformanceConfig = z.strictObject({
 /** The content of a configuration file for the driver and cloud under test. */
 export type ConformanceConfig = z.infer<typeof conformanceConfig>;
 
-/** Parses the file of `--config`. @throws Error that names file and field */
+/** @throws Error that names file and field */
 export function readConfig(
   path: string,
   text: string,

@@ -11,11 +11,9 @@ const driverModule = z.looseObject({
   inventory: z.custom<Inventory>((value) => typeof value === 'function', 'must be a function').optional(),
 });
 
-/** The exports of the module of a driver. */
 export type DriverModule = z.infer<typeof driverModule>;
 
 /**
- * Imports the module of a driver.
  * @param path relative to the working directory
  * @throws Error that names the file, and the missing or wrong export
  */

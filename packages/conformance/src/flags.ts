@@ -1,7 +1,6 @@
 import { reportRefusals } from '@mcm/kube/flags';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 
-/** The flags of `mcm-conformance`. */
 export interface ConformanceFlags {
   readonly driver: string;
   readonly config: string;
@@ -19,10 +18,7 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError('The value must be a whole number.');
 }
 
-/**
- * Declares `--driver` and `--config` as optional, although both are required. If the parser knew, it would report a missing
- * flag instead of a misspelled flag.
- */
+/** Both flags are required. If the parser knew, it would report a missing flag instead of a misspelled flag. */
 function flagsOf(command: Command): ConformanceFlags {
   const { driver, config, ...others } = command.opts<
     Omit<ConformanceFlags, 'driver' | 'config'> & Partial<ConformanceFlags>
@@ -34,7 +30,7 @@ function flagsOf(command: Command): ConformanceFlags {
   return { driver, config, ...others };
 }
 
-/** Reads the command line. Prints the help or an error, and then returns the exit code. */
+/** After the help or an error, returns the exit code. */
 export function parseFlags(args: readonly string[], write: (text: string) => void): ConformanceFlags | number {
   const command = reportRefusals(new Command('mcm-conformance'))
     .description('Verifies that a driver creates no second VM, deletes all resources and reports errors correctly.')

@@ -16,7 +16,8 @@ afterEach(async () => {
 });
 
 test('the last line is written to the pipe before the process ends', async () => {
-  // The import error must be larger than the buffer of a pipe, so that a process that exits too early truncates the error.
+  // The import error must be larger than the buffer of a pipe, so that a process that exits too early truncates the
+  // error.
   folder = await mkdtemp(join(tmpdir(), 'conformance-'));
   const driver = join(folder, 'talkative.mjs');
   await writeFile(driver, "throw new Error('x'.repeat(2 ** 20) + ' the end');\n");

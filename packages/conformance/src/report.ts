@@ -2,7 +2,7 @@ import type { Outcome, Report } from './run.ts';
 
 const MARK: Readonly<Record<Outcome['state'], string>> = { passed: 'PASS', failed: 'FAIL', skipped: 'SKIP' };
 
-/** Formats a result as one line. The error and the impact of a failure are on further lines. */
+/** The error and the impact of a failure are on further lines. */
 export function outcomeText({ scenario, state, why }: Outcome): string {
   const head = `${MARK[state]}  ${scenario.name}\n`;
   if (state === 'passed') return head;
@@ -10,7 +10,7 @@ export function outcomeText({ scenario, state, why }: Outcome): string {
   return `${head}      ${why ?? ''}\n${users}`;
 }
 
-/** Formats the numbers of scenarios that passed, failed and were skipped, as one line. */
+/** The numbers of scenarios that passed, failed and were skipped. */
 export function summaryText({ target, outcomes }: Report): string {
   const count = (state: Outcome['state']): number => outcomes.filter((each) => each.state === state).length;
   return `${target}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`;
@@ -25,7 +25,7 @@ const escaped = (text: string): string =>
     // XML 1.0 forbids control characters, unpaired surrogates, U+FFFE and U+FFFF, even in escaped form.
     .replaceAll(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
 
-/** Formats the report as JUnit XML, a format that CI systems read. */
+/** CI systems read this format. */
 export function junitXml({ target, outcomes, failed }: Report): string {
   const skipped = outcomes.filter(({ state }) => state === 'skipped').length;
   const lines = outcomes.map(({ scenario, state, why = '', ms }) => {

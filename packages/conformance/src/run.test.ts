@@ -26,7 +26,7 @@ const target = (make: CreateDriver): ConformanceTarget => ({
   openCloud: openToyCloud,
 });
 
-/** Returns a creator of drivers. Each driver is the driver of the example with one deliberate error. */
+/** Each driver is the driver of the example with one deliberate error. */
 const spoilt = (change: (toy: Toy, context: DriverContext) => Partial<DriverDefinition<never, never>>): CreateDriver =>
   ((context: DriverContext) => {
     const toy = createDriver(context);
@@ -43,7 +43,7 @@ const absent = (): never => {
 let next = 0;
 const fresh = (): string => `other-${++next}`;
 
-/** Returns a context that changes the body of each request to the cloud. */
+/** Changes the body of each request to the cloud. */
 const asking = (context: DriverContext, change: (body: Record<string, unknown>) => object): DriverContext => ({
   ...context,
   connect: (origin) => {
@@ -336,7 +336,7 @@ function internal(error: unknown): never {
   throw new MachineError('Internal', String(error));
 }
 
-/** Calls a function, and repeats the call once, immediately after any error. */
+/** Repeats the call once, immediately after any error. */
 const twice = async <T>(call: () => Promise<T>): Promise<T> => call().catch(call);
 
 const withUid = (request: object): never => {
@@ -358,7 +358,7 @@ test.each(BAD)('%s: %s, and the kit detects it', async (only, _, make) => {
   expect(junitXml(bad)).toContain(`failures="${bad.failed}"`);
 });
 
-/** Returns the driver of the example with the optional method `initialize`, which the example does not need. */
+/** The example does not need the optional method `initialize`. */
 const initializing = (initialize: (toy: Toy) => NonNullable<Toy['initialize']>): CreateDriver =>
   spoilt((toy) => ({ initialize: initialize(toy) }) as Partial<DriverDefinition<never, never>>);
 

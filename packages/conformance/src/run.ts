@@ -26,7 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...callBehavior,
 ];
 
-/** Returns the scenario with this name. If no scenario has this name, returns all scenarios whose name contains the text. */
+/** If no scenario has this name, returns all scenarios whose name contains the text. */
 export function scenariosOf(only: string): readonly Scenario[] {
   const exact = SCENARIOS.filter(({ name }) => name === only);
   return exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only));
@@ -38,7 +38,7 @@ export interface Outcome {
   readonly state: 'passed' | 'failed' | 'skipped';
   /** The reason of a failure or a skip; absent if the scenario passed. */
   readonly why?: string;
-  /** The duration in milliseconds of real time. */
+  /** In milliseconds of real time. */
   readonly ms: number;
 }
 
@@ -72,7 +72,7 @@ export async function runConformance(target: ConformanceTarget, options: RunOpti
   return { target: target.name, outcomes, failed: outcomes.filter(({ state }) => state === 'failed').length };
 }
 
-/** Returns the world of a target that has no cloud in this process: the network and the real clock. */
+/** The network and the real clock, for a target that has no cloud in this process. */
 function overTheNetwork(): World {
   const opened = new Map<string, ReturnType<typeof undiciTransport>>();
   const connect = (origin: string): Transport => {
@@ -105,7 +105,7 @@ async function play(
       thrown instanceof Failure ? thrown.message : `the driver threw an unexpected error: ${errorText(thrown)}`;
     return { scenario, state: 'failed', why, ms: took() };
   } finally {
-    // Errors of the clean-up are ignored here, because the scenarios in `deletion.ts` test deletions.
+    // The scenarios in `deletion.ts` test deletions, so errors of the clean-up are ignored here.
     await stage.close().catch(() => undefined);
   }
 }

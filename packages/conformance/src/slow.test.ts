@@ -5,8 +5,6 @@ import { createDriver } from '../examples/slow-driver.ts';
 import { runConformance } from './run.ts';
 import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
 
-/** An error response of the slow cloud, which is the example of an asynchronous cloud. */
-
 const refusal = (status: number, code: string) => ({
   status,
   body: `{"error":{"code":"${code}","message":"{message}"}}`,
@@ -28,7 +26,7 @@ const target = (openCloud: () => World, make: CreateDriver = createDriver as Cre
   volumes: [],
 });
 
-/** The number of runs with different seeds. More runs find no more errors, and each run takes seconds. */
+/** More runs find no more errors, and each run takes seconds. */
 const RUNS = 3;
 const SKIPPED = [
   'alternatives',
@@ -56,10 +54,7 @@ test.each(Array.from({ length: RUNS }, (_, run) => run))(
   },
 );
 
-/**
- * The driver of the example with a deliberate error. The driver assumes that the cloud deletes disks with their servers, so
- * the driver does not list disks.
- */
+/** This driver assumes that the cloud deletes disks with their servers, so it does not list disks. */
 const leaking = ((context: DriverContext) => {
   const gone = new Set<string>();
   const connect: DriverContext['connect'] = (origin) => {

@@ -327,7 +327,7 @@ export const Annotations = {
   MirrorPod: 'kubernetes.io/config.mirror',
 } as const;
 
-/** Valid values of {@link Annotations.Preserve}. Any other value counts as no annotation. */
+/** Any other value counts as no annotation. */
 export const PreserveValues = {
   Now: 'now',
   WhenFailed: 'when-failed',

@@ -1,4 +1,4 @@
-/** Placeholders in user data. The plain form is replaced. If it does not occur, its URL-escaped form is replaced. */
+/** The plain form is replaced. If it does not occur, its URL-escaped form is replaced. */
 export const UserDataPlaceholders = {
   BootstrapToken: '<<BOOTSTRAP_TOKEN>>',
   MachineName: '<<MACHINE_NAME>>',

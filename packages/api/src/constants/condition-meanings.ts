@@ -11,7 +11,7 @@ import type {
 export interface ReasonMeaning {
   readonly status: ConditionStatus;
   readonly means: string;
-  /** The action for an operator. Absent if no action is necessary. */
+  /** Absent if no action is necessary. */
   readonly help?: string;
 }
 

@@ -23,7 +23,6 @@ export const EventSources = {
 
 /** The meaning of an event reason, for the reference and the CLI. */
 export interface EventMeaning {
-  /** Kinds of the objects of the event. */
   readonly on: readonly ('Machine' | 'MachineClass' | 'MachineDeployment' | 'MachineSet' | 'Node')[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;

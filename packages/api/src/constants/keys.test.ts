@@ -12,8 +12,6 @@ import { Labels, UpdateResults } from './labels.ts';
 import { MachineOperationTypes, MachinePhases, MachineStates } from './machine-phases.ts';
 import { Taints } from './taints.ts';
 
-/** Tests the keys of machines and nodes. If a key changed, a take-over would fail in both directions. */
-
 const NODE = 'node.machine.sapcloud.io';
 const SCALE_DOWN = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
 

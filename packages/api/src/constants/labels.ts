@@ -56,34 +56,32 @@ export const TRUE_LOWER = 'true';
 // The texts that strconv.ParseBool accepts as true.
 const GO_TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 
-// The texts that strconv.ParseBool accepts as false. The function refuses all other texts.
+// strconv.ParseBool refuses all other texts.
 const GO_FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
-/** Returns true if a text is a boolean for Go's `strconv.ParseBool`. */
+/** A boolean for Go's `strconv.ParseBool`. */
 export const isGoBoolean = (text: string): boolean => GO_TRUE.has(text) || GO_FALSE.has(text);
 
 /** Texts that users write for "no", including those of Go. */
 const NO: ReadonlySet<string> = new Set([...[...GO_FALSE].map((text) => text.toLowerCase()), 'no', 'off', 'disabled']);
 
-/** Returns true if a text means "no", such as `false`, `0` or `off`. */
+/** Such as `false`, `0` or `off`. */
 export const isFalseText = (text: string): boolean => NO.has(text.trim().toLowerCase());
 
 interface Labelled {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }
 
-/** Returns true if the label requests a forced deletion: its value is true for Go's `strconv.ParseBool`. */
+/** The value of the label is true for Go's `strconv.ParseBool`. */
 export const isForceDeletion = (object: Labelled): boolean =>
   GO_TRUE.has(object.metadata.labels?.[Labels.ForceDeletion] ?? '');
 
-/**
- * Returns the error of an object's label `freeze`, which has an effect only with the value `True`; undefined if it is valid.
- */
+/** The label `freeze` has an effect only with the value `True`. Undefined if it is valid. */
 export function freezeProblem({ metadata }: Labelled): string | undefined {
   const text = metadata.labels?.[Labels.Freeze];
   if (text === undefined || text === TRUE || text === 'False') return undefined;
   return `metadata.labels[${Labels.Freeze}]: ${JSON.stringify(text)} freezes nothing; write "True", or remove the label`;
 }
 
-/** Returns true if the object has the label `freeze: "True"`. */
+/** The object has the label `freeze: "True"`. */
 export const isFrozen = (object: Labelled): boolean => object.metadata.labels?.[Labels.Freeze] === TRUE;

@@ -63,23 +63,19 @@ const DELETION_RANKS: Readonly<Partial<Record<MachinePhase, number>>> = {
 };
 
 /**
- * Returns the rank of a phase in a scale-down. Machines with a lower rank are deleted first. An absent phase, Terminating
- * and the in-place phases have rank 0. Source: pkg/controller/controller_utils.go, ActiveMachines.Less (a map without those
- * keys).
+ * Machines with a lower rank are deleted first. An absent phase, Terminating and the in-place phases have rank 0.
+ * Source: pkg/controller/controller_utils.go, ActiveMachines.Less (a map without those keys).
  */
 export const deletionRank = (phase: MachinePhase | undefined): number =>
   phase === undefined ? 0 : (DELETION_RANKS[phase] ?? 0);
 
-/**
- * Returns true if the machine configuration is copied to machines in this phase. This applies to every phase except Failed
- * and Terminating.
- */
+/** The machine configuration is copied to machines in every phase except Failed and Terminating. */
 export const isActivePhase = (phase: MachinePhase | undefined): boolean =>
   phase !== 'Failed' && phase !== 'Terminating';
 
-/** Returns true if a machine in this phase counts as an available replica. */
+/** A machine in this phase counts as an available replica. */
 export const isAvailablePhase = (phase: MachinePhase | undefined): boolean =>
   phase === 'Available' || phase === 'Running';
 
-/** Returns true if a machine in this phase counts as a ready replica. */
+/** A machine in this phase counts as a ready replica. */
 export const isReadyPhase = (phase: MachinePhase | undefined): boolean => phase === 'Running';

@@ -21,8 +21,8 @@ interface Marked {
 }
 
 /**
- * Returns a warning about a key that has an effect with any value, if its value means "no". The warning is one sentence
- * with the effect and the fix. Returns undefined if the key is absent or its value is not misleading.
+ * Returns a warning about a key that has an effect with any value, if its value means "no". The warning is one
+ * sentence with the effect and the fix.
  */
 export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {
   const { of, does } = EFFECTS[key];

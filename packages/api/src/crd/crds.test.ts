@@ -24,7 +24,6 @@ const schemaOf = (crd: CustomResourceDefinition): StructuralSchema => crd.spec.v
 
 type Visited = readonly [path: string, schema: StructuralSchema];
 
-/** Yields every schema of a tree with its path, such as `.spec.template.metadata.labels.*`. */
 function visit(schema: StructuralSchema, path = ''): Visited[] {
   const children: Visited[] = [
     ...Object.entries(schema.properties ?? {}).map(([name, child]): Visited => [`${path}.${name}`, child]),

@@ -25,7 +25,7 @@ const integer = (name: string, jsonPath: string, description: string): PrinterCo
 
 const machineCrd = customResourceDefinition(machines, machineSchema, {
   shortName: 'mc',
-  maxNameLength: 63, // the name becomes a label value on the Node
+  maxNameLength: 63, // The name becomes a label value on the Node.
   status: true,
   columns: [
     { name: 'Status', type: 'string', jsonPath: '.status.currentStatus.phase', description: 'Phase of the machine.' },
@@ -68,7 +68,7 @@ const machineDeploymentCrd = customResourceDefinition(machineDeployments, machin
 
 const machineClassCrd = customResourceDefinition(machineClasses, machineClassSchema, { shortName: 'mcc' });
 
-/** The CRDs of all kinds, built from their schemas. `deploy/crds` contains them as YAML. */
+/** Built from the schemas. `deploy/crds` contains the CRDs as YAML. */
 export const crds: readonly CustomResourceDefinition[] = [
   machineCrd,
   machineSetCrd,

@@ -47,16 +47,12 @@ interface Subresources {
 /** Options of the CRD of a kind, in addition to its schema. */
 export interface CrdOptions {
   readonly shortName?: string;
-  /** Labels of the CRD itself. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly status?: boolean;
-  /**
-   * True if the kind has the `scale` subresource. The subresource has no labelSelectorPath, because the status of the
-   * original has no field for it.
-   */
+  /** The `scale` subresource has no labelSelectorPath, because the status of the original has no field for it. */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
-  /** Maximum length of the name. If absent, the limit of the API server applies, which is 253. */
+  /** If absent, the limit of the API server applies, which is 253. */
   readonly maxNameLength?: number;
 }
 
@@ -100,7 +96,7 @@ export function customResourceDefinition(
           served: true,
           storage: true,
           schema: {
-            // The schema is created when it is first used, because most programs do not need it.
+            // Most programs do not need the schema, so it is created when it is first used.
             get openAPIV3Schema() {
               root ??= rootSchema(schema, maxNameLength);
               return root;
@@ -124,10 +120,7 @@ const metadataSchema = (maxLength?: number): StructuralSchema => ({
   ...(maxLength !== undefined && { properties: { name: { type: 'string', maxLength } } }),
 });
 
-/**
- * Returns the schema of the root. The API server validates apiVersion, kind and metadata, and a CRD can declare only few
- * rules for these fields.
- */
+/** The API server validates apiVersion, kind and metadata, and a CRD can declare only few rules for these fields. */
 function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);
   const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];

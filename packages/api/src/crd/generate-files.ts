@@ -5,15 +5,13 @@ import { crdFileName, crdYaml } from './yaml.ts';
 
 /** The files to generate. */
 export interface GenerateOptions {
-  /** CRDs of one API group. The function does not change files of other groups in the directory. */
+  /** CRDs of one API group. Files of other groups in the directory stay unchanged. */
   readonly crds: readonly CustomResourceDefinition[];
-  /** The directory of the files. */
   readonly directory: string;
-  /** The package with the schemas. The heading of the files names it. */
+  /** The package with the schemas, which the heading of the files names. */
   readonly source: string;
 }
 
-/** Returns the text of a file. Returns undefined if the file does not exist. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

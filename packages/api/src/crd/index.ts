@@ -1,8 +1,3 @@
-/**
- * Creates CRDs from zod schemas, for packages with their own kinds. The exports are fields, the conversion, and the
- * generation of files.
- */
-
 export {
   type CelRule,
   type CrdKeywords,

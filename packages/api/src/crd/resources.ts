@@ -6,14 +6,14 @@ import { type MachineDeployment, machineDeploymentSchema } from '../kinds/machin
 import { type MachineSet, machineSetSchema } from '../kinds/machine-set.ts';
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 
-/** A resource of this API group. `_type` exists only for the TypeScript type and has no value. */
+/** A resource of this API group. `_type` exists only for the TypeScript type. */
 export interface MachineResource<T> {
   readonly group: typeof GROUP;
   readonly version: typeof VERSION;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: true;
-  /** The schema of the CRD. Stored objects may not conform to this schema if the cluster has another CRD. */
+  /** Stored objects may not conform to this schema if the cluster has another CRD. */
   readonly shape: StructuralSchema;
   readonly _type?: T;
 }

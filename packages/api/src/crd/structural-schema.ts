@@ -14,10 +14,9 @@ export interface StructuralSchema extends CrdKeywords {
   readonly items?: StructuralSchema;
 }
 
-/** The JSON Schema that zod generates. */
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Keywords that are copied unchanged, in the order of output. */
+/** Copied unchanged, in the order of output. */
 const PLAIN_KEYWORDS = [
   'description',
   'type',
@@ -39,7 +38,7 @@ const PLAIN_KEYWORDS = [
   'x-kubernetes-validations',
 ] as const;
 
-/** Keywords of JSON Schema that have no meaning in a structural schema, which prunes unknown fields. */
+/** A structural schema prunes unknown fields, so these keywords have no meaning. */
 const DROPPED_KEYWORDS: ReadonlySet<string> = new Set(['$schema', 'propertyNames']);
 const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
@@ -50,10 +49,7 @@ const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([...PLAIN_KEYWORDS, ...DROPPED_KEYWORDS, ...NESTED_KEYWORDS]);
 
-/**
- * Converts a zod schema to a structural schema.
- * @throws Error if the zod schema needs a keyword that structural schemas, or this function, do not have
- */
+/** @throws Error if the zod schema needs a keyword that structural schemas, or this function, do not have */
 export const structuralSchema = (schema: z.ZodType): StructuralSchema =>
   convert(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }), '');
 
@@ -91,13 +87,13 @@ const convertProperties = (properties: Readonly<Record<string, unknown>>, path: 
     }),
   );
 
-/** Returns true if this schema has keywords. The schemas `true`, `false` and `{}` have no keywords. */
+/** The schemas `true`, `false` and `{}` have no keywords. */
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
 /**
- * Removes the limits that zod adds to every integer, which are the safe range of a number. The format of the field already
- * contains a limit for the API server.
+ * zod adds the safe range of a number to every integer. The format of the field already contains a limit for the API
+ * server.
  */
 function withoutSafeIntegerBounds(keywords: Readonly<Record<string, unknown>>): StructuralSchema {
   const { minimum, maximum, ...rest } = keywords;

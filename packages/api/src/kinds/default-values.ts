@@ -1,14 +1,11 @@
-/**
- * Default limits of a rolling update. The update creates a machine before it deletes one, so the number of machines is
- * never below the replicas.
- */
+/** The update creates a machine before it deletes one, so the number of machines is never below the replicas. */
 export const DEFAULT_ROLLING_UPDATE = { maxSurge: 1, maxUnavailable: 0 } as const;
 
-/** Default limits of an in-place update, which keeps its machines. One machine at a time may be unavailable. */
+/** An in-place update keeps its machines. One machine at a time may be unavailable. */
 export const DEFAULT_IN_PLACE_UPDATE = { maxSurge: 0, maxUnavailable: 1 } as const;
 
 /** The default update strategy of a deployment. */
 export const DEFAULT_STRATEGY = { type: 'RollingUpdate', rollingUpdate: DEFAULT_ROLLING_UPDATE } as const;
 
-/** Replicas if the field is absent. When the original scales to zero, it omits the field. */
+/** When the original scales to zero, it omits the field. */
 export const DEFAULT_REPLICAS = 0;

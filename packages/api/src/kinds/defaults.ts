@@ -8,8 +8,8 @@ import type { MachineDeployment, MachineDeploymentStrategy } from './machine-dep
 import type { MachineSet } from './machine-set.ts';
 
 /**
- * Returns the deployment with defaults for all absent fields. The original, which has no defaults, can then read the object.
- * The CRD has the same defaults, except for the `rollingUpdate` block of a strategy that contains only its type.
+ * The original, which has no defaults, can then read the object. The CRD has the same defaults, except for the
+ * `rollingUpdate` block of a strategy that contains only its type.
  */
 export function defaultMachineDeployment(deployment: MachineDeployment): MachineDeployment {
   const { spec } = deployment;
@@ -27,7 +27,6 @@ function defaultStrategy(strategy: MachineDeploymentStrategy | undefined): Machi
   return { type, ...(rolling && { rollingUpdate: rolling }), ...(inPlace && { inPlaceUpdate: inPlace }) };
 }
 
-/** Returns the value with its defaults, or the same value if no default is missing. */
 const fill = <T extends object, D extends Partial<T>>(value: T, defaults: D): T =>
   Object.keys(defaults).every((key) => Object.hasOwn(value, key)) ? value : { ...defaults, ...value };
 

@@ -4,7 +4,7 @@ import { INT_OR_PERCENT_PATTERN } from '../values/int-or-percent.ts';
 import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
-/** Largest int32. If a field has a larger number, the original cannot list any object of the kind. */
+/** If a field has a larger number, the original cannot list any object of the kind. */
 const MAX_INT32 = 2_147_483_647;
 
 /** A CEL rule of `x-kubernetes-validations`. The message contains the allowed values. */
@@ -37,7 +37,7 @@ export interface CrdKeywords {
 /** Adds CRD keywords to a schema. */
 export const crd = <T extends z.ZodType>(schema: T, keywords: CrdKeywords): T => schema.meta({ ...keywords });
 
-/** Marks a field as optional. The value undefined is not allowed, because JSON has no such value. */
+/** The value undefined is not allowed, because JSON has no such value. */
 export const optional = z.exactOptional;
 
 /** A string. */
@@ -47,7 +47,8 @@ export const text = (description: string) => z.string().meta({ description });
 export const flag = (description: string) => z.boolean().meta({ description });
 
 /**
- * A text with a list of known values. The CRD does not enforce the list, because a newer controller may write other values.
+ * A text with a list of known values. The CRD does not enforce the list, because a newer controller may write other
+ * values.
  */
 export const knownText = <const T extends string>(description: string): z.ZodType<T, T> =>
   z.string().meta({ description }) as z.ZodType<string> as z.ZodType<T, T>;
@@ -69,16 +70,13 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// Each rule below repeats the pattern of its field. The API server reports a failed pattern as a regular expression, and a
-// failed rule in words. Tools without CEL evaluate only the pattern.
+// Each rule below repeats the pattern of its field. The API server reports a failed pattern as a regular expression,
+// and a failed rule in words. Tools without CEL evaluate only the pattern.
 
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
-/**
- * A duration in Go's syntax. The rule also refuses durations above an int64 of nanoseconds. A pattern cannot express this
- * limit.
- */
+/** Go's syntax. The rule also refuses durations above an int64 of nanoseconds, which a pattern cannot express. */
 export const duration = (description: string) =>
   crd(
     z.string().refine(isDuration, {
@@ -155,13 +153,9 @@ const LABEL_KEY_ERROR = 'must have label keys such as "app" or "example.com/app"
 
 const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
 
-/**
- * Returns true if a text is a label key. A label key is a name of at most 63 characters. A DNS prefix of at most 253
- * characters and a slash may precede it.
- */
+/** A name of at most 63 characters, possibly after a DNS prefix of at most 253 characters and a slash. */
 const isLabelKey = (key: string): boolean => key.indexOf('/') <= 253 && LABEL_KEY_PATTERN.test(key);
 
-/** A label value. */
 export const labelValue = () =>
   crd(
     z.string().refine(isLabelValue, {
@@ -170,7 +164,6 @@ export const labelValue = () =>
     { pattern: LABEL_VALUE_PATTERN.source, maxLength: 63 },
   );
 
-/** A label key. */
 export const labelKey = (description: string) =>
   crd(z.string().refine(isLabelKey, { error: 'must be a label key such as "app" or "example.com/app"' }), {
     description,
@@ -178,7 +171,7 @@ export const labelKey = (description: string) =>
     maxLength: 317,
   });
 
-/** A map of labels. The size of the map is limited, because rules iterate over its entries. */
+/** The size of the map is limited, because rules iterate over its entries. */
 export const labelMap = (description: string, maxProperties = 256) =>
   crd(
     z
@@ -193,5 +186,5 @@ export const labelMap = (description: string, maxProperties = 256) =>
     },
   );
 
-/** The metadata of the object. The API server defines the schema of metadata, so the CRD only contains `type: object`. */
+/** The API server defines the schema of metadata, so the CRD only contains `type: object`. */
 export const objectMeta = z.looseObject({}) as z.ZodType as z.ZodType<ObjectMeta, ObjectMeta>;

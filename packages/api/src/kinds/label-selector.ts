@@ -1,12 +1,11 @@
 import type { LabelSelector, LabelSelectorRequirement } from './shared.ts';
 
-/** Labels of an object. Absent labels are equal to empty labels. */
 export type LabelMap = Readonly<Record<string, string>> | undefined;
 
 const labelOf = (labels: LabelMap, key: string): string | undefined =>
   labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 
-/** Returns true if the labels fulfill one requirement. An absent label fulfills `NotIn` and `DoesNotExist`. */
+/** An absent label fulfills `NotIn` and `DoesNotExist`. */
 export function requirementHolds(requirement: LabelSelectorRequirement, labels: LabelMap): boolean {
   const value = labelOf(labels, requirement.key);
   const listed = value !== undefined && (requirement.values ?? []).includes(value);
@@ -24,10 +23,7 @@ export function requirementHolds(requirement: LabelSelectorRequirement, labels: 
   }
 }
 
-/**
- * Returns true if a selector matches the labels. An absent selector matches no labels, and an empty selector matches all
- * labels.
- */
+/** An absent selector matches no labels, and an empty selector matches all labels. */
 export function selectorMatches(selector: LabelSelector | undefined, labels: LabelMap): boolean {
   if (selector === undefined) return false;
   const pairs = Object.entries(selector.matchLabels ?? {});
@@ -37,11 +33,11 @@ export function selectorMatches(selector: LabelSelector | undefined, labels: Lab
   );
 }
 
-/** Returns true if a selector has no requirement. Such a selector matches all labels. */
+/** An empty selector matches all labels. */
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 
-/** Formats a selector for the query of a list or watch: `app=pool,zone in (a,b),!old`. */
+/** For the query of a list or watch: `app=pool,zone in (a,b),!old`. */
 export function formatSelector(selector: LabelSelector): string {
   const pairs = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   return [...pairs, ...(selector.matchExpressions ?? []).map(formatRequirement)].sort().join(',');

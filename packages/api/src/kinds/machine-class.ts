@@ -39,8 +39,8 @@ const nodeTemplateSchema = crd(
 export type NodeTemplate = z.infer<typeof nodeTemplateSchema>;
 
 /**
- * Schema of a MachineClass. A MachineClass describes the VMs of one provider. A MachineClass has no spec and no status,
- * because its fields are at the top level.
+ * A MachineClass describes the VMs of one provider. The fields are at the top level, so there is no spec and no
+ * status.
  */
 export const machineClassSchema = crd(
   z.object({

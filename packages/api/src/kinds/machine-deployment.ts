@@ -32,9 +32,8 @@ export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * Returns the rule that a percentage must not exceed 100. A typing error such as `250%` would triple the number of
- * machines. The original accepts any value. With ratcheting, the API server accepts a stored value while its block is
- * unchanged.
+ * A typing error such as `250%` would triple the number of machines. The original accepts any value. With ratcheting,
+ * the API server accepts a stored value while its block is unchanged.
  */
 const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
   rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,
@@ -120,7 +119,6 @@ const strategySchema = crd(
 /** How the machines with an old template are updated. */
 export type MachineDeploymentStrategy = z.infer<typeof strategySchema>;
 
-/** Spec of a MachineDeployment. */
 export const machineDeploymentSpecSchema = crd(
   z.object({
     replicas: optional(count('Desired number of machines.', { default: DEFAULT_REPLICAS })),

@@ -12,7 +12,6 @@ import {
   machineSummarySchema,
 } from './shared.ts';
 
-/** Spec of a MachineSet. */
 export const machineSetSpecSchema = crd(
   z.object({
     replicas: optional(count('Desired number of machines.', { default: DEFAULT_REPLICAS })),

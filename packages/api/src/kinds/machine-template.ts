@@ -3,7 +3,6 @@ import { type CelRule, optional } from './fields.ts';
 import { machineSpecSchema } from './machine.ts';
 import { templateMetadataSchema } from './shared.ts';
 
-/** Schema of the template for machines. */
 export const machineTemplateSpecSchema = z
   .object({ metadata: optional(templateMetadataSchema), spec: machineSpecSchema })
   .meta({ description: 'Template for new machines.' });
@@ -17,7 +16,7 @@ const HAS_KEY = `(${HAS_LABELS} && e.key in ${LABELS})`;
 const HAS_VALUES = '(has(e.values) && size(e.values) > 0)';
 const LISTED = `(${HAS_KEY} && ${LABELS}[e.key] in e.values)`;
 
-// CEL expression for one requirement. If a requirement lacks its values, another rule reports the missing values.
+// If a requirement lacks its values, another rule reports the missing values.
 const REQUIREMENT_HOLDS = [
   `(e.operator != 'In' || !${HAS_VALUES} || ${LISTED})`,
   `(e.operator != 'NotIn' || !${HAS_VALUES} || !${LISTED})`,
@@ -25,10 +24,7 @@ const REQUIREMENT_HOLDS = [
   `(e.operator != 'DoesNotExist' || !${HAS_KEY})`,
 ].join(' && ');
 
-/**
- * Rules of a spec with `selector` and `template`. If a selector does not match the machines of its controller, the
- * controller creates machines without end.
- */
+/** If a selector does not match the machines of its controller, the controller creates machines without end. */
 export const SELECTOR_RULES: readonly CelRule[] = [
   {
     rule: `!has(self.selector.matchLabels) || self.selector.matchLabels.all(k, ${HAS_LABELS} && k in ${LABELS} && ${LABELS}[k] == self.selector.matchLabels[k])`,

@@ -6,8 +6,7 @@ import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from '
 import { classReferenceSchema, lastOperationSchema } from './shared.ts';
 
 /**
- * Settings of a machine. These settings are part of `Machine.spec` and of the template's spec. A change of a setting
- * replaces no machine. If a setting is absent, the flag of the machine controller applies.
+ * A change of these settings replaces no machine. If a setting is absent, the flag of the machine controller applies.
  */
 const MACHINE_CONFIGURATION = {
   drainTimeout: optional(duration('Time after which a drain is forced. Default: `--machine-drain-timeout` (2h).')),
@@ -34,7 +33,6 @@ const MACHINE_CONFIGURATION = {
   ),
 };
 
-/** Spec of a Machine, and of the machines of a template. */
 export const machineSpecSchema = z
   .object({
     class: classReferenceSchema,
@@ -96,7 +94,7 @@ export const machineSchema = z
 /** A worker machine. */
 export type Machine = z.infer<typeof machineSchema>;
 
-/** The phase of a machine. Undefined until the machine controller writes the first phase. */
+/** Undefined until the machine controller writes the first phase. */
 export function phaseOf({ status }: Machine): MachinePhase | undefined {
   const phase = status?.currentStatus?.phase;
   return (phase as string | undefined) === '' ? undefined : phase;

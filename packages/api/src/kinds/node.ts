@@ -3,7 +3,7 @@ import type { ConditionStatus } from '../constants/conditions.ts';
 import { crd, flag, knownText, labelMap, optional, stringMap, text, time } from './fields.ts';
 import { CONDITION_FIELDS } from './shared.ts';
 
-/** A taint of a node. The key and the effect identify the taint. */
+/** The key and the effect identify the taint. */
 const taintSchema = z
   .object({
     key: z.string().min(1, { error: 'must not be empty' }).meta({ description: 'Taint key.' }),
@@ -60,7 +60,6 @@ const nodeMetadataSchema = crd(
   { description: 'Metadata of the node.', 'x-kubernetes-preserve-unknown-fields': true },
 );
 
-/** Labels, annotations, taints and capacity that are copied to the Node of a machine. */
 export const nodeTemplateSpecSchema = z
   .object({ metadata: optional(nodeMetadataSchema), spec: optional(nodeSpecSchema) })
   .meta({ description: 'Labels, annotations and taints of the node. A change replaces no machine.' });
@@ -68,7 +67,6 @@ export const nodeTemplateSpecSchema = z
 /** Labels, annotations, taints and capacity that are copied to the Node of a machine. */
 export type NodeTemplateSpec = z.infer<typeof nodeTemplateSpecSchema>;
 
-/** An address of a machine. */
 export const nodeAddressSchema = z
   .object({
     address: text('The address.'),
@@ -81,7 +79,6 @@ export const nodeAddressSchema = z
 /** An address of a machine. */
 export type NodeAddress = z.infer<typeof nodeAddressSchema>;
 
-/** A condition of the Node that is copied to the status of its machine. */
 export const nodeConditionSchema = z
   .object({
     type: text('Condition type.'),

@@ -8,7 +8,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Metadata of an object from the API server. The server always sets name, uid and resourceVersion. */
+/** The server always sets name, uid and resourceVersion. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;

@@ -7,7 +7,7 @@ const CLASS_GROUP = optional(text('API group of the class. Informative: the cont
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
 const CLASS_NAME = crd(z.string(), { description: 'Name of the class in the same namespace.', maxLength: 253 });
 
-/** A class reference that must name a class. */
+/** Must name a class. */
 export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: CLASS_KIND, name: CLASS_NAME }), {
   description: 'The class that describes the VM.',
   'x-kubernetes-validations': [
@@ -26,7 +26,7 @@ export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: 
   ],
 });
 
-/** A class reference that may be empty. The original always writes `machineClass: {}` into a MachineSet. */
+/** The original always writes `machineClass: {}` into a MachineSet, so the reference may be empty. */
 export const legacyClassReferenceSchema = crd(
   z.object({ apiGroup: CLASS_GROUP, kind: optional(CLASS_KIND), name: optional(CLASS_NAME) }),
   { description: 'Former reference to the class. Only metrics use this field. Use `template.spec.class`.' },
@@ -35,7 +35,6 @@ export const legacyClassReferenceSchema = crd(
 /** Reference to a MachineClass. */
 export type ClassReference = z.infer<typeof classReferenceSchema>;
 
-/** One requirement of a label selector. */
 const labelSelectorRequirementSchema = crd(
   z.object({
     key: labelKey('Label key.'),
@@ -66,7 +65,7 @@ const labelSelectorRequirementSchema = crd(
 /** One requirement of a label selector. */
 export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSchema>;
 
-/** A label selector. An object must fulfill all labels and requirements of the selector. */
+/** An object must fulfill all labels and requirements of the selector. */
 export const labelSelectorSchema = crd(
   z.object({
     matchLabels: optional(labelMap('Labels that an object must have.', 64)),
@@ -100,10 +99,7 @@ export const secretReferenceSchema = (description: string) =>
 /** Reference to a Secret. */
 export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 
-/**
- * Metadata of a machine template. New machines get its labels, annotations and finalizers. Other fields are stored and
- * ignored.
- */
+/** New machines get the labels, annotations and finalizers of a template. Other fields are stored and ignored. */
 export const templateMetadataSchema = crd(
   z.object({
     labels: optional(labelMap('Labels of the machines.')),
@@ -119,7 +115,6 @@ export const templateMetadataSchema = crd(
 /** Metadata of a machine template. */
 export type TemplateMetadata = z.infer<typeof templateMetadataSchema>;
 
-/** The last or current operation of a controller on a machine. */
 export const lastOperationSchema = z
   .object({
     description: optional(

@@ -4,7 +4,6 @@ import type { Machine, MachineDeployment } from '../index.ts';
 /**
  * The forms in which an autoscaler names machines for deletion. Source: gardener/autoscaler,
  * cloudprovider/mcm/mcm_manager.go.
- *
  * - `names`: names without times and the new replicas, in one write of the MachineDeployment.
  * - `times`: the same with `name~time` and the time of the last change, as in newer releases.
  * - `priority`: priority 1 on each Machine, then the new replicas, as in older releases.
@@ -25,18 +24,17 @@ export interface ScalerPort {
   readonly now: () => Date;
 }
 
-/** Maximum number of consecutive conflicts. A higher number indicates an error in the test. */
+/** A higher number of consecutive conflicts indicates an error in the test. */
 const MAX_TRIES = 20;
 
 const stamp = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
 
-/** Returns the names in a list of triggers. */
 const namesIn = (list: string): readonly string[] =>
   list === '' ? [] : list.split(',').map((entry) => entry.split('~')[0] ?? '');
 
 /**
- * Sends the same writes as Gardener's cluster autoscaler, in the same order. The class reads and writes whole objects, and
- * repeats the read and the write after a conflict.
+ * Sends the same writes as Gardener's cluster autoscaler, in the same order. The class reads and writes whole objects,
+ * and repeats the read and the write after a conflict.
  */
 export class Autoscaler {
   readonly #port: ScalerPort;
@@ -74,9 +72,7 @@ export class Autoscaler {
     });
   }
 
-  /**
-   * Returns the names that are not in the list yet. For names in the list, an earlier call already reduced the replicas.
-   */
+  /** For names in the list, an earlier call already reduced the replicas. */
   #fresh(deployment: MachineDeployment, names: readonly string[]): readonly string[] {
     if (this.#form === 'priority') return names;
     const listed = namesIn(deployment.metadata.annotations?.[Annotations.TriggerDeletion] ?? '');

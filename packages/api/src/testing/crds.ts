@@ -1,9 +1,8 @@
 import { crds } from '../crd/crds.ts';
 
 /**
- * Returns the CRDs without rules: every field is allowed, and no field is required. A server with these CRDs stores objects
- * that the CRDs of mcm refuse. The CRDs have no `scale` subresource, because a server always validates the fields of this
- * subresource.
+ * Every field is allowed, and no field is required, so a server stores objects that the CRDs of mcm refuse. The CRDs
+ * have no `scale` subresource, because a server always validates the fields of this subresource.
  */
 export const crdsWithoutRules = () =>
   crds.map((crd) => ({

@@ -1,5 +1,3 @@
-/** Test manifests for components that serve, validate or reconcile these kinds. */
-
 export { Autoscaler, SCALER_FORMS, type ScalerForm, type ScalerPort } from './autoscaler.ts';
 export { crdsWithoutRules } from './crds.ts';
 export {

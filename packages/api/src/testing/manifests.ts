@@ -1,8 +1,8 @@
 import { API_VERSION } from '../kinds/group.ts';
 
 /**
- * Manifests that an API server with the CRDs of this package must accept or refuse. Tests of validation, of the CRDs and of
- * whole clusters use these manifests. Every call of a builder returns a new object.
+ * Manifests that an API server with the CRDs of this package must accept or refuse. Every call of a builder returns a
+ * new object.
  */
 
 /** A manifest as a user writes it. */

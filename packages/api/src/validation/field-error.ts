@@ -1,25 +1,25 @@
 import type * as z from 'zod';
 
-/** The kind of an error: an absent field, an invalid value, or a value outside of a list. */
+/** An absent field, an invalid value, or a value outside of a list. */
 export type FieldErrorType = 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueNotSupported';
 
 /** One error of an object. */
 export interface FieldError {
-  /** Path of the field, such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
+  /** Such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
   readonly path: string;
   readonly type: FieldErrorType;
   /** The allowed values, as the text after the path: `spec.replicas: must be …`. */
   readonly message: string;
 }
 
-/** Formats errors as one sentence for a log, a condition or an event. */
+/** As one sentence for a log, a condition or an event. */
 export const formatFieldErrors = (errors: readonly FieldError[]): string =>
   errors.map(({ path, message }) => `${path}: ${message}`).join('; ');
 
 export const required = (path: string, message: string): FieldError => ({ path, type: 'FieldValueRequired', message });
 export const invalid = (path: string, message: string): FieldError => ({ path, type: 'FieldValueInvalid', message });
 
-/** Joins path elements in the format of Kubernetes. */
+/** In the format of Kubernetes. */
 function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   return elements.reduce<string>((path, element) => {
     if (typeof element === 'number') return `${path}[${element}]`;
@@ -29,7 +29,7 @@ function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** Returns the schema errors of a value: types, patterns, limits, absent fields. Unknown fields are ignored. */
+/** Types, patterns, limits, absent fields. Unknown fields are ignored. */
 export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return [];
@@ -64,7 +64,6 @@ function describe(issue: z.core.$ZodIssue): string {
  */
 export type Rule = (value: unknown) => FieldError[];
 
-/** Creates a rule that reads its value with a schema. */
 export const rule =
   <T>(view: z.ZodType<T>, check: (value: T) => FieldError[]): Rule =>
   (value) => {
@@ -72,15 +71,14 @@ export const rule =
     return seen.success ? check(seen.data) : [];
   };
 
-/** Returns the spec of the object. Returns undefined if the object has no spec. */
 const specOf = (object: unknown): unknown =>
   typeof object === 'object' && object !== null && 'spec' in object ? object.spec : undefined;
 
-/** Returns the schema errors of `spec`, then the errors of the rules. */
+/** The schema errors of `spec`, then the errors of the rules. */
 export function specErrors(object: unknown, schema: z.ZodType, rules: readonly Rule[]): FieldError[] {
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');
   const paths = new Set(form.map(({ path }) => path));
-  // A rule may find the same error as the schema. The function returns one error for each field.
+  // A rule may find the same error as the schema, so the function returns one error for each field.
   return [...form, ...rules.flatMap((check) => check(spec)).filter(({ path }) => !paths.has(path))];
 }

@@ -17,12 +17,10 @@ function classErrors(path: string, reference: z.infer<typeof classView>): FieldE
   return errors;
 }
 
-/** The rule that a machine must have the name of its class. */
 export const machineClassRule: Rule = rule(z.object({ class: classView }), (spec) =>
   classErrors('spec.class', spec.class),
 );
 
-/** The rule that a template must name the class of its machines. */
 export const templateClassRule: Rule = rule(
   z.object({ template: z.object({ spec: z.object({ class: classView }) }) }),
   ({ template }) => classErrors('spec.template.spec.class', template.spec.class),
@@ -33,10 +31,7 @@ const selectorView = z.object({
   template: z.object({ metadata: optional(templateMetadataSchema) }),
 });
 
-/**
- * The rule that a selector must match the machines of its template. Otherwise the controller would create machines without
- * end.
- */
+/** The selector must match the machines of its template. Otherwise the controller would create machines without end. */
 export const selectorRule: Rule = rule(selectorView, ({ selector, template }) => {
   const labels = template.metadata?.labels;
   const errors: FieldError[] = [];

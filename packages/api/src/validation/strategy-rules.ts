@@ -19,7 +19,7 @@ const typeView = z.object({
   strategy: optional(z.object({ type: any, rollingUpdate: any, inPlaceUpdate: any })),
 });
 
-/** The rule that a strategy must have a type, and the block that the type needs. */
+/** A strategy must have a type, and the block that the type needs. */
 const typeRule: Rule = rule(typeView, ({ strategy }) => {
   if (strategy?.type === undefined) {
     return [required(`${PATH}.type`, 'must be given: one of InPlaceUpdate, Recreate, RollingUpdate')];
@@ -32,7 +32,7 @@ const typeRule: Rule = rule(typeView, ({ strategy }) => {
 const budgetView = z.object({ maxSurge: any, maxUnavailable: any });
 const valueView = intOrPercent('');
 
-/** Returns a value if its type is right. The schema reports any other value. */
+/** The schema reports a value of another type. */
 const wellFormed = (value: unknown): IntOrPercent | undefined => valueView.safeParse(value).data;
 
 const isZero = (value: IntOrPercent): boolean => parseIntOrPercent(value)?.value === 0;
@@ -68,5 +68,4 @@ const budgetRule = (name: Block): Rule =>
     budgetErrors(`${PATH}.${name}`, budgetView.parse(strategy[name]), strategy.type === BLOCKS[name].type),
   );
 
-/** Rules of a MachineDeployment's strategy. */
 export const strategyRules: readonly Rule[] = [typeRule, ...BLOCK_NAMES.map(budgetRule)];

@@ -26,7 +26,6 @@ function validate(manifest: Manifest): FieldError[] {
   return validator(manifest);
 }
 
-/** Returns the manifest with defaults, as the API server has it before validation. */
 const defaulted = (manifest: Manifest): Manifest =>
   manifest.kind === 'MachineDeployment'
     ? { ...defaultMachineDeployment(manifest as unknown as MachineDeployment) }

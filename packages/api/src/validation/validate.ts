@@ -8,8 +8,8 @@ import { machineClassRule, selectorRule, templateClassRule } from './rules.ts';
 import { strategyRules } from './strategy-rules.ts';
 
 /**
- * Returns the errors in the name and spec of a Machine. The result is empty if the Machine is valid. The function does not
- * check unknown fields, the status and other metadata, because the API server checks them.
+ * Returns the errors in the name and spec of a Machine. The API server checks unknown fields, the status and other
+ * metadata.
  */
 export function validateMachine(object: unknown): FieldError[] {
   return [...nameRule(object), ...specErrors(object, machineSpecSchema, [machineClassRule])];
@@ -21,17 +21,17 @@ const nameRule: Rule = rule(z.object({ metadata: z.object({ name: z.string() }) 
     : [],
 );
 
-/** Returns the errors in the spec of a MachineSet. The result is empty if the spec is valid. */
+/** Returns the errors in the spec of a MachineSet. */
 export const validateMachineSet = (object: unknown): FieldError[] =>
   specErrors(object, machineSetSpecSchema, [selectorRule, templateClassRule]);
 
 /**
- * Returns the errors in the spec of a MachineDeployment. The result is empty if the spec is valid. The function does not
- * apply defaults. If the API server may not have set the defaults, call `defaultMachineDeployment` first.
+ * Returns the errors in the spec of a MachineDeployment. The function does not apply defaults: if the API server may
+ * not have set them, call `defaultMachineDeployment` first.
  *
- * In addition to the rules of the original, the function refuses specs with which the original would crash or never end.
- * Examples are a missing selector, a template that does not match the selector, invalid durations, and budgets that are
- * negative, both zero, or above 100 %.
+ * In addition to the rules of the original, the function refuses specs with which the original would crash or never
+ * end. Examples are a missing selector, a template that does not match the selector, invalid durations, and budgets
+ * that are negative, both zero, or above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);
@@ -46,9 +46,7 @@ const capacityRule: Rule = rule(capacityView, ({ nodeTemplate }) =>
     .map((resource) => required(`nodeTemplate.capacity.${resource}`, 'must be given; gpu may be "0"')),
 );
 
-/**
- * Returns the errors of a MachineClass. The result is empty if the MachineClass is valid. The driver checks `providerSpec`.
- */
+/** The driver checks `providerSpec`. */
 export function validateMachineClass(object: unknown): FieldError[] {
   return [...formErrors(classForm, object, ''), ...capacityRule(object)];
 }

@@ -1,13 +1,13 @@
 /**
- * Durations in Go's syntax. The functions parse like `time.ParseDuration` and format like `time.Duration.String`. A bigint
- * of nanoseconds is exact, and a number of milliseconds is easier to use.
+ * The functions parse like `time.ParseDuration` and format like `time.Duration.String`. A bigint of nanoseconds is
+ * exact, and a number of milliseconds is easier to use.
  */
 
 const UNITS = 'ns|us|µs|μs|ms|s|m|h';
 
 /**
- * Pattern of the durations that fields accept: Go's syntax without negative values. The expression is built from a string,
- * because bundlers escape `µ` in a literal. CRDs contain the source of the expression, and Go does not accept this escape.
+ * Go's syntax without negative values. The expression is built from a string, because bundlers escape `µ` in a
+ * literal. CRDs contain the source of the expression, and Go does not accept this escape.
  */
 export const DURATION_PATTERN = new RegExp(`^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(${UNITS}))+)$`);
 
@@ -77,13 +77,13 @@ export function formatDurationNs(nanoseconds: bigint): string {
   return `${minutes / 60n}h${minutes % 60n}m${seconds}`;
 }
 
-/** Formats milliseconds like Go formats a duration. Fractions of a nanosecond are rounded. */
+/** Like Go formats a duration. Fractions of a nanosecond are rounded. */
 export const formatDurationMs = (milliseconds: number): string => {
   const whole = Math.trunc(milliseconds);
   return formatDurationNs(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));
 };
 
-/** Returns `value / 10^digits` without trailing zeros. */
+/** `value / 10^digits` without trailing zeros. */
 function decimal(value: bigint, digits: number): string {
   const text = value.toString().padStart(digits + 1, '0');
   const fraction = text.slice(-digits).replace(/0+$/, '');

@@ -10,7 +10,7 @@ export type ParsedIntOrPercent =
   | { readonly kind: 'percent'; readonly value: number };
 
 /**
- * Parses a count or percentage. A sign is accepted, as in the original, and the validation refuses negative values.
+ * A sign is accepted, as in the original, and the validation refuses negative values.
  * @returns undefined for any other text, such as `"10"` without a percent sign
  */
 export function parseIntOrPercent(value: IntOrPercent): ParsedIntOrPercent | undefined {

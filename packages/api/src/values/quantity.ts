@@ -1,9 +1,9 @@
 /**
- * Resource quantities such as `500m`, `16Gi`, `1e3`. The values are exact, in billionths, as in Kubernetes. Source of the
- * rules: k8s.io/apimachinery, pkg/api/resource.
+ * Resource quantities such as `500m`, `16Gi`, `1e3`. The values are exact, in billionths, as in Kubernetes. Source of
+ * the rules: k8s.io/apimachinery, pkg/api/resource.
  */
 
-/** A quantity in the API: a text, or an integer. */
+/** A text, or an integer. */
 export type Quantity = string | number;
 
 /** The suffixes with which a quantity is formatted. */
@@ -16,7 +16,7 @@ export interface ParsedQuantity {
   readonly format: QuantityFormat;
 }
 
-/** Pattern of a quantity. The pattern of the original accepts `1e1.5`, which the original cannot parse. */
+/** The pattern of the original accepts `1e1.5`, which the original cannot parse. */
 export const QUANTITY_PATTERN =
   /^[+-]?(([0-9]+([.][0-9]*)?)|([.][0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]{1,3}))?$/;
 
@@ -38,7 +38,7 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_POWERS: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 
 /**
- * Parses a quantity. A value above an int64 becomes the largest int64. A value below a billionth is rounded away from zero.
+ * A value above an int64 becomes the largest int64. A value below a billionth is rounded away from zero.
  * @returns undefined if the text is not a quantity
  */
 export function parseQuantity(value: Quantity): ParsedQuantity | undefined {
@@ -68,14 +68,14 @@ function scaleOf(suffix: string): Scale {
   return { factor: 1n, exponent: Number(suffix.slice(1)), format: 'DecimalExponent' };
 }
 
-/** Returns `value × 10^exponent`, rounded up. */
+/** Rounded up. */
 function scaleUp(value: bigint, exponent: number): bigint {
   if (exponent >= 0) return value * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);
   return (value + divisor - 1n) / divisor;
 }
 
-/** Formats a quantity in its canonical form: with the largest suffix that leaves no fraction. */
+/** In its canonical form: with the largest suffix that leaves no fraction. */
 export function formatQuantity({ nano, format }: ParsedQuantity): string {
   if (nano < 0n) return `-${formatQuantity({ nano: -nano, format })}`;
   // Values below 1024 have decimal suffixes.
@@ -106,10 +106,7 @@ function formatDecimal(nano: bigint, exponential: boolean): string {
   return `${rest}${Object.entries(DECIMAL_EXPONENTS).find(([, known]) => known === exponent)?.[0] ?? ''}`;
 }
 
-/**
- * Returns true if two quantities have the same value, even if their texts differ. An invalid quantity equals only the same
- * text.
- */
+/** Two quantities with different texts may have the same value. An invalid quantity equals only the same text. */
 export function quantitiesEqual(a: Quantity, b: Quantity): boolean {
   const [left, right] = [parseQuantity(a), parseQuantity(b)];
   return left && right ? left.nano === right.nano : String(a) === String(b);

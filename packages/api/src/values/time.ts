@@ -1,10 +1,7 @@
-// Pattern of RFC 3339, as Go's time.RFC3339 parses it. Date.parse accepts many other formats.
+// RFC 3339, as Go's time.RFC3339 parses it. Date.parse accepts many other formats.
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/**
- * Parses an RFC 3339 time.
- * @returns undefined if the text is absent or invalid, or if the date does not exist
- */
+/** @returns undefined if the text is absent or invalid, or if the date does not exist */
 export function parseTime(text: string | undefined): Date | undefined {
   const parts = text === undefined ? null : RFC3339.exec(text);
   if (!parts) return undefined;
@@ -26,5 +23,5 @@ function offsetMinutes(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** Formats a time like Kubernetes: UTC, in whole seconds. */
+/** Like Kubernetes: UTC, in whole seconds. */
 export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -23,7 +23,7 @@ export const MachineCodes = {
   Uninitialized: 17,
 } as const;
 
-/** Name of a machine error code, as in `status.lastOperation.errorCode`. */
+/** As in `status.lastOperation.errorCode`. */
 export type MachineCode = keyof typeof MachineCodes;
 
 /** Number of a machine error code. */
@@ -33,8 +33,8 @@ const NAMES = new Map<number, MachineCode>(
   Object.entries(MachineCodes).map(([name, number]) => [number, name as MachineCode]),
 );
 
-/** Returns true if the text is the name of a code. Names are case-sensitive. */
+/** Names of codes are case-sensitive. */
 export const isMachineCode = (text: string): text is MachineCode => Object.hasOwn(MachineCodes, text);
 
-/** Returns the name of a code. An unknown number is formatted as `Code(<n>)`, as in the original. */
+/** An unknown number is formatted as `Code(<n>)`, as in the original. */
 export const machineCodeName = (code: number): string => NAMES.get(code) ?? `Code(${code})`;

@@ -7,8 +7,7 @@ export interface MachineErrorText {
 }
 
 /**
- * The result of parsing a text as a machine error. `recognised` is false if the text is no machine error. In this case, the
- * code is Unknown, and the message is the whole text.
+ * `recognised` is false if the text is no machine error: the code is then Unknown, and the message is the whole text.
  */
 export interface ParsedMachineError extends MachineErrorText {
   readonly recognised: boolean;
@@ -17,16 +16,16 @@ export interface ParsedMachineError extends MachineErrorText {
 /**
  * Formats a machine error: `machine codes error: code = [<code>] message = [<message>]`.
  *
- * Unpaired brackets in the message become parentheses. With unpaired brackets, the original would truncate the message or
- * not recognize the text. Any other message stays unchanged. Source: machine-controller-manager,
- * pkg/util/provider/machinecodes/status/status.go.
+ * Unpaired brackets in the message become parentheses. With unpaired brackets, the original would truncate the message
+ * or not recognize the text. Source: machine-controller-manager, pkg/util/provider/machinecodes/status/status.go.
  */
 export const printMachineError = ({ code, message }: MachineErrorText): string =>
   `machine codes error: code = [${code}] message = [${withPairedBrackets(message)}]`;
 
 /**
- * Finds and parses a machine error anywhere in a text. The text must contain exactly two top-level bracket groups, the code and the message.
- * Text around these groups is ignored, so wrapped errors are recognized. An unknown code becomes Unknown.
+ * Finds and parses a machine error anywhere in a text. The text must contain exactly two top-level bracket groups, the
+ * code and the message. Text around these groups is ignored, so wrapped errors are recognized. An unknown code becomes
+ * Unknown.
  */
 export function parseMachineError(text: string): ParsedMachineError {
   const groups = bracketGroups(text);
@@ -37,9 +36,7 @@ export function parseMachineError(text: string): ParsedMachineError {
   return { code: isMachineCode(code) ? code : 'Unknown', message, recognised: true };
 }
 
-/**
- * Returns the contents of the top-level `[…]` groups. A surplus `]` is skipped, and a group that is never closed is dropped.
- */
+/** A surplus `]` is skipped, and a group that is never closed is dropped. */
 function bracketGroups(text: string): string[] {
   const groups: string[] = [];
   let depth = 0;

@@ -1,6 +1,6 @@
 /**
- * The steps of a machine's deletion, in the order in which the original searches for their texts. The original uses the
- * first text that it finds. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go,
+ * The steps of a machine's deletion, in the order in which the original searches for their texts. The original uses
+ * the first text that it finds. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go,
  * triggerDeletionFlow.
  */
 export const DELETION_STEPS = [
@@ -38,8 +38,8 @@ export const DescriptionTexts = {
 /**
  * Returns the description of a step.
  *
- * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step. So the
- * first letter of this text is changed to lower case.
+ * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step. So
+ * the first letter of this text is changed to lower case.
  * @param note The last result as a sentence. The note precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
@@ -50,13 +50,10 @@ const withoutSteps = (note: string): string =>
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/**
- * Returns the step in a description.
- * @returns undefined if the description contains no step. The deletion then starts again at `getVmStatus`
- */
+/** @returns undefined if the description contains no step. The deletion then starts again at `getVmStatus` */
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));
 
-/** Returns true if a description says that several VMs belong to one machine. The search for orphans then starts at once. */
+/** A description says that several VMs belong to one machine. The search for orphans then starts at once. */
 export const saysOutOfRange = (description: string | undefined): boolean =>
   description?.includes('OutOfRange') ?? false;

@@ -3,12 +3,11 @@ import { undiciTransport } from '@mcm/kube';
 import { loadDriverModule } from '../driver-module.ts';
 import { throughProcess } from './over-http.ts';
 
-/** Maximum number of connections to a cloud in another process. */
 const CONNECTIONS = 64;
 
 /**
- * Runs the machine controller of a driver. `MCM_DRIVER` is the path of its module. If its cloud is another process,
- * `MCM_DRIVER_CLOUD` is the address of that process.
+ * `MCM_DRIVER` is the path of the module of a driver. If its cloud is another process, `MCM_DRIVER_CLOUD` is the
+ * address of that process.
  */
 async function main(): Promise<void> {
   const { MCM_DRIVER = '', MCM_DRIVER_CLOUD = '' } = process.env;

@@ -4,7 +4,7 @@ import type { World } from '../stage/target.ts';
 
 /** The header with the origin to which the driver sends its request. */
 const ORIGIN = 'x-mcm-cloud-origin';
-/** Headers of the connection between the two programs. The request of the driver does not contain them. */
+/** The request of the driver does not contain these headers of the connection between the two programs. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ORIGIN,
   'host',
@@ -15,7 +15,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'keep-alive',
 ]);
 
-/** Sends the requests of a driver to a cloud in another process, see {@link serveCloud}. */
+/** To a cloud in another process, see {@link serveCloud}. */
 export const throughProcess =
   (address: string, carry: Transport) =>
   (origin: string): Transport =>
@@ -37,12 +37,12 @@ function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
   return Object.fromEntries(all.filter(([name]) => !OWN_HEADERS.has(name)));
 }
 
-/** The path of the list of resources, for `mcm cloud list`. */
+/** For `mcm cloud list`. */
 const RESOURCES = '/_emulator/resources';
 
 /**
- * Serves a cloud of this process on 127.0.0.1, and refuses the requests of web pages. If the cloud throws an error, the
- * server closes the connection, as an unreachable cloud does.
+ * Serves a cloud of this process on 127.0.0.1, and refuses the requests of web pages. If the cloud throws an error,
+ * the server closes the connection, as an unreachable cloud does.
  */
 export function serveCloud(
   { connect, inventory = () => [] }: Pick<World, 'connect' | 'inventory'>,

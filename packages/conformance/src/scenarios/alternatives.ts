@@ -3,7 +3,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** Returns a machine with a recorded alternative, in the form in which the controller passes the machine to the driver. */
+/** In the form in which the controller passes the machine to the driver. */
 const withRecord = (machine: Machine, alternative: object): Machine => ({
   ...machine,
   metadata: {
@@ -17,7 +17,9 @@ const withId = (machine: Machine, providerID: string): Machine => ({
   spec: { ...machine.spec, providerID },
 });
 
-/** Refuses the first choice of the class in the cloud. Afterwards, the driver must create the VM with the alternative. */
+/**
+ * Refuses the first choice of the class in the cloud. Afterwards, the driver must create the VM with the alternative.
+ */
 async function refusedFirst(stage: Stage, process: Process, machine: Machine): Promise<void> {
   process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
   const refused = await stage.end(stage.create(process, machine));

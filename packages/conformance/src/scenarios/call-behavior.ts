@@ -8,11 +8,9 @@ import type { HttpAnswer } from '../stage/target.ts';
 import { type SeenRequest, withMessage } from '../stage/wire.ts';
 import { requestsOfCreation } from './creation.ts';
 
-/** A value whose type is wrong for the field. */
 const wrong = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? 'nonsense' : { nonsense: [true] };
 
-/** The driver must also remove a part of a secret from its errors if the part has at least this length. */
 const PART = 24;
 
 /** Ways in which clouds, gateways and proxies repeat the request in a refusal. */
@@ -24,7 +22,7 @@ const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => st
   ({ body }) => `cannot take …${body.slice(Math.floor(body.length * 0.4))}`,
 ];
 
-/** Returns the fields of a form body as a gateway prints them. Other bodies are unchanged. */
+/** As a gateway prints the fields of a form. Other bodies are unchanged. */
 const decoded = (body: string): string => {
   try {
     return decodeURIComponent(body.replaceAll('+', ' '));
@@ -33,7 +31,7 @@ const decoded = (body: string): string => {
   }
 };
 
-/** Returns overlapping parts of a secret. Every text that contains a longer part also contains one of these parts. */
+/** Overlapping parts: every text that contains a longer part of the secret also contains one of these parts. */
 const partsOf = (secret: string): readonly string[] =>
   secret.length <= PART
     ? [secret]
@@ -45,16 +43,13 @@ interface Guarded {
   readonly source: string;
 }
 
-/**
- * Returns the values of the Secret that the controller removes from texts. Short values are common words, so the controller
- * does not remove them.
- */
+/** The controller does not remove short values, which are common words. */
 const valuesOf = ({ target }: Stage): readonly Guarded[] =>
   Object.entries(target.secret)
     .filter(([key, value]) => value.trim().length >= shortestSecret(key))
     .map(([key, text]) => ({ text, source: `secret.${key}` }));
 
-/** Returns the values in plain text, and in the encodings that a request uses. */
+/** In plain text, and in the encodings that a request uses. */
 const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
   values.flatMap(({ text, source }) =>
     [text, encodeURIComponent(text), ...partsOf(Buffer.from(text).toString('base64'))].map((each) => ({
@@ -63,7 +58,7 @@ const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
     })),
   );
 
-/** Returns the credentials of a request, which are the values of its authentication headers. */
+/** The values of the authentication headers. */
 const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
   Object.entries(headers)
     .filter(([name]) => /^(proxy-)?authorization$|^cookie$|-token$/i.test(name))
@@ -76,8 +71,8 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
     );
 
 /**
- * Calls the driver against a cloud that repeats the request in its answer. Returns the error of the driver, and the values
- * that the error must not contain.
+ * Calls the driver against a cloud that repeats the request in its answer. Returns the error of the driver, and the
+ * values that the error must not contain.
  */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
@@ -101,8 +96,7 @@ export const callBehavior: readonly Scenario[] = [
         };
         const call = stage.create(process, stage.machine(`told-${at}`));
         call.then(tell, tell);
-        // A creation that polls the state of its VM may send fewer requests than the first creation. In this case, this
-        // fault has no request.
+        // A creation that polls the state of its VM may send fewer requests than the first creation.
         if (!(await stage.passUntil(() => process.wire.seen.length > at || over)) || over) continue;
         const { clock } = stage.world;
         const since = clock.monotonic();
@@ -217,8 +211,8 @@ export const callBehavior: readonly Scenario[] = [
 ];
 
 /**
- * Creates a machine with an invalid class, and verifies that the cloud gets no request. Returns the error of the driver, or
- * undefined if the driver accepts the class.
+ * The cloud must get no request for an invalid class. Returns the error of the driver, or undefined if the driver
+ * accepts the class.
  */
 async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): Promise<string | undefined> {
   const process = stage.process({ spec });

@@ -2,7 +2,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** Returns the number of requests of one creation without faults. */
+/** The number of requests of one creation without faults. */
 async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {
   const process = stage.process();
   const machine = stage.machine('baseline');
@@ -16,8 +16,8 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
 }
 
 /**
- * Verifies that a repeated call after a failure results in exactly one VM. `create`, `status` and `list` must all return
- * this VM.
+ * A repeated call after a failure must result in exactly one VM. `create`, `status` and `list` must all return this
+ * VM.
  */
 async function endsWithOneVm(
   stage: Stage,
@@ -39,10 +39,10 @@ async function endsWithOneVm(
   await stage.retry('deletion', () => stage.delete(process, known));
 }
 
-/** Bytes that are not valid UTF-8: the header of gzip, and all 256 byte values. */
+/** Not valid UTF-8: the header of gzip, and all 256 byte values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
-/** Whether a request contains the bytes, in one of the usual encodings of bytes in text. */
+/** In one of the usual encodings of bytes in text. */
 function carries(body: string, bytes: Buffer): boolean {
   const forms = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
   return forms.some((form) => [form, encodeURIComponent(form)].some((each) => body.includes(each)));
@@ -112,8 +112,7 @@ export const creation: readonly Scenario[] = [
         };
         const lost = stage.create(dies, machine).then(tell, tell);
         await stage.passUntil(() => reached || over);
-        // A creation that polls the state of its VM may send fewer requests than the first creation. In this case, this
-        // fault has no request.
+        // A creation that polls the state of its VM may send fewer requests than the first creation.
         expect(reached || over, `creation does not reach request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;

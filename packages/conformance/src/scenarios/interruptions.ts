@@ -5,16 +5,10 @@ import type { Process, Stage } from '../stage/stage.ts';
 
 /** Most clouds send the notice this long before the end of a spot VM. */
 const NOTICE_MS = 120_000;
-/**
- * The time limit of a call that waits for notices. The limit is shorter than the minute after which the controller aborts
- * the call.
- */
+/** The controller aborts the call after a minute, so this limit is shorter. */
 const LONGEST_WAIT_MS = 50_000;
 
-/**
- * Returns the function of the cloud that interrupts a VM.
- * @throws Skip if the driver or its cloud does not support interruptions
- */
+/** @throws Skip if the driver or its cloud does not support interruptions */
 function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['interrupt']> {
   if (!process.invoker.can.interruptions) throw new Skip('the driver has no watchInterruptions');
   const { interrupt } = stage.world;
@@ -22,7 +16,7 @@ function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['i
   return interrupt;
 }
 
-/** Calls the driver until it reports a notice for a VM. The number of calls is limited. */
+/** Calls the driver until it reports a notice for a VM, with a limited number of calls. */
 async function heard(
   stage: Stage,
   process: Process,
@@ -64,7 +58,7 @@ export const interruptions: readonly Scenario[] = [
           `deadline of a notice must be a time, not ${deadline}`,
         );
       }
-      // Simulates a process that dies before it can record the notice.
+      // The process dies before it can record the notice.
       process.stop.abort(new Error('killed'));
       const next = stage.process();
       const again = await heard(stage, next, () => 'done', 5);

@@ -3,7 +3,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** Starts a process with a driver that can stop VMs, and creates a machine with its VM. */
+/** With a driver that can stop VMs, and a machine with its VM. */
 async function begun(stage: Stage): Promise<{ readonly process: Process; readonly machine: Machine }> {
   const process = stage.process();
   if (!process.invoker.can.stop) throw new Skip('the driver has no stop and start');
@@ -14,7 +14,7 @@ async function begun(stage: Stage): Promise<{ readonly process: Process; readonl
   return { process, machine };
 }
 
-/** Verifies that `status` reports this power state, and that `list` still contains the VM. */
+/** `status` must report this power state, and `list` must still contain the VM. */
 async function isStopped(stage: Stage, process: Process, machine: Machine, wanted: boolean): Promise<void> {
   if (process.invoker.can.status) {
     const { providerId, ending } = await stage.must('status', process.invoker.status(machine));
@@ -32,7 +32,7 @@ async function stopAndStart(stage: Stage): Promise<void> {
   const { process, machine } = await begun(stage);
   await stage.must('stop', process.invoker.stop(machine, false));
   await isStopped(stage, process, machine, true);
-  // Simulates a process that dies before it can record the answer.
+  // The process dies before it can record the answer.
   process.stop.abort(new Error('killed'));
   const next = stage.process();
   await stage.must('stop, called again by a new process,', next.invoker.stop(machine, false));

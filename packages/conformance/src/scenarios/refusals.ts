@@ -34,7 +34,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
         `${when}, creation reports ${error.code}; mcm does not retry this code soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
-    // A creation that polls may send fewer requests than the first creation. In this case, the cloud refused no request.
+    // A creation that polls may send fewer requests than the first creation, so the cloud refused no request.
     const waited = refusedAt === undefined ? undefined : (nextAt ?? now()) - refusedAt;
     expect(
       waited === undefined || waited >= seconds * 1_000 - EARLY_MS,
@@ -66,8 +66,8 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
 }
 
 /**
- * Refuses all requests of a creation, starting with the given request. `then` checks the resources that remain, which must
- * be deleted afterwards.
+ * Refuses all requests of a creation, starting with the given request. `then` checks the resources that remain, which
+ * must be deleted afterwards.
  */
 async function halfWay(
   stage: Stage,
@@ -86,7 +86,7 @@ async function halfWay(
       return stage.target.dialect.exhausted;
     };
     const ended = await stage.end(stage.create(process, machine));
-    // A creation that polls may send fewer requests than the first creation. In this case, the cloud refused no request.
+    // A creation that polls may send fewer requests than the first creation, so the cloud refused no request.
     expect(
       !ended.ok || !refused,
       `creation succeeds although the cloud refuses all requests from request ${at + 1} on`,

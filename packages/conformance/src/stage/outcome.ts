@@ -3,12 +3,12 @@ export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/** A scenario is skipped. The message is the reason. */
+/** A scenario is skipped. */
 export class Skip extends Error {
   override readonly name = 'Skip';
 }
 
-/** Verifies a condition of a scenario. @throws Failure with the sentence if the condition is false */
+/** @throws Failure with the sentence if the condition is false */
 export function expect(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new Failure(sentence);
 }

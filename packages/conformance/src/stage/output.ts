@@ -1,15 +1,10 @@
-/**
- * The output of the process during a scenario. The kit records all output, because a driver may print without its logger.
- */
+/** The kit records all output during a scenario, because a driver may print without its logger. */
 export interface Listening {
   readonly text: () => string;
   readonly stop: () => void;
 }
 
-/**
- * Starts to record standard output and standard error, and continues until the call of `stop`. The recorded text is also
- * printed.
- */
+/** Records standard output and standard error until the call of `stop`. The recorded text is also printed. */
 export function listenToOutput(): Listening {
   const heard: string[] = [];
   const undo = [process.stdout, process.stderr].map((stream) => {

@@ -5,6 +5,6 @@ export interface Scenario {
   readonly name: string;
   /** The impact on users if a driver fails the scenario, in one sentence. */
   readonly impact: string;
-  /** Runs the test. @throws Failure, or Skip */
+  /** @throws Failure, or Skip */
   run(stage: Stage): Promise<void>;
 }

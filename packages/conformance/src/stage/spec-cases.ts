@@ -3,14 +3,13 @@ import { isRecord } from '@mcm/kube';
 
 /** A provider spec with one error. */
 export interface SpecCase {
-  /** The path of the wrong value, in the form of error messages: `blockDevices[0].ebs.volumeSize`. */
+  /** In the form of error messages: `blockDevices[0].ebs.volumeSize`. */
   readonly path: string;
-  /** The name of the field with the wrong value. */
   readonly field: string;
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** A provider spec with an unknown field. `meant` is the field whose name is misspelled. */
+/** `meant` is the field whose name is misspelled. */
 export interface UnknownFieldCase extends SpecCase {
   readonly meant: string;
 }
@@ -28,10 +27,10 @@ const text = (path: Path): string =>
     .join('')
     .replace(/^\./, '');
 
-/** The key of the map entry that the test adds. Schemas do not contain the keys of maps. */
+/** Schemas do not contain the keys of maps, so the test adds an entry with this key. */
 const ENTRY = 'of-the-kit';
 
-/** Returns the path of each field of a schema. In lists and maps, the path leads to the first entry. */
+/** In lists and maps, the path leads to the first entry. */
 function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   const { properties = {}, items, additionalProperties: entry } = schema;
   const below = ([...Object.entries(properties)] as (readonly [string | number, JsonSchema])[]).concat(
@@ -44,7 +43,7 @@ function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   });
 }
 
-/** Returns a value of a type that the schema does not allow, or undefined if the schema allows every type. */
+/** Undefined if the schema allows every type. */
 function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   if (values) return 'no-such-value-of-the-kit';
   if (type === 'string') return 7;
@@ -54,7 +53,7 @@ function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   return anyOf?.every((each) => each.type === 'string') ? 7 : undefined;
 }
 
-/** Returns a copy of the value with a new value at a path. Missing parents are created. */
+/** Missing parents are created. */
 function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
   if (first === undefined) return leaf;
   if (typeof first === 'number') {
@@ -68,10 +67,7 @@ function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
 const nameOf = (path: Path): string =>
   String(path.findLast((part) => typeof part === 'string' && part !== ENTRY) ?? '');
 
-/**
- * Returns one case for each field at any depth. In each case, the field has a value of a type that its schema does not
- * allow.
- */
+/** One case for each field at any depth. The field has a value of a type that its schema does not allow. */
 export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unknown>>): readonly SpecCase[] =>
   fieldsOf(schema).flatMap(({ path, schema: field }) => {
     const wrong = wrongFor(field);
@@ -79,7 +75,7 @@ export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unk
     return [{ path: text(path), field: nameOf(path), spec: put(spec, path, wrong) as SpecCase['spec'] }];
   });
 
-/** Returns one case for each field at any depth. In each case, the spec has an additional field with a misspelled name. */
+/** One case for each field at any depth. The spec has an additional field with a misspelled name. */
 export const unknownFieldCases = (
   schema: JsonSchema,
   spec: Readonly<Record<string, unknown>>,

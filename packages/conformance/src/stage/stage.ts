@@ -13,7 +13,7 @@ import { Failure } from './outcome.ts';
 import type { ConformanceTarget, World } from './target.ts';
 import { type SeenRequest, Wire } from './wire.ts';
 
-/** A simulated process of a machine controller. A process has one driver and one connection, and a scenario can kill it. */
+/** A simulated process of a machine controller with one driver and one connection. A scenario can kill it. */
 export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
@@ -22,7 +22,6 @@ export interface Process {
   readonly stop: AbortController;
 }
 
-/** The value or the error of a driver call. */
 export type Ended<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: MachineError };
 
 /** After these error codes, a machine controller retries within seconds. */
@@ -35,7 +34,7 @@ const TRIES = 6;
 /** The longest wait of {@link Stage.passUntil}. */
 const PATIENCE_MS = 600_000;
 
-/** The wait times of the kit. Waits in virtual time cost nothing, so they are longer than waits in real time. */
+/** Waits in virtual time cost nothing, so they are longer than waits in real time. */
 export interface Pace {
   /** Delay before a failed call is retried. */
   readonly pauseMs: number;
@@ -43,12 +42,8 @@ export interface Pace {
   readonly lookMs: number;
   /** The delay in the Retry-After header of a throttled answer, in seconds. */
   readonly retryAfterS: number;
-  /**
-   * The time limit for the end of a call after its signal aborted. The controller abandons the call after 30 seconds, so
-   * this limit is shorter.
-   */
+  /** The controller abandons a call 30 seconds after its signal aborted, so this limit is shorter. */
   readonly endWithinMs: number;
-  /** The time limits of calls. */
   readonly timeouts: DriverTimeouts;
 }
 
@@ -87,15 +82,14 @@ export class Stage {
     return this.world.runUntil ? BY_HAND : IN_REAL_TIME;
   }
 
-  /** Starts a process. `change` replaces the default provider spec, Secret, time limits or owner. */
+  /** `change` replaces the default provider spec, Secret, time limits or owner. */
   process(
     change: {
       readonly spec?: Readonly<Record<string, unknown>>;
       readonly secret?: Readonly<Record<string, string | Uint8Array>>;
       readonly timeouts?: DriverTimeouts;
-      /** The identity of the control cluster of the process. Absent if the process does not know it. */
+      /** The identity of the control cluster of the process, if known. */
       readonly owner?: string;
-      /** The alternatives of the class of the process. */
       readonly alternatives?: readonly object[];
     } = {},
   ): Process {
@@ -122,14 +116,12 @@ export class Stage {
     return classOf(this.target, undefined);
   }
 
-  /** Returns the class with these alternatives. */
   classWith(alternatives: readonly object[]): MachineClass {
     const { metadata, ...machineClass } = this.machineClass;
     const annotations = { [Annotations.CapacityAlternatives]: JSON.stringify(alternatives) };
     return { ...machineClass, metadata: { ...metadata, annotations } };
   }
 
-  /** A Machine without a VM. */
   machine(name = 'machine', spec?: Readonly<Record<string, unknown>>): Machine {
     const uid = this.#uid();
     const machine: Machine = {
@@ -142,7 +134,7 @@ export class Stage {
     return machine;
   }
 
-  /** Returns a Machine with the same name and a new UID, as if a user had created a deleted Machine again. */
+  /** A Machine with the same name and a new UID, as if a user had created a deleted Machine again. */
   again(machine: Machine): Machine {
     const { name } = machine.metadata;
     const other = { ...machine, metadata: { ...machine.metadata, name, uid: this.#uid() } };
@@ -154,7 +146,7 @@ export class Stage {
     return [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
   }
 
-  /** Returns a Machine as the orphan collection creates it for a VM without a Machine. No other Machine has the same UID. */
+  /** As the orphan collection creates a Machine for a VM without a Machine. No other Machine has the same UID. */
   madeUp(machineName: string, providerID: string): Machine {
     return {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
@@ -173,8 +165,8 @@ export class Stage {
   }
 
   /**
-   * Runs the steps of the controller for a machine without a provider ID. The driver looks for a VM, and otherwise creates a
-   * VM.
+   * The steps of the controller for a machine without a provider ID: the driver looks for a VM, and otherwise creates
+   * a VM.
    */
   async obtain(process: Process, machine: Machine): Promise<Instance> {
     if (!process.invoker.can.status) return this.create(process, machine);
@@ -191,14 +183,14 @@ export class Stage {
     }
   }
 
-  /** Deletes the VM of a machine. A missing VM is a success. */
+  /** A missing VM is a success. */
   async delete(process: Process, machine: Machine): Promise<void> {
     await process.invoker.delete(machine).catch((thrown: unknown) => {
       if (!(thrown instanceof MachineError && thrown.code === 'NotFound')) throw thrown;
     });
   }
 
-  /** Waits until a call ends. @throws Failure if the call takes more than an hour of the clock */
+  /** @throws Failure if the call takes more than an hour of the clock */
   async end<T>(call: Promise<T>, maxMs = LONGEST_MS): Promise<Ended<T>> {
     let ended: Ended<T> | undefined;
     const watched = call.then(
@@ -220,7 +212,7 @@ export class Stage {
     return ended;
   }
 
-  /** Returns the value of a call. @throws Failure that names the call, if the call fails */
+  /** @throws Failure that names the call, if the call fails */
   async must<T>(what: string, call: Promise<T>): Promise<T> {
     const ended = await this.end(call);
     if (ended.ok) return ended.value;
@@ -253,7 +245,7 @@ export class Stage {
     return done();
   }
 
-  /** Waits for a time. Advances the clock if it is virtual. */
+  /** Advances the clock if it is virtual. */
   async pass(ms: number): Promise<void> {
     const { runUntil, clock } = this.world;
     if (!runUntil) return sleep(clock, ms);
@@ -264,7 +256,7 @@ export class Stage {
     await runUntil(() => over, { maxMs: ms + 1 });
   }
 
-  /** Lists the resources of the cluster in the cloud. A separate process reads them. */
+  /** A separate process reads the resources of the cluster. */
   async inventory(): Promise<readonly string[]> {
     const { world, target } = this;
     if (world.inventory) return world.inventory();
@@ -278,7 +270,6 @@ export class Stage {
     return (await this.must('list', invoker.list(this.machineClass))).map(({ providerId }) => providerId);
   }
 
-  /** Lists the provider IDs and machine names of the VMs that the driver lists. */
   async listed(process: Process = this.process()): Promise<readonly { providerId: string; machineName: string }[]> {
     return this.must('list', process.invoker.list(this.machineClass));
   }

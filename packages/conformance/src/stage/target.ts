@@ -1,7 +1,7 @@
 import type { Alternative, DriverContext, DriverDefinition, VolumeSource } from '@mcm/core';
 import type { Clock, Transport } from '@mcm/kube';
 
-/** Creates a driver. Each process of a controller does this once, at its start. */
+/** Each process of a controller creates its driver once, at its start. */
 export type CreateDriver = (context: DriverContext) => DriverDefinition<unknown, unknown>;
 
 /** The context in which {@link Inventory} reads the resources of a cloud. */
@@ -23,8 +23,8 @@ export interface World {
    */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
-   * Makes the cloud announce that it ends the VM of a machine after `noticeMs`. If absent, the kit skips the scenarios of
-   * interruptions.
+   * Makes the cloud announce that it ends the VM of a machine after `noticeMs`. If absent, the kit skips the scenarios
+   * of interruptions.
    */
   readonly interrupt?: (machineName: string, noticeMs: number) => void | Promise<void>;
   /**
@@ -39,24 +39,20 @@ export interface World {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The body of the answer. The kit replaces `{message}` in it with a text. */
+  /** The kit replaces `{message}` in the body with a text. */
   readonly body?: string | undefined;
 }
 
 /** The formats of requests and errors of a cloud, which the kit needs for its simulated errors. */
 export interface Dialect {
   /**
-   * Regular expression that matches requests that change something. The kit matches it against the text
-   * `METHOD /path\nbody`. Default: the methods POST, PUT, PATCH and DELETE.
+   * Regular expression that matches requests that change something, in the form `METHOD /path\nbody`. Default: the
+   * methods POST, PUT, PATCH and DELETE.
    */
   readonly writes?: string | undefined;
-  /** Answer for too many requests. */
   readonly throttled: HttpAnswer;
-  /** Answer if the cloud lacks capacity for a VM. */
   readonly exhausted: HttpAnswer;
-  /** Answer if the quota does not allow another VM. */
   readonly quota?: HttpAnswer | undefined;
-  /** Answer for invalid credentials. */
   readonly unauthorized?: HttpAnswer | undefined;
 }
 
@@ -65,8 +61,8 @@ export interface ConformanceTarget {
   readonly name: string;
   readonly createDriver: CreateDriver;
   /**
-   * Opens a cloud for each scenario, which may be a new cloud or a shared cloud. If absent, the driver uses the network and
-   * the clock of this machine.
+   * Opens a new or a shared cloud for each scenario. If absent, the driver uses the network and the clock of this
+   * machine.
    */
   readonly openCloud?: (() => World | Promise<World>) | undefined;
   /**
@@ -79,14 +75,14 @@ export interface ConformanceTarget {
     readonly provider?: string | undefined;
     readonly providerSpec: Readonly<Record<string, unknown>>;
   };
-  /** The keys and values of the Secret, including `userData`. */
+  /** Including `userData`. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
   /** An alternative of the class that works in the cloud. If absent, the kit skips the scenario. */
   readonly alternative?: Alternative | undefined;
   /** The provider spec of another cluster in the same account. If absent, the kit skips the scenario. */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
-  /** Volumes and their IDs in the cloud. The ID is null if the volume belongs to another cloud. */
+  /** The ID is null if the volume belongs to another cloud. */
   readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;
   /** Fields of the provider spec that the driver does not validate. */
   readonly ignoredFields?: readonly string[] | undefined;

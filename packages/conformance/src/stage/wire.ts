@@ -1,14 +1,13 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import type { HttpAnswer } from './target.ts';
 
-/** The outcome of a request between a driver and its cloud. */
 export type Fate =
   | 'passes'
   /** The connection breaks before the cloud gets the request. */
   | 'breaks'
   /** The cloud executes the request, but its answer is lost. */
   | 'answer lost'
-  /** The cloud does not get the request, and the driver gets no answer. The end of the process has the same effect. */
+  /** The cloud does not get the request, and the driver gets no answer, as at the end of the process. */
   | 'hangs'
   | HttpAnswer;
 
@@ -20,10 +19,12 @@ export interface SeenRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Chooses the outcome of a request. `index` is the number of the request, from 0. */
+/** `index` is the number of the request, from 0. */
 export type Judge = (request: SeenRequest, index: number) => Fate;
 
-/** The connection between the driver of one process and its cloud. The connection records requests and injects faults. */
+/**
+ * The connection between the driver of one process and its cloud. The connection records requests and injects faults.
+ */
 export class Wire {
   readonly seen: SeenRequest[] = [];
   readonly #connect: (origin: string) => Transport;
@@ -65,7 +66,7 @@ async function carry(below: Transport, request: TransportRequest, fate: Fate): P
   };
 }
 
-/** The answer with a text in place of `{message}`. The text is escaped for JSON or XML. */
+/** The text is escaped for JSON or XML. */
 export function withMessage(answer: HttpAnswer, message: string): HttpAnswer {
   const { body = '' } = answer;
   const xml = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
