@@ -32,7 +32,7 @@ export const EVENT_RULES: readonly EventRule[] = [
     excuses: ({ kind, theirs }) => kind === 'Machine' && theirs === 0,
   },
   {
-    row: 'A deletion mark without effect',
+    row: 'A machine with priority 1 while the replicas do not fall',
     what: 'a machine that was named for deletion but is kept gets an event',
     excuses: ({ reason, theirs }) => reason === 'ScaleInPending' && theirs === 0,
   },
