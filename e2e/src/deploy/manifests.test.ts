@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { DEFAULT_INSTALL, installSections, separated } from '@mcm/cli';
+import { DEFAULT_INSTALL, fleetBinding, installSections, NOT_IN_FLEET, separated } from '@mcm/cli';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { metricReferenceFiles } from '../docs/metric-reference.ts';
@@ -80,6 +80,38 @@ test.runIf(isThere('kubectl'))('the component for separate pods changes the base
   const objects: Named[] = JSON.parse(JSON.stringify(wanted.flatMap((section) => section.objects)));
   expect(made.size).toBe(objects.length);
   expect([...made.values()]).toEqual(expect.arrayContaining(objects));
+});
+
+/** The objects of a fleet. */
+const ofFleet = (): Named[] =>
+  JSON.parse(
+    JSON.stringify(
+      installSections(DEFAULT_INSTALL)
+        .filter(({ name, optional }) => (optional !== true && !NOT_IN_FLEET.includes(name)) || name === 'fleet')
+        .flatMap((section) => section.objects),
+    ),
+  );
+
+test.runIf(isThere('kubectl'))('the component for a fleet changes the base to an installation of a fleet', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
+  const part = (name: string): string =>
+    relative(realpathSync(folder), join(realpathSync(ROOT), 'deploy/kustomize', name));
+  const overlay = { resources: [part('base')], components: [part('fleet')] };
+  writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(overlay));
+  const made = byName(execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', maxBuffer: 1e8 }));
+  rmSync(folder, { recursive: true });
+  expect(made.size).toBe(ofFleet().length);
+  expect([...made.values()]).toEqual(expect.arrayContaining(ofFleet()));
+});
+
+test.runIf(isThere('helm'))('the chart with a fleet equals the base with the component, and binds its role', () => {
+  const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
+  const set = 'provider=local,fleet.enabled=true,fleet.namespaces={shoot--a}';
+  const args = ['template', 'mcm', chart, '--namespace', 'default', '--kube-version', 'v1.36.0', '--set', set];
+  const rendered = byName(execFileSync('helm', args, { encoding: 'utf8', maxBuffer: 1e8 }));
+  const wanted = [...ofFleet(), JSON.parse(JSON.stringify(fleetBinding(DEFAULT_INSTALL, 'shoot--a')))];
+  expect([...withoutChart(rendered).values()]).toEqual(expect.arrayContaining(wanted));
+  expect(rendered.size).toBe(wanted.length);
 });
 
 test.runIf(isThere('helm') && isThere('kubectl'))(

@@ -167,6 +167,8 @@ test('every template of the chart is a file of the kustomize base with placehold
   for (const { name } of sections().filter((section) => section.name !== 'crds')) {
     const file = kustomize.get(`base/${name}.yaml`) ?? kustomize.get(`${name}/${name}.yaml`) ?? '';
     const templates = kinds(chart.get(`templates/${name}.yaml`) ?? '').filter((kind) => kind !== 'kind: PodMonitor');
+    // The last object is the binding in the namespaces of the value `fleet.namespaces`.
+    if (name === 'fleet') expect(templates.pop()).toBe('kind: RoleBinding');
     expect(templates).toEqual(kinds(file));
   }
   expect([...chart.values()].join('\n')).not.toMatch(/__\w+__/);
@@ -314,6 +316,45 @@ describe('the provider', () => {
     expect([count(target, 'machine-controller'), count(target, 'machine-controller-manager')]).toEqual([3, 1]);
     expect(count(control, 'machine-controller')).toBe(2);
     expect(count(await printed({ provider: 'aws' }), 'machine-controller')).toBe(0);
+  });
+
+  test('--with fleet installs one StatefulSet in place of the objects of a single pod, and no role for all namespaces', async () => {
+    const text = await printed({ provider: 'aws', with: ['fleet'], managerFlag: ['safety-up=3'] });
+    const objects: readonly { kind: string; metadata: { name: string }; roleRef?: { name: string } }[] =
+      parseAllDocuments(text).map((document) => document.toJS());
+    const named = objects
+      .filter(({ kind }) => kind !== 'CustomResourceDefinition')
+      .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(named.toSorted()).toEqual([
+      'ClusterRole mcm-fleet-cluster.default',
+      'ClusterRole mcm-fleet-metrics.default',
+      'ClusterRole mcm-fleet.default',
+      'ClusterRoleBinding mcm-fleet.default',
+      'FlowSchema machine-controller-manager.default',
+      'FlowSchema mcm-fleet.default',
+      'NetworkPolicy mcm-fleet',
+      'PodDisruptionBudget mcm-fleet',
+      'PriorityLevelConfiguration machine-controller-manager.default',
+      'Role mcm-fleet',
+      'RoleBinding mcm-fleet',
+      'Service mcm-fleet',
+      'ServiceAccount mcm-fleet',
+      'StatefulSet mcm-fleet',
+    ]);
+    expect(objects.flatMap(({ roleRef }) => roleRef?.name ?? [])).not.toContain('mcm-fleet-cluster.default');
+    expect(text.match(/ - --(fleet|safety|target|webhook).*/g)).toEqual([
+      ' - --fleet-namespaces=mcm-fleet=aws',
+      ' - --fleet-replica=$(REPLICA)',
+      ' - --safety-up=3',
+      ' - --fleet-namespaces=mcm-fleet=aws',
+      ' - --fleet-replica=$(REPLICA)',
+    ]);
+    expect(await printed({ provider: 'aws', with: ['fleet'], part: 'target' })).toContain(
+      'name: machine-controller-nodes.default',
+    );
+    await expect(printed({ provider: 'aws', with: ['fleet', 'separate-controller'] })).rejects.toThrow(
+      '--with must not contain both fleet and separate-controller',
+    );
   });
 
   test('flags of the programs are arguments of their containers, and are checked', async () => {

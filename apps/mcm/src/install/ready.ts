@@ -2,7 +2,7 @@ import { type Clock, type EventObject, errorText, events, ignoreNotFound, type K
 
 const POLL_MS = 2_000;
 
-/** A Deployment or a DaemonSet, with the fields that show its readiness. */
+/** A Deployment, a StatefulSet or a DaemonSet, with the fields that show its readiness. */
 interface Workload {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace: string; readonly generation?: number };
@@ -32,7 +32,11 @@ interface Pod {
   };
 }
 
-const PLURALS: Readonly<Record<string, string>> = { Deployment: 'deployments', DaemonSet: 'daemonsets' };
+const PLURALS: Readonly<Record<string, string>> = {
+  Deployment: 'deployments',
+  StatefulSet: 'statefulsets',
+  DaemonSet: 'daemonsets',
+};
 
 export interface ReadyOptions {
   readonly clock: Clock;
@@ -41,7 +45,7 @@ export interface ReadyOptions {
 }
 
 /**
- * Waits until all Deployments and DaemonSets among the objects are rolled out.
+ * Waits until all Deployments, StatefulSets and DaemonSets among the objects are rolled out.
  * @returns the reasons why some are not ready at the timeout. Empty if all are ready.
  */
 export async function untilReady(

@@ -10,9 +10,11 @@ import { ensureNamespace } from './namespace.ts';
 import { installSections } from './objects/objects.ts';
 import {
   DEFAULT_INSTALL,
+  FLEET_APP,
   type InstallPart,
   type InstallSettings,
   imageOf,
+  NOT_IN_FLEET,
   PROVIDERS,
   separated,
 } from './objects/settings.ts';
@@ -39,6 +41,9 @@ export type InstallFlags = ClusterFlags & {
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
   asked.some((each) => name === each || name === `${each}-target`);
 
+/** The target clusters of a fleet have the same roles as other target clusters. */
+const isFleet = ({ with: parts, part }: InstallFlags): boolean => parts.includes('fleet') && part !== 'target';
+
 const isKnown = (provider: string): boolean => PROVIDERS.some((known) => known === provider);
 
 /** Returns the provider, which has no default. The roles of the target cluster do not depend on the provider. */
@@ -55,11 +60,16 @@ function providerOf({ provider, part, controllerImage }: InstallFlags): string {
 }
 
 async function settingsOf(flags: InstallFlags): Promise<InstallSettings> {
+  if (isFleet(flags) && flags.with.includes('separate-controller'))
+    throw new UserError(
+      '--with must not contain both fleet and separate-controller: a fleet runs both programs in each pod',
+    );
   const provider = providerOf(flags);
   const settings = {
     ...DEFAULT_INSTALL,
     namespace: flags.namespace ?? DEFAULT_INSTALL.namespace,
     provider,
+    fleetNamespaces: `${FLEET_APP}=${provider}`,
     replicas: flags.replicas,
     images: {
       manager: flags.managerImage ?? DEFAULT_INSTALL.images.manager,
@@ -87,6 +97,7 @@ const objectsOf = async (flags: InstallFlags): Promise<readonly object[]> =>
   installSections(await settingsOf(flags))
     .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)
     .filter(({ name, optional }) => optional !== true || isAskedFor(name, flags.with))
+    .filter(({ name }) => !isFleet(flags) || !NOT_IN_FLEET.includes(name))
     .flatMap(({ objects }) => objects);
 
 export async function install(

@@ -22,6 +22,16 @@ machine-controller
 {{- end -}}
 {{- end }}
 
+{{/* The ServiceAccount of a fleet. */}}
+{{- define "mcm.fleetAccount" -}}
+{{- default "mcm-fleet" .Values.serviceAccount.name -}}
+{{- end }}
+
+{{/* The label selector of the namespaces that a fleet serves. */}}
+{{- define "mcm.fleetNamespaces" -}}
+{{- default (printf "mcm-fleet=%s" (include "mcm.provider" .)) .Values.fleet.selector -}}
+{{- end }}
+
 {{/* Labels of all objects, in addition to app.kubernetes.io/name and part-of. They are not part of a selector. */}}
 {{- define "mcm.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}

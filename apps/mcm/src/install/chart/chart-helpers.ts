@@ -1,4 +1,4 @@
-import { CONTROLLER_APP, DEFAULT_INSTALL, PROVIDERS } from '../objects/settings.ts';
+import { CONTROLLER_APP, DEFAULT_INSTALL, FLEET_APP, PORTS, PROVIDERS } from '../objects/settings.ts';
 import { repositoryOf } from './chart-values.ts';
 
 export const HELPERS = `{{/* The value of the label app.kubernetes.io/name. */}}
@@ -23,6 +23,16 @@ ${CONTROLLER_APP}
 {{- else -}}
 {{- include "mcm.account" . -}}
 {{- end -}}
+{{- end }}
+
+{{/* The ServiceAccount of a fleet. */}}
+{{- define "mcm.fleetAccount" -}}
+{{- default "${FLEET_APP}" .Values.serviceAccount.name -}}
+{{- end }}
+
+{{/* The label selector of the namespaces that a fleet serves. */}}
+{{- define "mcm.fleetNamespaces" -}}
+{{- default (printf "${FLEET_APP}=%s" (include "mcm.provider" .)) .Values.fleet.selector -}}
 {{- end }}
 
 {{/* Labels of all objects, in addition to app.kubernetes.io/name and part-of. They are not part of a selector. */}}
@@ -65,7 +75,29 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 
 /** Helm prints this text after an installation and an upgrade. */
 export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}, with provider {{ include "mcm.provider" . }}.
-{{- if not .Values.workload.enabled }}
+{{- if .Values.fleet.enabled }}
+
+1. Wait until the replicas of the fleet are ready:
+
+     kubectl -n {{ .Release.Namespace }} rollout status statefulset/${FLEET_APP}
+
+2. Add a cluster: create the Secret fleet-kubeconfig in its namespace, bind the role, and add the label:
+
+     kubectl -n NAMESPACE create secret generic fleet-kubeconfig --from-file=kubeconfig=FILE
+     kubectl -n NAMESPACE create rolebinding ${FLEET_APP} --clusterrole=${FLEET_APP}-cluster.{{ .Release.Namespace }} --serviceaccount={{ .Release.Namespace }}:{{ include "mcm.fleetAccount" . }}
+     kubectl label namespace NAMESPACE {{ include "mcm.fleetNamespaces" . }}
+
+3. Show the clusters:
+
+     kubectl -n {{ .Release.Namespace }} port-forward pod/${FLEET_APP}-0 ${PORTS.manager.plain} &
+     curl -s http://127.0.0.1:${PORTS.manager.plain}/debug/fleet
+
+docs/fleet-mode.md describes the roles in the target clusters.
+{{- if .Values.separateController.enabled }}
+
+separateController.enabled has no effect in a fleet: each pod runs both programs.
+{{- end }}
+{{- else if not .Values.workload.enabled }}
 
 workload.enabled is false: no controller runs.
 {{- else }}
@@ -84,7 +116,7 @@ workload.enabled is false: no controller runs.
 
 crds.enabled is false: apply the CRDs of this version yourself before each upgrade.
 {{- end }}
-{{- if and .Values.targetRbac.enabled (ne .Values.kubeconfigs.target "inClusterConfig") }}
+{{- if and .Values.targetRbac.enabled (not .Values.fleet.enabled) (ne .Values.kubeconfigs.target "inClusterConfig") }}
 
 The nodes are in another cluster (kubeconfigs.target). Install the roles there: mcm install --part target
 {{- end }}

@@ -1,7 +1,7 @@
 import { DAEMON_APP } from '../objects/config-daemon.ts';
 import { DASHBOARD_APP } from '../objects/dashboard.ts';
 import { CONFIG_APP } from '../objects/machine-config.ts';
-import { CONTROLLER_APP } from '../objects/settings.ts';
+import { CONTROLLER_APP, FLEET_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
@@ -82,7 +82,7 @@ export const filledIn = (text: string): string =>
         `${indent}  - {{- toYaml . | nindent ${indent.length + 4} }}`,
         `${indent}    labelSelector:`,
         `${indent}      matchLabels:`,
-        `${indent}        app.kubernetes.io/name: ${text.includes('include') ? '{{ include "mcm.name" $ | quote }}' : CONTROLLER_APP}`,
+        `${indent}        app.kubernetes.io/name: ${text.includes('include') ? '{{ include "mcm.name" $ | quote }}' : /[\w-]+$/.exec(text.trim())?.[0]}`,
         `${indent}  {{- end }}`,
         `${indent}{{- end }}\n`,
       ].join('\n'),
@@ -147,7 +147,8 @@ function containerWithPlaces(container: Container): object {
   };
 }
 
-const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
+// The pods of a StatefulSet contain all containers.
+const podWithPlaces = ({ metadata, spec }: PodTemplate, all = false): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
     ...spec,
@@ -156,7 +157,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
     ...field('nodeSelector', 'pod.nodeSelector'),
     ...field('tolerations', 'pod.tolerations'),
     ...field('affinity', 'pod.affinity'),
-    containers: lastIfShared(spec.containers.map(containerWithPlaces)),
+    containers: all ? spec.containers.map(containerWithPlaces) : lastIfShared(spec.containers.map(containerWithPlaces)),
     volumes: [...spec.volumes, ...items('pod.volumes')],
   },
 });
@@ -179,7 +180,7 @@ interface Metadata {
 }
 
 type Placed = { readonly metadata: Metadata } & (
-  | { readonly kind: 'Deployment' | 'DaemonSet'; readonly spec: { readonly template: PodTemplate } }
+  | { readonly kind: 'Deployment' | 'StatefulSet' | 'DaemonSet'; readonly spec: { readonly template: PodTemplate } }
   | { readonly kind: 'NetworkPolicy'; readonly spec: PolicySpec }
   | { readonly kind: 'Service'; readonly spec: { readonly ports: readonly { readonly name: string }[] } }
   | { readonly kind: 'PodDisruptionBudget'; readonly spec: object }
@@ -213,16 +214,20 @@ function withPlacesOfKind(placed: Placed): object {
   switch (placed.kind) {
     case 'Deployment':
       return { ...placed, spec: { ...placed.spec, template: podWithPlaces(placed.spec.template) } };
+    case 'StatefulSet':
+      return { ...placed, spec: { ...placed.spec, template: podWithPlaces(placed.spec.template, true) } };
     case 'DaemonSet':
       return { ...placed, spec: { ...placed.spec, template: daemonWithPlaces(placed.spec.template) } };
     case 'NetworkPolicy':
       return policyWithPlaces(name, placed, placed.spec);
     case 'Service':
-      return placed.spec.ports.at(-1)?.name === 'controller-tls'
+      return name !== FLEET_APP && placed.spec.ports.at(-1)?.name === 'controller-tls'
         ? { ...placed, spec: { ...placed.spec, ports: lastIfShared(placed.spec.ports) } }
         : placed;
     case 'FlowSchema':
-      return name.startsWith(`${CONTROLLER_APP}.`) ? when('.Values.fairness.enabled', placed) : placed;
+      return [CONTROLLER_APP, FLEET_APP].includes(name.split('.')[0] ?? '')
+        ? when('.Values.fairness.enabled', placed)
+        : placed;
     case 'PodDisruptionBudget':
       return when('.Values.podDisruptionBudget.enabled', {
         ...placed,
@@ -269,7 +274,7 @@ function policyWithPlaces(name: string, placed: object, spec: PolicySpec): objec
   if (name === CONFIG_APP || name === DASHBOARD_APP)
     return { ...placed, spec: { ...spec, egress: [...spec.egress, ...more] } };
   const isAws = 'eq .Values.provider "aws"';
-  if (name === CONTROLLER_APP) {
+  if (name === CONTROLLER_APP || name === FLEET_APP) {
     const egress = [...spec.egress, itemIf(isAws, METADATA_EGRESS), ...more];
     return when('.Values.networkPolicy.enabled', { ...placed, spec: { ...spec, egress } });
   }

@@ -247,6 +247,18 @@ const partFields = (shares: number | string): Fields => ({
       ),
     },
   ),
+  fleet: part(
+    false,
+    'A fleet, which serves many clusters of a seed (docs/fleet-mode.md). The parts rbac, targetRbac, webhooks, workload and networkPolicy are then not installed.',
+    {
+      selector: value('Label selector of the namespaces to serve. Empty: mcm-fleet=PROVIDER.', '', ANY_TEXT),
+      namespaces: value(
+        'Namespaces in which the chart binds the roles of the fleet. In other namespaces, create the RoleBinding yourself.',
+        [],
+        { type: 'array', items: TEXT, uniqueItems: true },
+      ),
+    },
+  ),
   machineConfig: part(false, 'The machine-config-controller, with its CRDs and roles.'),
   machineConfigTarget: part(
     false,
@@ -282,7 +294,7 @@ function values(): Fields {
       { type: 'string', pattern: '^([a-z][a-z0-9-]*)?$' },
     ),
     replicas: value(
-      'Number of pods. One replica of each container is the leader, and the other replicas are on standby.',
+      'Number of pods. One replica of each container is the leader, and the other replicas are on standby. In a fleet, each replica serves a share of the clusters.',
       replicas,
       COUNT,
     ),

@@ -1,8 +1,9 @@
 import { stringify } from 'yaml';
 import { grafanaFiles } from '../grafana/files.ts';
+import { fleetBinding } from '../objects/fleet.ts';
 import { podMonitors } from '../objects/monitoring.ts';
 import { installSections } from '../objects/objects.ts';
-import type { InstallSettings } from '../objects/settings.ts';
+import { type InstallSettings, NOT_IN_FLEET } from '../objects/settings.ts';
 import { HELPERS, NOTES } from './chart-helpers.ts';
 import { filledIn, WHEN, withPlaces } from './chart-places.ts';
 import { CHART, chartReadme, valuesSchema, valuesText } from './chart-values.ts';
@@ -21,9 +22,11 @@ const SYMBOLIC: InstallSettings = {
   accounts: {
     manager: '{{ include "mcm.account" . }}',
     controller: '{{ include "mcm.controllerAccount" . }}',
+    fleet: '{{ include "mcm.fleetAccount" . }}',
   },
   // The chart contains both variants, each with its condition.
   isSeparate: false,
+  fleetNamespaces: '{{ include "mcm.fleetNamespaces" . }}',
   provider: '{{ .Values.provider }}',
   replicas: number('{{ .Values.replicas }}'),
   images: { manager: imageTemplate('manager'), controller: imageTemplate('controller') },
@@ -66,6 +69,13 @@ function templated(object: object): string {
   return typeof condition === 'string' ? `{{- if ${condition} }}\n${document}{{- end }}\n` : document;
 }
 
+/** The bindings of a fleet in the namespaces of its clusters. `with` restores the dot, which `range` changes. */
+const CLUSTER_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
+{{- with $ }}
+${templated(fleetBinding(SYMBOLIC, '{{ $cluster }}'))}{{- end }}
+{{- end }}
+`;
+
 /** The files of the Helm chart, by their path in the folder of the chart. */
 export function chartFiles(version: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
@@ -87,8 +97,10 @@ export function chartFiles(version: string): ReadonlyMap<string, string> {
   for (const [file, text] of grafanaFiles()) files.set(`dashboards/${file}`, text);
   for (const { name, objects } of installSections(SYMBOLIC)) {
     const all = name === 'monitoring' ? [...objects, ...podMonitors(SYMBOLIC)] : objects;
-    const switched = `.Values.${name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}.enabled`;
-    files.set(`templates/${name}.yaml`, `{{- if ${switched} }}\n${all.map(templated).join('')}{{- end }}\n`);
+    const enabled = `.Values.${name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}.enabled`;
+    const condition = NOT_IN_FLEET.includes(name) ? `and ${enabled} (not .Values.fleet.enabled)` : enabled;
+    const more = name === 'fleet' ? CLUSTER_BINDINGS : '';
+    files.set(`templates/${name}.yaml`, `{{- if ${condition} }}\n${all.map(templated).join('')}${more}{{- end }}\n`);
   }
   return files;
 }

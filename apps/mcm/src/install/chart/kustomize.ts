@@ -2,7 +2,7 @@ import { isRecord } from '@mcm/kube';
 import { stringify } from 'yaml';
 import { yamlStream } from '../../output/format.ts';
 import { installSections } from '../objects/objects.ts';
-import { DEFAULT_INSTALL, separated } from '../objects/settings.ts';
+import { DEFAULT_INSTALL, NOT_IN_FLEET, separated } from '../objects/settings.ts';
 
 /** The files of the kustomize base, by their path in the folder. Each optional part is a component. */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
@@ -26,13 +26,14 @@ export function kustomizeFiles(): ReadonlyMap<string, string> {
   );
   for (const { name, objects } of sections.filter(({ optional }) => optional === true)) {
     files.set(`${name}/${name}.yaml`, yamlStream(objects));
-    const patches = name === 'separate-controller' ? separatingPatches() : [];
+    const patches = PATCHES[name]?.() ?? [];
     files.set(`${name}/kustomization.yaml`, list('Component', 'v1alpha1', [`${name}.yaml`], patches));
   }
   return files;
 }
 
 interface Identified {
+  readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
@@ -65,7 +66,7 @@ function separatingPatches(): readonly object[] {
   const keyOf = ({ kind, metadata }: Identified): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
   const all = (settings: typeof DEFAULT_INSTALL): ReadonlyMap<string, Identified> => {
     const objects: Identified[] = JSON.parse(
-      JSON.stringify(installSections(settings).flatMap((section) => section.objects)),
+      JSON.stringify(installSections(settings).flatMap(({ name, objects }) => (name === 'fleet' ? [] : objects))),
     );
     return new Map(objects.map((object) => [keyOf(object), object]));
   };
@@ -79,3 +80,24 @@ function separatingPatches(): readonly object[] {
     ];
   });
 }
+
+/** Patches that remove the parts of a single pod. A patch without its object has no effect. */
+function fleetPatches(): readonly object[] {
+  const objects: Identified[] = JSON.parse(
+    JSON.stringify(
+      installSections(DEFAULT_INSTALL).flatMap((section) =>
+        NOT_IN_FLEET.includes(section.name) ? section.objects : [],
+      ),
+    ),
+  );
+  return objects.map(({ apiVersion, kind, metadata: { name, namespace } }) => ({
+    target: { kind, name: `^${name.replaceAll('.', '\\.')}$` },
+    patch: stringify({ apiVersion, kind, metadata: { name, namespace }, $patch: 'delete' }),
+  }));
+}
+
+/** The patches of the components that change objects of the base. */
+const PATCHES: Readonly<Record<string, () => readonly object[]>> = {
+  'separate-controller': separatingPatches,
+  fleet: fleetPatches,
+};

@@ -1,4 +1,4 @@
-import { CONTROLLER_APP, type InstallSettings, labelsOf, shared } from './settings.ts';
+import { CONTROLLER_APP, FLEET_APP, type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
 
@@ -45,3 +45,7 @@ export const fairness = (settings: InstallSettings): readonly object[] => [
 /** The same share for a separate machine controller with its own ServiceAccount. */
 export const separateFairness = (settings: InstallSettings): object =>
   flowSchema(CONTROLLER_APP, settings.accounts.controller, settings);
+
+/** The same share for a fleet. */
+export const fleetFairness = (settings: InstallSettings): object =>
+  flowSchema(FLEET_APP, settings.accounts.fleet, settings);

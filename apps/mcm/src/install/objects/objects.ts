@@ -1,7 +1,8 @@
 import { crds } from '@mcm/api';
 import { daemonSet } from './config-daemon.ts';
 import { dashboardObjects, dashboardTargetRoles } from './dashboard.ts';
-import { fairness, separateFairness } from './fairness.ts';
+import { fairness, fleetFairness, separateFairness } from './fairness.ts';
+import { fleetObjects } from './fleet.ts';
 import { configTargetRoles, machineConfigObjects } from './machine-config.ts';
 import { metricsReader, monitoring } from './monitoring.ts';
 import { policies } from './policies.ts';
@@ -45,6 +46,12 @@ export const installSections = (settings: InstallSettings): readonly InstallSect
     name: 'separate-controller',
     cluster: 'control',
     objects: separateController(separated(settings)),
+    optional: true,
+  },
+  {
+    name: 'fleet',
+    cluster: 'control',
+    objects: [...fleetObjects(settings), fleetFairness(settings)],
     optional: true,
   },
   { name: 'machine-config', cluster: 'control', objects: machineConfigObjects(settings), optional: true },

@@ -22,7 +22,7 @@ const ownRules = (lease: string): readonly Rule[] => [
 ];
 
 /** Permissions of the manager in the namespace of the machine objects. docs/permissions.md explains each permission. */
-const MANAGER_RULES: readonly Rule[] = [
+export const MANAGER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machinedeployments'], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
   {
     apiGroups: MACHINES,
@@ -42,7 +42,7 @@ const MANAGER_NODE_RULES: readonly Rule[] = [
 ];
 
 /** Permissions of the machine controller in the namespace of the machine objects. */
-const CONTROLLER_RULES: readonly Rule[] = [
+export const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machines'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
   { apiGroups: MACHINES, resources: ['machines/status'], verbs: ['patch'] },
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch', 'patch'] },
@@ -68,7 +68,7 @@ const CONTROLLER_NODE_RULES: readonly Rule[] = [
 ];
 
 /** Permissions of both containers in the control cluster, to authorize clients that read metrics. */
-const ACCESS_RULES: readonly Rule[] = [
+export const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
@@ -91,7 +91,7 @@ const tokenRules = (namespace: string): readonly Rule[] => [
 /** Permissions in `default` of the target cluster, for events of Nodes. */
 const NODE_EVENT_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
-const RBAC = 'rbac.authorization.k8s.io';
+export const RBAC = 'rbac.authorization.k8s.io';
 
 /** The subject to which roles are bound. */
 export interface RoleOwner {

@@ -12,9 +12,11 @@ export interface InstallSettings {
   /** The value of the label `app.kubernetes.io/name`, which selects the pods. */
   readonly app: string;
   /** The ServiceAccounts of the two programs. If both programs run in one pod, the names are equal. */
-  readonly accounts: { readonly manager: string; readonly controller: string };
+  readonly accounts: { readonly manager: string; readonly controller: string; readonly fleet: string };
   /** Whether the machine controller runs in separate pods with its own ServiceAccount. */
   readonly isSeparate: boolean;
+  /** The label selector of the namespaces that a fleet serves. */
+  readonly fleetNamespaces: string;
   /** One of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
   /** A number, or a template that produces a number. */
@@ -65,6 +67,12 @@ export const APP = 'machine-controller-manager';
  */
 export const CONTROLLER_APP = 'machine-controller';
 
+/** The name of the objects of a fleet. */
+export const FLEET_APP = 'mcm-fleet';
+
+/** Sections of a single pod. An installation of a fleet does not contain them. */
+export const NOT_IN_FLEET: readonly string[] = ['rbac', 'target-rbac', 'webhooks', 'workload', 'network-policy'];
+
 /** Changes the settings to the settings of a separate machine controller. */
 export const separated = (settings: InstallSettings): InstallSettings => ({
   ...settings,
@@ -105,6 +113,7 @@ export const imageOf = (provider: string): string => `mcm/machine-controller-${p
  */
 export const OPTIONAL_SECTIONS = [
   'separate-controller',
+  'fleet',
   'machine-config',
   'machine-config-daemon',
   'dashboard',
@@ -117,8 +126,9 @@ export const DEFAULT_INSTALL: InstallSettings = {
   namespace: 'default',
   name: APP,
   app: APP,
-  accounts: { manager: APP, controller: APP },
+  accounts: { manager: APP, controller: APP, fleet: FLEET_APP },
   isSeparate: false,
+  fleetNamespaces: `${FLEET_APP}=local`,
   provider: 'local',
   replicas: 2,
   images: { manager: 'mcm/machine-controller-manager:0.1.0', controller: imageOf('local') },

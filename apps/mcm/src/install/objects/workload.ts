@@ -3,6 +3,7 @@ import {
   APP,
   CONTROLLER_APP,
   type ContainerFlags,
+  FLEET_APP,
   type InstallSettings,
   labelsOf,
   PORTS,
@@ -54,10 +55,12 @@ const container = (given: Omit<SecuredContainer, 'port'>) => ({
 });
 
 /** Optional Secrets with kubeconfigs of other clusters. */
-export const KUBECONFIGS = ['control', 'target'].map((name) => ({
+const kubeconfigOf = (name: string) => ({
   mount: { name, mountPath: `/etc/mcm/${name}`, readOnly: true },
   volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
-}));
+});
+const CONTROL = kubeconfigOf('control');
+export const KUBECONFIGS = [CONTROL, kubeconfigOf('target')];
 
 interface Pods {
   readonly name: string;
@@ -120,45 +123,48 @@ const controllerContainer = (settings: InstallSettings): object =>
     resources: settings.resources.controller,
   });
 
-/** A Deployment of controllers. Only one of its replicas is the leader. */
-const deploymentOf = (
-  { namespace, replicas }: InstallSettings,
-  { name, account, selector, labels }: Pods,
+/** The template of pods. */
+const templateOf = (
+  { account, selector, labels }: Pods,
   containers: readonly object[],
+  volumes: readonly object[] = KUBECONFIGS.map(({ volume }) => volume),
 ): object => ({
+  metadata: { labels },
+  spec: {
+    serviceAccountName: account,
+    priorityClassName: 'system-cluster-critical',
+    // A graceful stop takes less than 10 s.
+    terminationGracePeriodSeconds: 30,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      fsGroup: 65_532,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: { matchLabels: selector },
+      },
+    ],
+    containers,
+    volumes,
+  },
+});
+
+/** A Deployment of controllers. Only one of its replicas is the leader. */
+const deploymentOf = ({ namespace, replicas }: InstallSettings, pods: Pods, containers: readonly object[]): object => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
-  metadata: { name, namespace, labels },
+  metadata: { name: pods.name, namespace, labels: pods.labels },
   spec: {
     replicas,
-    selector: { matchLabels: selector },
+    selector: { matchLabels: pods.selector },
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-    template: {
-      metadata: { labels },
-      spec: {
-        serviceAccountName: account,
-        priorityClassName: 'system-cluster-critical',
-        // A graceful stop takes less than 10 s.
-        terminationGracePeriodSeconds: 30,
-        securityContext: {
-          runAsNonRoot: true,
-          runAsUser: 65_532,
-          runAsGroup: 65_532,
-          fsGroup: 65_532,
-          seccompProfile: { type: 'RuntimeDefault' },
-        },
-        topologySpreadConstraints: [
-          {
-            maxSkew: 1,
-            topologyKey: 'kubernetes.io/hostname',
-            whenUnsatisfiable: 'ScheduleAnyway',
-            labelSelector: { matchLabels: selector },
-          },
-        ],
-        containers,
-        volumes: KUBECONFIGS.map(({ volume }) => volume),
-      },
-    },
+    template: templateOf(pods, containers),
   },
 });
 
@@ -268,5 +274,69 @@ export const separateWorkload = (settings: InstallSettings): readonly object[] =
     deploymentOf(settings, pods, [controllerContainer(settings)]),
     budgetOf(settings, pods),
     networkPolicyFor(pods.name, [PORTS.controller.secure], settings, pods, cloudEgress(settings)),
+  ];
+};
+
+/** The pods of a fleet. */
+const fleetPods = ({ accounts }: InstallSettings): Pods => ({
+  name: FLEET_APP,
+  account: accounts.fleet,
+  selector: selectorOf({ app: FLEET_APP }),
+  labels: labelsOf({ app: FLEET_APP }),
+});
+
+/** The containers of a fleet. The name of a replica is the ordinal of its pod, so a new pod serves the same clusters. */
+function fleetContainers({ namespace, kubeconfigs, images, flags, resources, fleetNamespaces }: InstallSettings) {
+  const flagsOf = (secure: number): ContainerFlags => ({
+    namespace,
+    'control-kubeconfig': kubeconfigs.control,
+    'secure-port': String(secure),
+    'fleet-namespaces': fleetNamespaces,
+    'fleet-replica': '$(REPLICA)',
+  });
+  const fieldPath = "metadata.labels['apps.kubernetes.io/pod-index']";
+  const env = [{ name: 'REPLICA', valueFrom: { fieldRef: { fieldPath } } }];
+  return (['manager', 'controller'] as const).map((program) => ({
+    ...container({
+      name: program === 'manager' ? APP : CONTROLLER_APP,
+      image: images[program],
+      flags: { ...flagsOf(PORTS[program].secure), ...flags[program] },
+      ports: PORTS[program],
+      resources: resources[program],
+    }),
+    env,
+    volumeMounts: [CONTROL.mount],
+  }));
+}
+
+/** The StatefulSet of a fleet, with its Service, its budget and its network policy. */
+export const fleetWorkload = (settings: InstallSettings): readonly object[] => {
+  const pods = fleetPods(settings);
+  const { namespace, replicas } = settings;
+  const ports = [
+    { name: 'manager-tls', port: PORTS.manager.secure, targetPort: PORTS.manager.secure },
+    CONTROLLER_PORT,
+  ];
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: pods.name, namespace, labels: labelsOf(settings) },
+      spec: { clusterIP: 'None', selector: pods.selector, ports },
+    },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: pods.name, namespace, labels: pods.labels },
+      spec: {
+        replicas,
+        serviceName: pods.name,
+        podManagementPolicy: 'Parallel',
+        selector: { matchLabels: pods.selector },
+        template: templateOf(pods, fleetContainers(settings), [CONTROL.volume]),
+      },
+    },
+    budgetOf(settings, pods),
+    networkPolicyFor(pods.name, [PORTS.manager.secure, PORTS.controller.secure], settings, pods, cloudEgress(settings)),
   ];
 };

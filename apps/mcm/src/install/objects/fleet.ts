@@ -1,0 +1,66 @@
+import { metricsReader } from './monitoring.ts';
+import { ACCESS_RULES, CONTROLLER_RULES, MANAGER_RULES, RBAC, type Rule, role } from './roles.ts';
+import { APP, CONTROLLER_APP, FLEET_APP, type InstallSettings, labelsOf, shared } from './settings.ts';
+import { fleetWorkload } from './workload.ts';
+
+const LEASES = ['coordination.k8s.io'];
+/** The default of the flag `--fleet-secret`. */
+const SECRET = 'fleet-kubeconfig';
+
+/** Permissions in the whole seed: to find the clusters, and to observe the Leases of all clusters. */
+const DISCOVERY_RULES: readonly Rule[] = [
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['secrets'], resourceNames: [SECRET], verbs: ['list', 'watch'] },
+  { apiGroups: LEASES, resources: ['leases'], resourceNames: [APP, CONTROLLER_APP], verbs: ['list', 'watch'] },
+];
+
+/** Permissions in the namespace of the fleet, for the peer Leases. RBAC cannot limit the names by a prefix. */
+const PEER_RULES: readonly Rule[] = [
+  { apiGroups: LEASES, resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
+];
+
+/** Permissions in the namespace of one cluster. A single pod has the same permissions. */
+const CLUSTER_RULES: readonly Rule[] = [
+  ...new Map([...MANAGER_RULES, ...CONTROLLER_RULES].map((rule) => [JSON.stringify(rule), rule])).values(),
+];
+
+/** The name of the ClusterRole that a RoleBinding in the namespace of each cluster refers to. */
+const clusterRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-cluster`, namespace);
+
+/** Gives a fleet its permissions in the namespace of one cluster. */
+export const fleetBinding = (settings: InstallSettings, cluster: string): object => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: 'RoleBinding',
+  metadata: { name: clusterRoleName(settings), namespace: cluster, labels: labelsOf(settings) },
+  roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: clusterRoleName(settings) },
+  subjects: [{ kind: 'ServiceAccount', name: settings.accounts.fleet, namespace: settings.namespace }],
+});
+
+/**
+ * The roles of a fleet. The ClusterRole for clusters is not bound here. A RoleBinding in each namespace grants it, so the
+ * fleet has no access to the Secrets and machines of other namespaces.
+ */
+const fleetRoles = (settings: InstallSettings): readonly object[] => {
+  const { namespace, accounts } = settings;
+  const labels = labelsOf(settings);
+  const owner = { account: accounts.fleet, labels };
+  const discovery = [...DISCOVERY_RULES, ...ACCESS_RULES];
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: accounts.fleet, namespace, labels } },
+    ...role('ClusterRole', shared(FLEET_APP, namespace), undefined, discovery, namespace, owner),
+    ...role('Role', FLEET_APP, namespace, PEER_RULES, namespace, owner),
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: 'ClusterRole',
+      metadata: { name: clusterRoleName(settings), labels },
+      rules: CLUSTER_RULES,
+    },
+  ];
+};
+
+/** The objects of a fleet: its roles, its share of the API server, and its pods. */
+export const fleetObjects = (settings: InstallSettings): readonly object[] => [
+  ...fleetRoles(settings),
+  ...fleetWorkload(settings),
+  metricsReader({ ...settings, name: FLEET_APP }),
+];

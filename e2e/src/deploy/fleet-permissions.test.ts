@@ -1,0 +1,156 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crds } from '@mcm/api';
+import { DEFAULT_INSTALL, fleetBinding, installSections } from '@mcm/cli';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import { machineControllerBinary } from '@mcm/core';
+import {
+  type BinaryDefinition,
+  createClient,
+  type Flags,
+  type KubeClient,
+  leases,
+  namespaces,
+  runBinary,
+  secrets,
+  seededRandom,
+  type Transport,
+  VirtualClock,
+} from '@mcm/kube';
+import { machineControllerManager } from '@mcm/machine-controller-manager';
+import { createLocalDriver } from '@mcm/provider-local';
+import { expect, onTestFinished, test } from 'vitest';
+import { allowedBy, askedFor, type RoleObject } from './asked.ts';
+
+/**
+ * Runs a fleet of both programs with the ServiceAccount and the roles of the installation. In the namespace of a bound
+ * cluster, no request is refused. In other namespaces, the fleet reads only its kubeconfig and the Leases.
+ */
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const BOUND = 'shoot--a';
+const UNBOUND = 'shoot--b';
+const ACCOUNT = `system:serviceaccount:${DEFAULT_INSTALL.namespace}:${DEFAULT_INSTALL.accounts.fleet}`;
+
+interface Rbac extends RoleObject {
+  readonly kind: string;
+}
+const objects = (installSections(DEFAULT_INSTALL).find(({ name }) => name === 'fleet')?.objects ?? []).filter(
+  (object): object is Rbac => 'kind' in object && /^(Cluster)?Role(Binding)?$/.test(String(object.kind)),
+);
+/** The permissions outside of the namespaces of clusters. */
+const own = allowedBy(
+  objects.filter((object) => 'rules' in object && !/-(cluster|metrics)\./.test(object.metadata.name)),
+);
+
+const kubeconfig = (server: string): string =>
+  JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u', namespace: 'default' } }],
+    clusters: [{ name: 'c', cluster: { server: `https://${server}.example` } }],
+    users: [{ name: 'u', user: { token: server } }],
+  });
+
+interface Setting {
+  readonly clock: VirtualClock;
+  readonly seed: ControlPlane;
+  readonly admin: KubeClient;
+  readonly home: string;
+  readonly refused: string[];
+  readonly used: Set<string>;
+  readonly connect: (server: string) => Transport;
+}
+
+async function setUp(): Promise<Setting> {
+  const clock = new VirtualClock();
+  const start = () => startControlPlane({ clock, crds, controllers: false });
+  const [seed, target] = [await start(), await start()];
+  const folder = await mkdtemp(join(tmpdir(), 'fleet '));
+  onTestFinished(async () => {
+    await Promise.all([seed.close(), target.close(), rm(folder, { recursive: true })]);
+  });
+  const home = join(folder, 'home');
+  await writeFile(home, kubeconfig('seed'));
+  const admin = createClient({ transport: seed.transport, userAgent: 'admin', clock });
+  for (const name of [BOUND, UNBOUND]) {
+    await admin.resource(namespaces).create({ metadata: { name, labels: { 'mcm-fleet': 'local' } } });
+    const stringData = { kubeconfig: kubeconfig('target') };
+    await admin.resource(secrets, name).create({ metadata: { name: 'fleet-kubeconfig' }, stringData });
+  }
+  for (const object of [...objects, fleetBinding(DEFAULT_INSTALL, BOUND) as Rbac]) {
+    const within = object.metadata.namespace === undefined ? '' : `/namespaces/${object.metadata.namespace}`;
+    await admin.request('POST', `${RBAC}${within}/${object.kind.toLowerCase()}s`, { body: object });
+  }
+  const [refused, used]: [string[], Set<string>] = [[], new Set()];
+  const asFleet: Transport = async (request) => {
+    const headers = { ...request.headers, 'impersonate-user': ACCOUNT };
+    const answer = await seed.transport({ ...request, headers });
+    if (answer.status === 403) refused.push(`${request.method} ${request.path}`);
+    for (const permission of askedFor(request.method, request.path)) used.add(permission);
+    return answer;
+  };
+  return {
+    clock,
+    seed,
+    admin,
+    home,
+    refused,
+    used,
+    connect: (server) => (server.includes('seed') ? asFleet : target.transport),
+  };
+}
+
+/** Runs a program until the end of the test. */
+async function run<F extends Flags>(definition: BinaryDefinition<F>, t: Setting): Promise<void> {
+  const ready = Promise.withResolvers<void>();
+  let stop: (reason: string) => void = () => undefined;
+  const ended = runBinary(definition, {
+    argv: [
+      ...['--port=0', '--bind-address=127.0.0.1', '--log-level=silent', `--control-kubeconfig=${t.home}`],
+      ...[`--namespace=${DEFAULT_INSTALL.namespace}`, '--fleet-namespaces=mcm-fleet=local', '--fleet-replica=0'],
+    ],
+    env: {},
+    clock: t.clock,
+    random: seededRandom(1),
+    identity: definition.name,
+    dial: ({ server }) => {
+      const transport = t.connect(server);
+      return Object.assign((request: Parameters<Transport>[0]) => transport(request), { close: async () => undefined });
+    },
+    print: (line) => line.startsWith('ready ') && ready.resolve(),
+    printError: (line) => ready.reject(new Error(line)),
+    onStopRequest: (callback) => {
+      stop = callback;
+    },
+    exit: () => undefined,
+  });
+  onTestFinished(async () => {
+    stop('SIGTERM');
+    await t.clock.advance(10_000);
+    await ended;
+  });
+  await ready.promise;
+}
+
+test('a fleet serves the clusters whose namespaces bind its role, and uses every permission outside of them', async () => {
+  const t = await setUp();
+  await run(machineControllerManager, t);
+  await run(machineControllerBinary(createLocalDriver({ clock: t.clock, connect: () => t.connect('none') })), t);
+  await t.clock.advance(60_000);
+  const holderIn = async (namespace: string) =>
+    (await t.admin.resource(leases, namespace).list()).items
+      .map(({ metadata, spec }) => `${metadata.name} ${(spec?.holderIdentity ?? '').replace(/\.\d+$/, '')}`)
+      .toSorted();
+  expect(await holderIn(BOUND)).toEqual([
+    'machine-controller machine-controller-local',
+    'machine-controller-manager machine-controller-manager',
+  ]);
+  expect(await holderIn(UNBOUND)).toEqual([]);
+  expect(t.refused.filter((request) => !request.includes(`/namespaces/${UNBOUND}/`))).toEqual([]);
+  expect([...own].filter((permission) => !t.used.has(permission))).toEqual([
+    // The test uses no port for readers of metrics on other machines.
+    '* authentication.k8s.io/tokenreviews create',
+    '* authorization.k8s.io/subjectaccessreviews create',
+  ]);
+});
