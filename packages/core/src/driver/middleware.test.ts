@@ -1,5 +1,6 @@
 import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { LearnedRate } from './cloud/learned-rate.ts';
 import type { CreatedInstance } from './contract/driver.ts';
 import { MachineError } from './contract/errors.ts';
 import { type DriverTracer, registeredTracer } from './invoker/api/tracing.ts';
@@ -42,6 +43,65 @@ test('a driver that spaces its requests itself is not delayed twice', async () =
   await failure(create(invoker, 'first'));
   await create(invoker, 'second');
   expect(calls).toBe(2);
+});
+
+test.each([
+  ['a driver that spaces its requests', true],
+  ['any other driver', false],
+])('calls of %s wait in lanes: deletions first, then health, creations and audits', async (_what, spacesRequests) => {
+  const order: string[] = [];
+  const waits: string[] = [];
+  let rate: LearnedRate | undefined;
+  const sent = async (name: string, signal: AbortSignal): Promise<void> => {
+    if (spacesRequests) await rate?.take(signal);
+    order.push(name);
+  };
+  const machine = { ...machineOf('m', 'a'), spec: { ...machineOf('m', 'a').spec, providerID: 'toy:///1' } };
+  const deleted = {
+    ...machine,
+    metadata: { ...machine.metadata, name: 'd', deletionTimestamp: '2026-01-01T00:00:00Z' },
+  };
+  let throttles = !spacesRequests;
+  const { clock, invoker } = play(
+    {
+      spacesRequests,
+      create: async ({ signal }) => {
+        await sent('create', signal);
+        return { providerId: 'toy:///1', nodeName: 'n' };
+      },
+      status: async ({ machine: { metadata }, signal }) => {
+        await sent(`status ${metadata.name}`, signal);
+        return { providerId: 'toy:///1', nodeName: 'n' };
+      },
+      delete: async ({ signal }) => {
+        await sent('delete', signal);
+        return undefined;
+      },
+      list: async ({ signal }) => {
+        if (throttles) {
+          throttles = false;
+          throw new MachineError('Unavailable', 'too many', { retryAfterMs: 10_000 });
+        }
+        await sent('list', signal);
+        return [];
+      },
+    },
+    { observeWait: (lane) => waits.push(lane) },
+  );
+  rate = new LearnedRate(clock);
+  if (spacesRequests) rate.throttled(10_000);
+  else await failure(invoker.list(classOf('a')));
+  const calls = [
+    invoker.list(classOf('a')),
+    create(invoker, 'm'),
+    invoker.status(machine),
+    invoker.status(deleted),
+    invoker.delete(deleted),
+  ];
+  await clock.runUntil(() => order.length === calls.length, { maxMs: 120_000 });
+  await Promise.all(calls);
+  expect(order).toEqual(['status d', 'delete', 'status m', 'create', 'list']);
+  expect(waits).toEqual(['delete', 'delete', 'health', 'create', 'audit']);
 });
 
 test('the reason for which a creation waits is reported without secrets', async () => {

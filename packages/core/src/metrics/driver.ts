@@ -2,7 +2,7 @@ import { type MachineCode, MachineCodes } from '@mcm/api';
 import type { Clock, Meters } from '@mcm/kube';
 import type { ObserveApi } from '../driver/contract/driver.ts';
 import { OPERATIONS } from '../driver/contract/operations.ts';
-import type { ObserveCall } from '../driver/invoker/api/invoker-api.ts';
+import type { ObserveCall, ObserveWait } from '../driver/invoker/api/invoker-api.ts';
 import type { StageObserver } from './machine.ts';
 
 /**
@@ -42,6 +42,12 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
     requests(labels);
     requestTook(ms / 1000, labels);
   };
+  const waited = meters.histogram({
+    name: 'mcm_cloud_api_wait_seconds',
+    help: 'Time in seconds that requests waited, because the cloud limits the rate; lane is delete, health, create or audit',
+    labels: ['provider', 'lane'],
+  });
+  const observeWait: ObserveWait = (lane, ms) => waited(ms / 1000, { provider, lane });
   let stage: StageObserver | undefined;
   const observe: ObserveCall = (call, ms, error, machine, machineClass) => {
     const labels = { provider, operation: OPERATIONS[call] };
@@ -57,6 +63,7 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
   return {
     observe,
     observeApi,
+    observeWait,
     reportStages: (observer) => {
       stage = observer;
     },
@@ -67,6 +74,7 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
 export interface DriverMetrics {
   readonly observe: ObserveCall;
   readonly observeApi: ObserveApi;
+  readonly observeWait: ObserveWait;
   /** The observer reads caches that are created after the invoker, so it is set later. */
   reportStages(observer: StageObserver): void;
 }

@@ -230,6 +230,7 @@ function unitOf<Spec, Credentials>(
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,
+    observeWait: driverMetrics.observeWait,
     readyCondition: flags['ready-condition'],
     interruptions: interruptionsOf(flags, metrics.meters, driver.name),
     tracer: tracer ?? tracing?.driver,

@@ -11,7 +11,7 @@ import type {
   Random,
 } from '@mcm/kube';
 import type { ObserveApi } from '../driver/contract/driver.ts';
-import type { DriverTimeouts, ObserveCall } from '../driver/invoker/api/invoker-api.ts';
+import type { DriverTimeouts, ObserveCall, ObserveWait } from '../driver/invoker/api/invoker-api.ts';
 import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import type { KeptVmOptions } from '../evidence/kept-vms.ts';
@@ -68,6 +68,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly queueMetrics?: QueueMetrics;
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
+  readonly observeWait?: ObserveWait;
   /** Returns the control cluster of this process, see `OWNER_TAG`. Without it, VMs do not get this tag. */
   readonly owner?: (() => string | undefined) | undefined;
   /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */

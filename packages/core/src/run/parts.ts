@@ -154,6 +154,7 @@ function invokerOf<Spec, Credentials>(
     timeouts: options.timeouts,
     observe: options.observeCall,
     observeApi: options.observeApi,
+    observeWait: options.observeWait,
     formerOwners: orphans?.formerOwners,
     fence: options.fence,
     observeClass: problems.observe,

@@ -1,5 +1,6 @@
 import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { inLane, type Lane } from './lanes.ts';
 import { LearnedRate } from './learned-rate.ts';
 
 function cloud(clock: VirtualClock, perSecond: number) {
@@ -103,4 +104,56 @@ test('however often a cloud throttles, one call is sent every two seconds', asyn
   }
   rate.throttled();
   expect(rate.limit).toBeGreaterThanOrEqual(0.5);
+});
+
+/** Runs calls of several lanes against a cloud that accepts five a second. Returns the seconds until each lane is done. */
+async function lanesAt(counts: Readonly<Partial<Record<Lane, number>>>): Promise<Partial<Record<Lane, number>>> {
+  const clock = new VirtualClock();
+  const { call } = cloud(clock, 5);
+  const rate = new LearnedRate(clock);
+  const since = clock.now().getTime();
+  const ends: Partial<Record<Lane, number>> = {};
+  let open = 0;
+  const calls = (Object.entries(counts) as [Lane, number][]).flatMap(([lane, count]) =>
+    Array.from({ length: count }, async () => {
+      open++;
+      await inLane({ lane }, () => callUntilTaken(rate, call, never));
+      open--;
+      ends[lane] = (clock.now().getTime() - since) / 1_000;
+    }),
+  );
+  await clock.runUntil(() => open === 0, { maxMs: 1_000_000 });
+  await Promise.all(calls);
+  return ends;
+}
+
+test('100 deletions together with 500 creations take little longer than alone', async () => {
+  const { delete: alone = 0 } = await lanesAt({ delete: 100 });
+  const { delete: together = 0, create = 0 } = await lanesAt({ create: 500, delete: 100 });
+  expect(together).toBeLessThan(alone * 1.25);
+  expect(create).toBeGreaterThan(together * 3);
+});
+
+test('the lanes have the order delete, health, create and audit', async () => {
+  const ends = await lanesAt({ audit: 50, create: 50, health: 50, delete: 50 });
+  const order = Object.entries(ends).toSorted(([, a], [, b]) => a - b);
+  expect(order.map(([lane]) => lane)).toEqual(['delete', 'health', 'create', 'audit']);
+});
+
+test('an audit does not wait for the end of all deletions', async () => {
+  const { delete: deletions = 0, audit = 0 } = await lanesAt({ delete: 200, audit: 1 });
+  expect(audit).toBeLessThan(deletions / 2);
+});
+
+test('the wait of a call is reported with its lane, and a call without a wait reports nothing', async () => {
+  const clock = new VirtualClock();
+  const rate = new LearnedRate(clock);
+  const waits: number[] = [];
+  const take = () => inLane({ lane: 'create', onWaited: (ms) => waits.push(ms) }, () => rate.take(never));
+  await take();
+  rate.throttled(30_000);
+  const waiting = take();
+  await clock.advance(30_000);
+  await waiting;
+  expect(waits).toEqual([30_000]);
 });

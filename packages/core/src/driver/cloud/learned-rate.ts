@@ -1,5 +1,6 @@
 import type { Clock } from '@mcm/kube';
 import { boundedWait } from '../contract/retry-after.ts';
+import { LANES, laneOfCalls } from './lanes.ts';
 
 /** After a throttle, the limit becomes this fraction of the last rate without a throttle. */
 const CUT = 0.8;
@@ -16,18 +17,26 @@ const CUT_REST_MS = 1_000;
 const FORGET_AFTER_MS = 600_000;
 const WINDOW_MS = 1_000;
 
+/** Every n-th call comes from a lane with a lower priority, so that no lane waits forever. */
+const LOWER_EVERY = 8;
+
 interface Waiter {
   readonly go: () => void;
+  readonly rank: number;
+  readonly ticket: number;
 }
 
 /**
  * A limit on the rate of calls, learned from the refusals of the cloud. There is no limit until the cloud throttles.
  * After a throttle, the limit starts a little below the last rate without a throttle, and grows every second. Calls
- * wait in the order of their arrival.
+ * wait in the order of their lanes, and within a lane in the order of their arrival.
  */
 export class LearnedRate {
   readonly #clock: Clock;
+  /** The waiting calls in their order. */
   readonly #waiting: Waiter[] = [];
+  #tickets = 0;
+  #turns = 0;
   readonly #worked: number[] = [];
   #limit: number | undefined;
   #limitSince = 0;
@@ -55,15 +64,20 @@ export class LearnedRate {
     signal.throwIfAborted();
     if (this.#waiting.length === 0 && this.#now() >= this.#nextFree) return this.#leave();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { go: resolve };
+    const { lane, onWaited } = laneOfCalls();
+    const since = this.#now();
+    const waiter: Waiter = { go: resolve, rank: LANES.indexOf(lane), ticket: ++this.#tickets };
     const giveUp = (): void => {
       this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
       reject(signal.reason);
     };
-    this.#waiting.push(waiter);
+    this.#waiting.splice(this.#waiting.findLastIndex(({ rank }) => rank <= waiter.rank) + 1, 0, waiter);
     signal.addEventListener('abort', giveUp, { once: true });
     this.#arm();
-    await promise.finally(() => signal.removeEventListener('abort', giveUp));
+    await promise.finally(() => {
+      signal.removeEventListener('abort', giveUp);
+      onWaited?.(this.#now() - since);
+    });
   }
 
   succeeded(): void {
@@ -94,14 +108,24 @@ export class LearnedRate {
     if (limit !== undefined) this.#nextFree = this.#now() + 1_000 / limit;
   }
 
+  /** Removes the call that may be sent now. */
+  #next(): Waiter | undefined {
+    this.#turns++;
+    const [first] = this.#waiting;
+    if (first === undefined || this.#turns % LOWER_EVERY > 0) return this.#waiting.shift();
+    const lower = this.#waiting.filter(({ rank }) => rank > first.rank);
+    const oldest = lower.reduce((a, b) => (b.ticket < a.ticket ? b : a), lower[0] ?? first);
+    return this.#waiting.splice(this.#waiting.indexOf(oldest), 1)[0];
+  }
+
   #arm(): void {
     this.#timer ??= this.#clock.setTimeout(
       () => {
         this.#timer = undefined;
         if (this.#now() >= this.#nextFree) {
-          const first = this.#waiting.shift();
-          if (first) this.#leave();
-          first?.go();
+          const next = this.#next();
+          if (next) this.#leave();
+          next?.go();
         }
         if (this.#waiting.length > 0) this.#arm();
       },

@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { Clock, Fence, KubeError, Logger, Secret } from '@mcm/kube';
+import type { Lane } from '../../cloud/lanes.ts';
 import type { InstanceEvidence } from '../../contract/bundle.ts';
 import type {
   CreatedInstance,
@@ -118,6 +119,9 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
+/** Called for each request that waited, because the cloud limits the rate. */
+export type ObserveWait = (lane: Lane, ms: number) => void;
+
 /** The text contains no secrets. */
 export interface ClassProblem {
   readonly reason: Problem['reason'];
@@ -163,6 +167,7 @@ export interface InvokerOptions<Spec, Credentials> {
    */
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   readonly observeApi?: ObserveApi | undefined;
+  readonly observeWait?: ObserveWait | undefined;
   /**
    * Called when the cloud refuses a class, and after each successful call. If present, errors of the class or the
    * Secret contain a hint.

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { USER_DATA_KEY } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
+import { inLane, type Lane } from '../../cloud/lanes.ts';
 import { LearnedRate } from '../../cloud/learned-rate.ts';
 import { MachineError } from '../../contract/errors.ts';
-import type { DecodedCall, Stage } from './call.ts';
+import type { DriverCall } from '../../schemas/define-driver.ts';
+import type { ObserveWait } from '../api/invoker-api.ts';
+import type { Call, DecodedCall, Stage } from './call.ts';
 
 /** Maximum number of accounts. Replaced credentials count as another account. */
 const MOST = 200;
@@ -55,6 +58,23 @@ function accountOf(secrets: Readonly<Record<string, string>>): string {
     .digest('base64url');
 }
 
+/** The lanes of operations for machines that are not being deleted. */
+const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
+  create: 'create',
+  initialize: 'create',
+  start: 'create',
+  status: 'health',
+  evidence: 'health',
+  watchInterruptions: 'health',
+  stop: 'delete',
+  delete: 'delete',
+  list: 'audit',
+};
+
+/** All calls for a machine that is being deleted have the lane of deletions, because its deletion waits for them. */
+const laneOfCall = ({ name, machine }: Pick<Call, 'name' | 'machine'>): Lane =>
+  machine?.metadata.deletionTimestamp === undefined ? LANE_OF[name] : 'delete';
+
 /**
  * If a driver limits its own requests, this stage does not delay them again.
  * @param spacesRequests True if the driver limits its own requests
@@ -62,7 +82,13 @@ function accountOf(secrets: Readonly<Record<string, string>>): string {
 export const budgetStage = <Spec, Credentials>(
   budgets: CallBudgets,
   spacesRequests: boolean | undefined,
-): Stage<DecodedCall<Spec, Credentials>> =>
-  spacesRequests
-    ? (call, next) => next(call)
-    : (call, next) => budgets.spend(call.secrets.data, call.signal, () => next(call));
+  observeWait: ObserveWait | undefined,
+): Stage<DecodedCall<Spec, Credentials>> => {
+  const laneOf = (call: DecodedCall<Spec, Credentials>) => {
+    const lane = laneOfCall(call);
+    return { lane, onWaited: (ms: number) => observeWait?.(lane, ms) };
+  };
+  return spacesRequests
+    ? (call, next) => inLane(laneOf(call), () => next(call))
+    : (call, next) => inLane(laneOf(call), () => budgets.spend(call.secrets.data, call.signal, () => next(call)));
+};

@@ -1,0 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** The priorities of calls to a cloud that limits their rate, the highest one first. */
+export const LANES = ['delete', 'health', 'create', 'audit'] as const;
+export type Lane = (typeof LANES)[number];
+
+/** The lane of the calls that an operation sends, and the time that they waited for the rate. */
+export interface LaneOfCalls {
+  readonly lane: Lane;
+  readonly onWaited?: ((ms: number) => void) | undefined;
+}
+
+const current = new AsyncLocalStorage<LaneOfCalls>();
+
+/** Runs the operation. All calls of the operation wait in its lane. A driver needs no change for this. */
+export const inLane = <T>(lane: LaneOfCalls, operation: () => Promise<T>): Promise<T> => current.run(lane, operation);
+
+/** Calls outside of an operation, for example logins, wait with the checks of machines. */
+export const laneOfCalls = (): LaneOfCalls => current.getStore() ?? { lane: 'health' };
