@@ -182,6 +182,28 @@ describe('two replicas', () => {
     expect(await holders()).toEqual(CLUSTERS.map(() => 'b'));
   });
 
+  test('an operator drains a replica and moves a cluster with annotations of the peer Leases', async () => {
+    await setUp();
+    await rig.replica('a');
+    await rig.replica('b');
+    await rig.clock.advance(20_000);
+    const before = await holders();
+    const annotate = async (replica: string, annotations: Readonly<Record<string, string | null>>) => {
+      await rig
+        .admin('seed')
+        .resource(leases, 'default')
+        .patch(`demo-fleet-${replica}`, { type: 'merge', body: { metadata: { annotations } } });
+      await rig.clock.advance(10_000);
+    };
+    const moved = CLUSTERS.filter((_, index) => before[index] === 'a').slice(0, 1);
+    await annotate('b', { 'fleet-clusters': moved.join(',') });
+    expect(await holders()).toEqual(CLUSTERS.map((one, index) => (moved.includes(one) ? 'b' : before[index])));
+    await annotate('b', { 'fleet-drain': 'true' });
+    expect(await holders()).toEqual(CLUSTERS.map(() => 'a'));
+    await annotate('b', { 'fleet-drain': null, 'fleet-clusters': null });
+    expect(await holders()).toEqual(before);
+  });
+
   test('after one of two replicas is killed, the other one serves all clusters when the Leases have expired', async () => {
     await setUp();
     const a = await rig.replica('a');

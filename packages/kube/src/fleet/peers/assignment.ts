@@ -6,6 +6,8 @@ export interface Peer {
   readonly weight: number;
   /** Clusters whose API server does not answer this replica. */
   readonly unreachable?: readonly string[];
+  /** Clusters that an operator has assigned to this replica. */
+  readonly clusters?: readonly string[];
 }
 
 const BITS = 2 ** 48;
@@ -22,16 +24,13 @@ export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean
 
 /**
  * Returns the replica to which a cluster is assigned, by weighted rendezvous hashing. A replica that joins or leaves moves
- * only its own share. A replica that cannot reach the cluster is skipped, unless no replica reaches it. The result is a
- * preference: only the Lease of the cluster allows writes.
+ * only its own share. A replica that cannot reach the cluster is skipped, unless no replica reaches it. The choice of an
+ * operator has priority over the hash. The result is a preference: only the Lease of the cluster allows writes.
  */
 export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
-  return (
-    best(
-      cluster,
-      peers.filter((peer) => reaches(cluster, peer)),
-    ) ?? best(cluster, peers)
-  );
+  const reaching = peers.filter((peer) => reaches(cluster, peer));
+  const chosen = reaching.filter(({ clusters }) => clusters?.includes(cluster));
+  return best(cluster, chosen) ?? best(cluster, reaching) ?? best(cluster, peers);
 }
 
 function best(cluster: string, peers: readonly Peer[]): string | undefined {

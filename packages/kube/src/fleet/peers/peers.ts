@@ -30,6 +30,10 @@ export interface PeersOptions {
 
 const WEIGHT = 'fleet-weight';
 const UNREACHABLE = 'unreachable';
+/** Annotation of a peer Lease by an operator: with the value `true`, the replica serves no cluster. */
+const DRAIN = 'fleet-drain';
+/** Annotation of a peer Lease by an operator: clusters that this replica must serve, separated by commas. */
+const CLUSTERS = 'fleet-clusters';
 /** Maximum number of clusters in the Lease, which limits the size of its annotation to 64 KiB. */
 const MOST_UNREACHABLE = 1_000;
 
@@ -164,10 +168,11 @@ export class Peers {
     const { self, clock, changed } = this.#o;
     this.#timer?.cancel();
     const now = clock.monotonic();
-    const live = new Map([[self.name, this.#self]]);
+    const own = this.#observed.get(this.#prefix + self.name)?.lease;
+    const live = new Map([[self.name, { ...this.#self, ...(own && chosenFor(own)) }]]);
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [name, { lease, atMs }] of this.#observed) {
-      const peer = { name: name.slice(this.#prefix.length), ...announced(lease) };
+      const peer = { name: name.slice(this.#prefix.length), ...announced(lease), ...chosenFor(lease) };
       const untilMs = atMs + readRecord(lease).leaseDurationSeconds * 1000;
       if (peer.name === self.name || readRecord(lease).holder === '' || untilMs <= now) continue;
       live.set(peer.name, peer);
@@ -189,5 +194,14 @@ function announced(lease: Lease): Omit<Peer, 'name'> {
   return withoutUndefined({
     weight: typeof weight === 'number' && weight >= 0 ? weight : 0,
     unreachable: unreachable.length === 0 ? undefined : unreachable,
+  });
+}
+
+/** The choices of an operator for a replica. */
+function chosenFor({ metadata: { annotations } }: Lease): Partial<Omit<Peer, 'name'>> {
+  const clusters = (annotations?.[CLUSTERS] ?? '').split(',').flatMap((name) => name.trim() || []);
+  return withoutUndefined({
+    weight: annotations?.[DRAIN] === 'true' ? 0 : undefined,
+    clusters: clusters.length === 0 ? undefined : clusters,
   });
 }
