@@ -18,7 +18,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { issueCertificate } from './harness/certificates.ts';
 import { freePort } from './harness/free-port.ts';
 
-/** The manager's server of the external gRPC protocol, with the client of gRPC over TLS and an API server in the process. */
+/**
+ * The manager's server of the external gRPC protocol, with the client of gRPC over TLS and an API server in the same
+ * process.
+ */
 
 const NAMESPACE = 'default';
 const ID = 'default/pool';
@@ -67,7 +70,7 @@ async function started() {
   return { plane, deployments, port, authority };
 }
 
-/** The replies of a method, or the code of its error. */
+/** The responses of a method, or the code of its error. */
 function connect(port: number, ca: string, pair?: { readonly cert: string; readonly key: string }) {
   const loaded = SERVICE.split('.').reduce<unknown>(
     (inner, name) => (inner as Record<string, unknown>)[name],

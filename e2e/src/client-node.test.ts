@@ -15,7 +15,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from './harness/api-server.ts';
 
-/** Tests an independent Kubernetes client over HTTPS, with the kubeconfig of the control plane. */
+/** An independent Kubernetes client over HTTPS, with the kubeconfig of the control plane. */
 let plane: ApiServer;
 let config: KubeConfig;
 
@@ -152,7 +152,7 @@ test('a watch starts after a list, contains only selected objects, and ends on r
   await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'left-out' } } });
   const picked = { metadata: { name: 'picked', labels: { pick: 'yes' } } };
   const created = await core.createNamespacedConfigMap({ namespace, body: picked });
-  // When the selector no longer matches an object, the watch reports it as deleted.
+  // When the selector no longer matches an object, the watch reports the object as deleted.
   const relabelled = { ...created, metadata: { ...created.metadata, labels: { pick: 'no' } } };
   await core.replaceNamespacedConfigMap({ namespace, name: 'picked', body: relabelled });
   await end;

@@ -28,9 +28,9 @@ const KINDS = {
 };
 
 /**
- * Secrets with another login than the first Secret. The tests of the drivers verify every login in every run. Here, each
- * login creates a machine with the whole product. A plain run uses a sample, and only a thorough run includes sovereign
- * clouds.
+ * Secrets with another login than the first Secret. Here, each login creates a machine with the whole product. A plain
+ * run uses a sample, and only a thorough run includes sovereign clouds. The tests of the drivers verify every login in
+ * every run.
  */
 const LOGINS = {
   aws: sampled(['aws-workload', 'aws-controller'], 2),
@@ -144,8 +144,8 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
     expect(instancesOf(await inCloud())).toHaveLength(5);
   };
   /**
-   * Creates and deletes a machine of a class with each other login. @param more Additional fields of the provider spec, and
-   * a prefix of the names.
+   * Creates and deletes a machine of a class with each other login.
+   * @param more Additional fields of the provider spec, and a prefix of the names.
    */
   const liveWithEachLogin = (
     provider: keyof typeof LOGINS,
@@ -231,7 +231,7 @@ thoroughly('mcm up --provider aws: the controller gets its own keys in each way 
   const { expect } = context;
   const { cwd, start, run, counts, liveWithEachLogin } = inFolder(context);
   expect(await run('up', '--provider=aws', '--machines=1', '--no-tty', '--exit-when-ready')).toMatchObject({ code: 0 });
-  // The tests of the driver verify each way in every run.
+  // The tests of the driver verify each source of keys in every run.
   for (const { file, text, asks } of sampled(ownLogins(cwd), 2, 2)) {
     for (const each of ['aws-config', 'aws-environment']) rmSync(join(cwd, '.mcm', each), { force: true });
     writeFileSync(join(cwd, '.mcm', file), text);

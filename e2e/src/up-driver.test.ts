@@ -22,8 +22,8 @@ const PATIENCE_MS = 300_000;
 const EXAMPLES = join(ROOT, 'packages/conformance/examples');
 
 /**
- * The package of a third-party driver, with the example of an asynchronous cloud. The creations of this cloud take up to
- * two seconds.
+ * The package of a third-party driver, with the example of an asynchronous cloud. The creations of this cloud take up
+ * to two seconds.
  */
 function authorsPackage() {
   const cwd = mkdtempSync(join(tmpdir(), 'mcm driver '));

@@ -27,8 +27,8 @@ import { mcm } from './harness/mcm.ts';
 const program = await sharedBundle('mcm');
 
 /**
- * Runs `mcm up --machine-config` in separate processes, from the view of a user. The test changes a file, writes an invalid
- * one, and reverts it.
+ * Runs `mcm up --machine-config` in separate processes, from the view of a user. The test changes a file, writes an
+ * invalid file, and reverts it.
  */
 
 let cwd: string;

@@ -26,8 +26,8 @@ const LOGS = {
 };
 
 /**
- * The metrics of the original that the running binaries do not have, with names and types. Metrics of Go libraries are left
- * out.
+ * The metrics of the original that the running binaries lack, with names and types. Metrics of Go libraries are
+ * excluded.
  */
 async function missingMetrics(logs: string): Promise<string[]> {
   const missing: string[] = [];
@@ -56,7 +56,7 @@ async function fleetOf(dataDir: string): Promise<Record<string, string>> {
 }
 
 describe('mcm up', () => {
-  /** The directory of the first tests. Each test continues with the state after the previous one. */
+  /** The directory of the first tests. Each test continues with the state after the previous test. */
   const used = mkdtempSync(join(tmpdir(), 'mcm e2e '));
   afterAll(() => rmSync(used, { recursive: true, force: true }));
   let fleet: Record<string, string> = {};
@@ -64,7 +64,8 @@ describe('mcm up', () => {
   test('mcm up starts three machines and ends, and continues with the same fleet at every later start', {
     timeout: PATIENCE_MS,
   }, async () => {
-    // This start uses the source files, like `pnpm start`. All other starts use bundles, which start three times as fast.
+    // This start uses the source files, like `pnpm start`. All other starts use bundles, which start three times as
+    // fast.
     const first = await mcm(['up', '--exit-when-ready', '--no-tty'], { cwd: used }).ended;
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toContain('ready: 3 machines Running');
@@ -72,7 +73,7 @@ describe('mcm up', () => {
     const second = mcm(['up', '--no-tty'], { cwd: used, program });
     await second.line(/^ready: 3 machines Running/);
     fleet = await fleetOf(join(used, '.mcm'));
-    // The fleet exists from the start. A controller reports it when it is the leader.
+    // The fleet exists from the start. A controller reports it when the controller is the leader.
     await expect.poll(() => missingMetrics(join(used, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
     second.child.kill('SIGKILL');

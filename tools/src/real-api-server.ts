@@ -8,17 +8,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock, sleep } from '@mcm/kube';
 
-/** A kube-apiserver with its etcd and, if available, a kube-controller-manager. One test or one run uses it. */
+/** A kube-apiserver with its etcd and, if available, a kube-controller-manager, for one test or one run. */
 export interface RealApiServer {
   readonly url: string;
   /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /** The audit log with one JSON object per line for each answered request. */
+  /** The audit log, with one JSON object per line for each completed request. */
   readonly auditLog: string;
   stop(): Promise<void>;
 }
 
-/** The time is shorter than the timeout of a test hook. So after a failed start, the test reports the end of the log. */
+/** Shorter than the timeout of a test hook. So after a failed start, the test reports the end of the log. */
 const START_MS = 150_000;
 /** The number of attempts, because another program may use a port after it was found free. */
 const STARTS = 3;
@@ -57,17 +57,16 @@ const isReady = (url: string, token: string): Promise<boolean> =>
     request.once('error', () => resolve(false));
   });
 
-/** The options of a real API server. */
 export interface RealApiServerOptions {
-  /** Whether `kube-controller-manager` also runs, if the folder contains it; default: true. */
+  /** Whether `kube-controller-manager` also runs, if the folder contains it. Default: true. */
   readonly controllers?: boolean;
-  /** The address range of Services as a CIDR; default: 10.0.0.0/24. */
+  /** The address range of Services as a CIDR. Default: 10.0.0.0/24. */
   readonly serviceCidr?: string;
 }
 
 /**
  * Starts the programs in a folder with the layout of `KUBEBUILDER_ASSETS`: `etcd`, `kube-apiserver` and, if it exists,
- * `kube-controller-manager`. If a program ends at once, it rejects with the end of the program's log.
+ * `kube-controller-manager`. If a program ends immediately, the function rejects with the end of the program's log.
  */
 export async function startRealApiServer(assets: string, options: RealApiServerOptions = {}): Promise<RealApiServer> {
   const end = Date.now() + START_MS;
@@ -79,7 +78,6 @@ export async function startRealApiServer(assets: string, options: RealApiServerO
     }
 }
 
-/** A running program of the API server. */
 interface Child {
   readonly name: string;
   readonly child: ChildProcess;
@@ -133,7 +131,10 @@ const apiServerFlags = ({
   `--audit-log-path=${auditLog}`,
 ];
 
-/** Waits until the API server is ready. @throws Error with the end of the log, if a program ended or is too slow */
+/**
+ * Waits until the API server is ready.
+ * @throws Error with the end of the log, if a program ended or is too slow.
+ */
 async function untilReady(
   assets: string,
   dir: string,
@@ -193,7 +194,7 @@ async function startOnce(
   const stop = async (): Promise<void> => {
     for (const { child } of children.toReversed()) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
-      // The data is deleted afterwards, so the programs can be killed.
+      // The data is deleted after the end, so the programs can be killed.
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;

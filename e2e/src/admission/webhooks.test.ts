@@ -17,7 +17,7 @@ import { ROOT } from '../harness/mcm.ts';
 import { NAMESPACE, startStack } from '../harness/stack.ts';
 
 /**
- * Tests the webhooks of the real manager. The real control plane calls them over TLS, with certificates that the manager
+ * The webhooks of the real manager. The real control plane calls them over TLS, with certificates that the manager
  * created.
  */
 
@@ -80,7 +80,7 @@ test('self-signed certificates: the API server trusts them without manual steps;
     }
     const deployments = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
     const create = (draft: Draft<MachineDeployment>) => deployments.create(draft).catch((error: unknown) => error);
-    // The manager does not run, so the webhook does not answer.
+    // The webhook does not respond, because the manager does not run.
     expect(await create(pool('early', { type: 'Recreate' }))).toMatchObject({ code: 500 });
 
     await stack.manager.start();

@@ -7,9 +7,9 @@ import type { Case } from './sample.ts';
 import { TwoClasses } from './two-classes.ts';
 
 /**
- * Tests invalid input with the real drivers, and with clouds that verify credentials. The class and its machines report the
- * problem with the field and a hint. Machines of other classes are not delayed, requests are not repeated constantly, and no
- * secret is printed.
+ * Invalid input for the real drivers, with clouds that verify credentials. The class and its machines report the
+ * problem with the field and a hint. Machines of other classes are not delayed, requests are not repeated constantly,
+ * and no secret is printed.
  */
 
 let back: () => void;
@@ -26,11 +26,11 @@ afterEach(async () => {
 });
 
 const MINUTE = 60_000;
-/** The invalid class is observed for this time. */
+/** The duration for which the test observes the invalid class. */
 const WATCHED_MS = 50 * MINUTE;
 /**
- * The requests of two machines: one for the status and one for the creation every three minutes, each with a login, and some
- * listings.
+ * The requests of two machines: one for the status and one for the creation every three minutes, each with a login, and
+ * some listings.
  */
 const MOST_CALLS = 160;
 

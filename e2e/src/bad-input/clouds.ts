@@ -33,9 +33,9 @@ export interface CloudOf {
 interface Environment {
   readonly clock: VirtualClock;
   readonly client: KubeClient;
-  /** The environment variables of the controller. If absent, none. */
+  /** The environment variables of the controller. Default: none. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** The files that the controller can read. If absent, none. */
+  /** The files that the controller can read. Default: none. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +54,7 @@ const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   'nowhere.example': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
 };
 
-/** @param hosts Parts of the host names of the cloud */
+/** @param hosts Parts of the host names of the cloud. */
 const originsOf =
   (transport: Transport, hosts: readonly string[]) =>
   (origin: string): Transport | Error => {
@@ -88,10 +88,10 @@ const metadataOf =
     return cloud(request);
   };
 
-/** An access key that belongs to a controller with a wrong clock, and temporary keys that have expired. */
+/** An access key for a controller with a wrong clock, and temporary keys that have expired. */
 export const LATE_KEY = 'AKIALATE';
 export const EXPIRED_KEY = 'ASIAEXPIRED';
-/** A path, a form field or an issuer with this text belongs to a controller whose clock is ahead. */
+/** A path, a form field or an issuer with this text simulates a controller whose clock is ahead. */
 export const LATE = 'late-clock';
 const LATE_MS = 20 * 60_000;
 
@@ -166,7 +166,7 @@ const readerOf = (files: Readonly<Record<string, string>>) => ({
   readFile: async (path: string): Promise<string | undefined> => files[path],
 });
 
-/** All service accounts have the same key, because it takes long to generate. */
+/** All service accounts have the same key, because generating a key takes long. */
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
   key.export({ type, format: 'pem' } as never).toString();
@@ -175,12 +175,10 @@ const ACCOUNT = { type: 'service_account', project_id: 'project-p', client_email
 export const serviceAccount = (change: object = {}): string =>
   JSON.stringify({ ...ACCOUNT, private_key: pem(privateKey, 'pkcs8'), ...change });
 
-/** The workload identity pool of the emulated cloud. */
 export const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q';
 const SOURCES = { paths: ['/tokens'], origins: ['https://idp.example'], aws: true, metadata: true };
 const TOKEN_FILES = { '/tokens/of-another': 'another-token' };
 
-/** Opens the cloud of a provider. */
 export const CLOUDS: Readonly<Record<string, (environment: Environment) => CloudOf>> = {
   AWS: ({ clock, client, variables = {}, files = {} }) => {
     const ordinary = sampleOf('AWS');

@@ -17,7 +17,7 @@ const workload = (token: string, change: Readonly<Record<string, string>> = {}):
   files: { '/tokens/azure': token },
 });
 const FIX = String.raw`; correct the credentials in Secret default\/odd \(data\.`;
-/** The expected status of a machine. The status has the text of the event without the reason. */
+/** The expected status of a machine, which contains the text of the event without the reason. */
 const withoutReason = ({ source }: RegExp): RegExp => new RegExp(source.replace('^CredentialsRefused: .*', ''));
 const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}.*${FIX}`);
 const ofCertificate = (from: number, change: Readonly<Record<string, string>>) => ({

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { SAMPLES, type Sample } from './providers.ts';
 
 /**
- * Tests that problems of classes and Secrets are reported without a request to the cloud. The test changes every field in
+ * The driver reports problems of classes and Secrets without a request to the cloud. The test changes every field in
  * the schema of every provider spec.
  */
 
@@ -107,7 +107,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
 
   test.each(sample.keys)('a Secret whose %s is empty is refused, and the key is named', async (key) => {
     const odd = invokerOf(sample, { ...secret, [key]: '' });
-    // Some keys contain documents that are only read when they are needed. This also needs no request to the cloud.
+    // Some keys contain documents that the driver reads later, also without a request to the cloud.
     const asked = await odd.list(classOf(sample, spec)).then(
       () => 'it works',
       (thrown: unknown) => String(thrown),

@@ -4,7 +4,7 @@ import { createAzureDriver } from '@mcm/provider-azure';
 import { createGcpDriver } from '@mcm/provider-gcp';
 import { createLocalDriver } from '@mcm/provider-local';
 
-/** A provider with a valid class and a valid Secret. Tests change them to make them invalid. */
+/** A provider with a valid class and a valid Secret. Each test makes one field invalid. */
 export interface Sample {
   readonly provider: string;
   readonly createDriver: (context: DriverContext) => DriverDefinition<unknown, unknown>;
@@ -16,7 +16,7 @@ export interface Sample {
   readonly keys: readonly string[];
   /** Contradictory changes of the provider spec, and the error for each. */
   readonly contradictions: readonly { readonly change: Readonly<Record<string, unknown>>; readonly says: RegExp }[];
-  /** The answer of a cloud to invalid credentials. */
+  /** The response of a cloud to invalid credentials. */
   readonly unauthorized: { readonly status: number; readonly body: string };
 }
 

@@ -18,7 +18,7 @@ import { sharedResolver } from '@mcm/tools/bundles';
 import { type ExpectStatic, type TestContext, test } from 'vitest';
 import { startApiServer } from '../harness/api-server.ts';
 
-/** Tests the bundled machine controllers and the emulators, each in a separate process. */
+/** The bundled machine controllers and the emulators, each in a separate process. */
 
 const NAMESPACE = 'default';
 const PATIENCE_MS = 90_000;
@@ -31,7 +31,7 @@ const nothing = (): void => undefined;
 const newKey = (): string =>
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** Replaces the secret in valid credentials with an invalid one. */
+/** Replaces the secret in valid credentials with an invalid secret. */
 const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string, string>) => Record<string, string>>> =
   {
     aws: (data) => ({ ...data, providerSecretAccessKey: 'canary/secret+access/key+of/nobody+0123' }),
@@ -86,8 +86,8 @@ async function open(name: (typeof PROVIDERS)[number], { onTestFinished }: TestCo
 const machineNames = (name: string): readonly string[] => [`${name}-0`, `${name}-1`];
 
 /**
- * Creates a class with its Secret and two machines. There are two, because a single failed connection does not prove a
- * problem of the class.
+ * Creates a class with its Secret and two machines, because a single failed connection does not prove a problem of the
+ * class.
  */
 async function make(client: KubeClient, name: string, cloudsOwn: object, data: Record<string, string>): Promise<void> {
   const metadata = { name, namespace: NAMESPACE };

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
-/** Tests invalid settings of machine controllers: at the start, the real binaries report the name of each setting. */
+/** Invalid settings of machine controllers. At the start, the real binaries report the name of each setting. */
 
 interface Ended {
   readonly code: number;
   readonly said: string;
 }
 
-/** @param until Text after which the process is stopped. If absent, it must end without a stop. */
+/** @param until Text after which the process is stopped. If absent, the process must end without a stop. */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,
@@ -70,7 +70,7 @@ test.each([
   },
 );
 
-/** The kubeconfig of an API server that does not answer. A machine controller waits for it. */
+/** The kubeconfig of an API server that does not respond. A machine controller waits for this server. */
 const KUBECONFIG = `
 apiVersion: v1
 kind: Config

@@ -20,16 +20,15 @@ import type { CloudOf } from './clouds.ts';
 const NAMESPACE = 'default';
 const ORDINARY = 'ordinary';
 const ODD = 'odd';
-/** The lifetime of events: 0 means that they never expire. So all repetitions of an event are counted in one event. */
+/** Events never expire, so that one event counts all repetitions. */
 const NEVER_MS = 0;
 
-/** Writes errors as text. */
 const reported = (_key: string, value: unknown): unknown =>
   value instanceof Error ? `${value.message} ${value.stack ?? ''} ${String(value.cause ?? '')}` : value;
 
 /**
- * The real machine controller with a real driver and two classes, in this process and with a virtual clock. One class is
- * valid and has a running machine. The two machines of the invalid class are created later.
+ * The real machine controller with a real driver and two classes, in this process and with a virtual clock. One class
+ * is valid and has a running machine. The two machines of the invalid class are created later.
  */
 export class TwoClasses {
   readonly clock: VirtualClock;
@@ -92,7 +91,6 @@ export class TwoClasses {
     };
   }
 
-  /** Creates the invalid class and its two machines. */
   async addOdd(change: { readonly spec?: object; readonly secret?: Readonly<Record<string, string>> }): Promise<void> {
     await this.#add(ODD, { ...this.#cloud.ordinary, ...change });
     await this.make(ODD, 2);
@@ -132,7 +130,6 @@ export class TwoClasses {
     return this.clock.runUntil(works, { maxMs: 3_600_000 });
   }
 
-  /** The message in the status of a machine. */
   async status(name: string): Promise<string> {
     return (await this.machine(name)).status?.lastOperation?.description ?? '';
   }

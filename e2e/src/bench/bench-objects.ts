@@ -1,5 +1,3 @@
-/** Paths and bodies of the objects in the benchmarks of the control plane. */
-
 export const MACHINES = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines';
 export const MACHINE_SETS = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machinesets';
 export const NODES = '/api/v1/nodes';
@@ -10,7 +8,7 @@ export const machineName = (index: number): string => `machine-${index}`;
 const SET = 'bench-12345';
 const LABELS = { name: 'bench', 'machine-template-hash': '12345' };
 
-/** The owner of all machines. Without it, the garbage collector would delete them. */
+/** The owner of all machines. Without an owner, the garbage collector would delete the machines. */
 export const machineSet = JSON.stringify({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'MachineSet',

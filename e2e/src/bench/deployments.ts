@@ -7,11 +7,11 @@ import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
 export interface DeploymentCost {
   readonly deployments: number;
   /**
-   * CPU time of the manager's process for each changed deployment: its watch event, its reconcile and its status write. The
-   * value is the median of several rounds, because a garbage collection or other load can distort one round.
+   * CPU time of the manager's process for each changed deployment: its watch event, its reconcile and its status write.
+   * The value is the median of several rounds, because a garbage collection or other load can distort one round.
    */
   readonly cpuMsEach: number;
-  /** Median time from the write of the user until the status contains it. */
+  /** The median time from the write of the user until the status contains the change. */
   readonly latencyMs: number;
   readonly rssMb: number;
 }
@@ -28,8 +28,8 @@ const CLASS = 'blue';
 const nameOf = (index: number): string => `bench-${index}`;
 
 /**
- * Measures a reconcile in one process, with few and with many deployments of ten machines. Only the deployment controller is
- * measured, so the benchmark sets the machines to Running itself.
+ * Measures a reconcile in one process, with few and with many deployments of ten machines. The benchmark itself sets
+ * the machines to Running, so that it measures only the deployment controller.
  */
 export async function* deploymentCosts(counts: readonly number[]): AsyncGenerator<DeploymentCost> {
   const stack = await startStack();
@@ -86,7 +86,7 @@ async function makeDeployments(stack: Stack, from: number, to: number): Promise<
   await Promise.all(Array.from({ length: CREATES_AT_ONCE }, worker));
 }
 
-/** Changes deployments one after the other. Each change waits until the status contains the previous one. */
+/** Changes deployments one after the other. Each change waits until the status contains the previous change. */
 async function change(stack: Stack, count: number, changes: number): Promise<number[]> {
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
   const { metadata } = await resource.list({ limit: 1 });
@@ -123,7 +123,7 @@ async function change(stack: Stack, count: number, changes: number): Promise<num
   return latencies;
 }
 
-/** Replaces the machine controller: sets every new machine to Running at once. */
+/** Replaces the machine controller: sets every new machine to Running immediately. */
 function declareRunning(stack: Stack, signal: AbortSignal): { reach(count: number): Promise<void> } {
   const resource = stack.client.resource<Machine>(machines, NAMESPACE);
   let running = 0;

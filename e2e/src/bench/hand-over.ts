@@ -36,7 +36,7 @@ class Relay {
     return binary;
   }
 
-  /** Creates a fleet of machines without VMs, starts a leader and a standby. */
+  /** Creates a fleet of machines without VMs, and starts a leader and a standby. */
   async begin(): Promise<void> {
     await this.#stack.makeClass('local');
     this.#leader = await this.#start();
@@ -46,8 +46,8 @@ class Relay {
   }
 
   /**
-   * Ends the leader with a signal. Returns the seconds until another replica holds the Lease, and until it has created a
-   * machine.
+   * Ends the leader with a signal. Returns the seconds until another replica holds the Lease, and until that replica
+   * has created a machine.
    */
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
     const { client } = this.#stack;
@@ -58,7 +58,7 @@ class Relay {
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);
-    // A change while no replica is the leader.
+    // The change occurs while no replica is the leader.
     this.#replicas += 1;
     const asked = client
       .resource<MachineDeployment>(machineDeployments, NAMESPACE)
@@ -88,7 +88,7 @@ class Relay {
   }
 }
 
-/** The seconds from SIGTERM to the end of a machine controller whose cloud does not answer. */
+/** The seconds from SIGTERM to the end of a machine controller whose cloud does not respond. */
 async function stopDuringCall(stack: Stack): Promise<number> {
   const asked = Promise.withResolvers<void>();
   const cloud = createServer(() => asked.resolve());

@@ -19,7 +19,7 @@ const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 
 /**
  * A keep-alive connection that sends one request after the other. A complete HTTP client would use more CPU per request
- * than the server. The connection only reads answers with a Content-Length.
+ * than the server. The connection only reads responses with a Content-Length.
  */
 export class LoadConnection {
   readonly #socket: TLSSocket;
@@ -59,7 +59,6 @@ export class LoadConnection {
     return promise;
   }
 
-  /** The body of the last answer. */
   get text(): string {
     return Buffer.concat(this.#body).toString();
   }
@@ -91,7 +90,9 @@ export class LoadConnection {
 }
 
 /**
- * Sends all requests over several connections at the same time. @returns the duration in seconds @throws for another status
+ * Sends all requests over several connections at the same time.
+ * @returns the duration in seconds.
+ * @throws Error for another status.
  */
 export async function drive(
   connections: readonly LoadConnection[],

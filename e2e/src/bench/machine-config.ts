@@ -148,7 +148,8 @@ class Bench {
   readonly #stop = new AbortController();
   readonly client: KubeClient;
   /**
-   * The disk of a new machine after its first boot. The disk has the target of its pool, which the config server returned.
+   * The disk of a new machine after its first boot. The disk has the target of its pool, which the config server
+   * returned.
    */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;

@@ -22,7 +22,9 @@ const templateOf = (name: string) => ({
   spec: { class: { kind: 'MachineClass', name } },
 });
 
-/** The input of a rollout: a pool with machines of one class that changes. The rollout replaces one machine at a time. */
+/**
+ * The input of a rollout: a pool with machines of one class that changes. The rollout replaces one machine at a time.
+ */
 function asked(count: number): SimulationInput {
   const labels = { ...LABELS, 'machine-template-hash': templateHash(templateOf('blue'), undefined) };
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;

@@ -11,8 +11,8 @@ import { atMost, type Figure, percentile } from './machines/figure.ts';
 const RUNS = 5;
 const COMMAND_RUNS = 10;
 /**
- * Limit in milliseconds for the start of a process until it has read its flags, measured with `--help`. A command of `mcm`
- * must end in this time.
+ * Limit in milliseconds for the start of a process until it has parsed its flags, measured with `--help`. A command of
+ * `mcm` must end in this time.
  */
 const START_MS = 400;
 /** Limit in milliseconds for a command that a user starts with the file `mcm` in a clone, including its requests. */
@@ -67,7 +67,6 @@ interface Called {
   readonly codes?: readonly number[];
 }
 
-/** Runs a command until it ends. */
 async function whole(tells: string, { file, args, cwd = ROOT, codes = [0] }: Called): Promise<Said> {
   const begin = performance.now();
   const env = { ...process.env, NODE_OPTIONS: `--require="${tells}"` };
@@ -80,7 +79,6 @@ async function whole(tells: string, { file, args, cwd = ROOT, codes = [0] }: Cal
   return { ms, cpuMs: Number(cpu), rssMb: Number(mb) };
 }
 
-/** Runs a program until it prints `ready`. */
 async function untilReady(args: readonly string[]): Promise<Said> {
   const running = await start(args);
   await running.stop();
@@ -131,7 +129,7 @@ async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncG
   const fleet = await start([mcm, 'up', '--no-tty', '--quiet', `--data-dir=${join(folder, '.mcm')}`]);
   try {
     const called = { file: join(ROOT, 'mcm'), cwd: folder };
-    // The first command in a clone bundles the programs, so it is not measured.
+    // The first command in a clone bundles the programs, so the benchmark does not measure it.
     await whole(tells, { ...called, args: ['version'] });
     for (const one of daily) {
       const said = await medians(() => whole(tells, { ...called, ...one }), COMMAND_RUNS);

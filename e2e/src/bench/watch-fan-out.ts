@@ -8,7 +8,7 @@ import type { PlaneProcess } from './plane-process.ts';
 export interface FanOut {
   readonly changes: number;
   readonly seconds: number;
-  /** Events that a watcher did not receive. */
+  /** The number of events that a watcher did not receive. */
   readonly lost: number;
   readonly misplaced: number;
   /** Milliseconds from sending a change to its arrival at a watcher. */

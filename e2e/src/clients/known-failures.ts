@@ -4,7 +4,10 @@ import type { Outcome } from './outcomes.ts';
 /** Expected failures with their reasons, by suite and by the name of the test. */
 export type KnownFailures = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Parses the file of expected failures. @throws Error with the suite and the test */
+/**
+ * Parses the file of expected failures.
+ * @throws Error that names the suite and the test.
+ */
 export function readKnownFailures(text: string): KnownFailures {
   const value = (parse(text) ?? {}) as Record<string, Record<string, unknown> | null>;
   for (const [suite, tests] of Object.entries(value)) {

@@ -11,13 +11,13 @@ interface GinkgoSpec {
   readonly State?: string;
 }
 
-/** States of specs that ran. Others, such as `pending` and `skipped`, have no outcome. */
+/** The states of specs that ran. Specs with other states, such as `pending` and `skipped`, have no outcome. */
 const RAN: ReadonlySet<string> = new Set(['passed', 'failed', 'panicked', 'timedout', 'interrupted', 'aborted']);
 
 /**
- * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). If the setup of the suite failed, the result contains this failure
- * with its own name.
- * @throws Error if the text is not a report of the suite
+ * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). If the setup of the suite failed, the result contains this
+ * failure with its own name.
+ * @throws Error if the text is not a report of the suite.
  */
 export function readGinkgo(text: string): Outcome[] {
   const reports: unknown = JSON.parse(text);
@@ -33,8 +33,8 @@ export function readGinkgo(text: string): Outcome[] {
 }
 
 /**
- * Reads the output of a Go test program with `-test.v`. Tests with subtests are left out, so that no result counts twice. A
- * test that started and has no result has failed, because the program ended during it.
+ * Reads the output of a Go test program with `-test.v`. Tests with subtests are omitted, so that no result counts
+ * twice. A test that started without a result has failed, because the program ended during the test.
  */
 export function readGoTest(text: string): Outcome[] {
   const results = new Map<string, boolean | undefined>();

@@ -33,8 +33,8 @@ function run(program: Program, dir: string, args: readonly string[], kubeconfig:
 }
 
 /**
- * The results of a program. If it ends with an error and reports no failure, one failure with the end of its output is
- * added.
+ * The results of a program. If the program ends with an error and reports no failure, one failure with the end of its
+ * output is added.
  */
 async function outcomesOf(program: Program, dir: string, folder: string): Promise<Outcome[]> {
   const kubeconfig = join(folder, 'kubeconfig');
@@ -54,8 +54,8 @@ async function outcomesOf(program: Program, dir: string, folder: string): Promis
 
 /**
  * Runs the programs of a suite. Each program has its own control plane, because suites of envtest expect a new cluster.
- * @param dir The folder with the programs
- * @throws Error if a program cannot be started
+ * @param dir The folder with the programs.
+ * @throws Error if a program cannot be started.
  */
 export async function runSuite(suite: Suite, dir: string): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];

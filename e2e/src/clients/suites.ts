@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { AUTOSCALER, runAutoscaler } from './autoscaler/run-autoscaler.ts';
 import type { Outcome } from './outcomes.ts';
 
-/** One program of a suite. */
 export interface Program {
   /** The path of the program in the folder of programs. */
   readonly path: string;
@@ -14,7 +13,6 @@ export interface Program {
   readonly results: 'ginkgo' | 'go-test';
 }
 
-/** A suite of another project. */
 export interface Suite {
   readonly name: string;
   /** Whether the control plane runs its controllers. */
@@ -27,11 +25,13 @@ export interface Scenario {
   readonly name: string;
   /** The paths of the programs in the folder of programs. */
   readonly files: readonly string[];
-  /** @param dir The folder of programs */
+  /** @param dir The folder of programs. */
   run(dir: string): Promise<Outcome[]>;
 }
 
-/** With this variable, tests of envtest use the cluster of `KUBECONFIG`. Otherwise, they would start their own. */
+/**
+ * With this variable, tests of envtest use the cluster of `KUBECONFIG`. Otherwise, they would start a separate cluster.
+ */
 const EXISTING = { USE_EXISTING_CLUSTER: 'true' };
 
 const goPackages = (suite: string, folder: string, names: readonly string[], results: Program['results']): Program[] =>
@@ -43,7 +43,7 @@ const goPackages = (suite: string, folder: string, names: readonly string[], res
     results,
   }));
 
-/** Part of the `[Conformance]` specs: those that do not need running containers. The others need a kubelet. */
+/** The `[Conformance]` specs that need no running containers. The other specs need a kubelet. */
 const CONFORMANCE = [
   '--provider=local',
   '--ginkgo.focus=\\[Conformance\\]',

@@ -11,8 +11,8 @@ const machineClass: MachineClass = {
 };
 
 /**
- * Calls AWS once with each kind of credentials in real time. The SDK then loads modules and reads configuration files. A
- * virtual clock would not wait for this.
+ * Calls AWS once with each kind of credentials in real time. The SDK then loads modules and reads configuration files,
+ * for which a virtual clock would not wait.
  * @param variables The AWS variables of the process, which are set during the call.
  */
 export async function warmUp(variables: Readonly<Record<string, string>>): Promise<void> {

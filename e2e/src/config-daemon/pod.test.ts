@@ -19,7 +19,7 @@ import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
 /**
- * Runs the daemon like in the pod of the installed DaemonSet: with the same arguments, environment, ServiceAccounts and
+ * Runs the daemon as in the pod of the installed DaemonSet: with the same arguments, environment, ServiceAccounts and
  * roles. A temporary folder replaces the mounted root directory of the machine.
  */
 

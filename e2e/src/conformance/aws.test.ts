@@ -57,7 +57,7 @@ test.each([
   proves(target(4_000), name),
 );
 
-/** Uses a moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`; see `providers/aws/README.md`. */
+/** Uses a moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`. See `providers/aws/README.md`. */
 const { MCM_MOTO_URL: server } = process.env;
 
 describe.skipIf(!server)('on moto', () => {
@@ -74,8 +74,8 @@ describe.skipIf(!server)('on moto', () => {
           'deletion of a deleted VM',
           'deletion of an orphan',
           'lost answers of a deletion',
-          // Of several filters with the same name, moto uses only the last. A listing has two `tag-key` filters, for the
-          // cluster and for the role.
+          // Of several filters with the same name, moto uses only the last. A listing has two `tag-key` filters, for
+          // the cluster and for the role.
           'the listing excludes VMs of other clusters',
         ],
         // A listing of moto has only one page.

@@ -36,7 +36,8 @@ test.each(SCENARIOS.map(({ name }) => name))('the GCP driver conforms: %s', (nam
 );
 
 /**
- * Uses a gcplocal server as the Compute Engine API: `MCM_GCPLOCAL_URL=http://127.0.0.1:8400`; see `providers/gcp/README.md`.
+ * Uses a gcplocal server as the Compute Engine API: `MCM_GCPLOCAL_URL=http://127.0.0.1:8400`. See
+ * `providers/gcp/README.md`.
  */
 const { MCM_GCPLOCAL_URL: server } = process.env;
 

@@ -23,9 +23,12 @@ const first = (text: string, pattern: RegExp): string => {
   return found;
 };
 
-/** The conformance target for a moto server, with its predefined images, subnets and groups. @param server Its origin */
+/**
+ * The conformance target for a moto server, with its predefined images, subnets and groups.
+ * @param server Its origin.
+ */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {
-  // If the profile already exists, the request is refused. The test ignores this answer.
+  // If the profile already exists, moto refuses the request, which the test ignores.
   await ask(server, 'CreateInstanceProfile&InstanceProfileName=nodes', 'iam', '2010-05-08');
   const ami = first(await ask(server, 'DescribeImages'), /<imageId>(ami-\w+)</);
   const subnetID = first(await ask(server, 'DescribeSubnets'), /<subnetId>(subnet-\w+)</);

@@ -21,8 +21,8 @@ export const GCP_KEYS = {
 } as const;
 
 /**
- * The configuration in `e2e/testdata/conformance`, which the tests also give to the command. @param variables The values
- * that its Secret reads from the environment
+ * The configuration in `e2e/testdata/conformance`, which the tests also pass to the command.
+ * @param variables The values that its Secret reads from the environment.
  */
 export function configOf(
   provider: 'aws' | 'azure' | 'gcp',
@@ -35,7 +35,10 @@ export function configOf(
 const reported = (outcomes: readonly Outcome[], state: Outcome['state']): readonly string[] =>
   outcomes.filter((each) => each.state === state).map(({ scenario }) => scenario.name);
 
-/** Runs one scenario and requires that it passes. @param without The scenarios that may be skipped */
+/**
+ * Runs one scenario and requires that it passes.
+ * @param without The scenarios that may be skipped.
+ */
 export async function proves(target: ConformanceTarget, name: string, without: readonly string[] = []): Promise<void> {
   const { outcomes } = await runConformance(target, { only: name });
   expect(outcomes.map(({ scenario }) => scenario.name)).toEqual([name]);
@@ -45,8 +48,8 @@ export async function proves(target: ConformanceTarget, name: string, without: r
 }
 
 /**
- * Runs all scenarios with an emulator of another project. Only the scenarios in the list of known differences may fail. If
- * one of these passes, it is also an error.
+ * Runs all scenarios with an emulator of another project. Only the scenarios in the list of known differences may fail.
+ * If one of these passes, the test fails too.
  */
 export async function provesOn(
   target: ConformanceTarget,

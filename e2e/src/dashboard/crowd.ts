@@ -17,7 +17,7 @@ export interface Band {
   readonly machines: number;
   /** The number of machines that are not Running, by state. */
   readonly states?: Readonly<Partial<Record<State, number>>>;
-  /** Machines with the older template of a rollout. */
+  /** The number of machines with the older template of a rollout. */
   readonly old?: number;
   readonly problem?: string;
   readonly paused?: boolean;

@@ -10,13 +10,12 @@ import { type DashboardStage, HOSTILE, NAMESPACE, startStage } from './stage.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** This script runs in the page. The script returns the violations that axe finds, with the first elements of each. */
+/** Runs in the page, and returns the violations that axe finds, with the first elements of each. */
 const VIOLATIONS = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })
   .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((n) => n.html).join(' ')))`;
 
 /**
- * This script runs in the page. The script returns elements that are wider than the window, and texts that are cut without
- * an ellipsis.
+ * Runs in the page, and returns elements that are wider than the window, and texts that are cut without an ellipsis.
  */
 const TOO_WIDE = 'document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth';
 
@@ -32,7 +31,7 @@ const ALL_PAGES = [
   '/yaml/machine/default/workers-1',
 ];
 
-/** Tests the dashboard in a real browser. Without Chromium, they are skipped. */
+/** The dashboard in a real browser. Without Chromium, these tests are skipped. */
 describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => {
   let stage: DashboardStage;
   let browser: Awaited<ReturnType<typeof startBrowser>>;

@@ -78,7 +78,7 @@ async function shoot(page: Page, url: string, name: string, options: { width: nu
   await page.screenshot({ path: join(INTO, `${name}.png`) });
 }
 
-/** usage: pnpm dashboard:pictures. Writes the pictures for the documentation. Needs Chromium. */
+/** Usage: pnpm dashboard:pictures. Writes the pictures for the documentation. Needs Chromium. */
 async function main(): Promise<void> {
   if (chromiumPath === undefined) throw new Error('Chromium is not installed; set MCM_CHROMIUM to its path');
   mkdirSync(INTO, { recursive: true });

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
 /**
- * Tests each alert with the rule tests of Prometheus, if promtool is installed. The alert must fire in its situation, but
- * not in similar ones.
+ * Tests each alert with the rule tests of Prometheus, if promtool is installed. The alert must fire in its situation,
+ * but not in similar situations.
  */
 
 interface Rule {
@@ -125,7 +125,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     },
     labels: { provider: 'AWS', operation: 'create_machine', error_code: '16' },
     quiet: [
-      // NotFound for the VM of a new machine is a normal answer, not a failure.
+      // NotFound for the VM of a new machine is a normal response, not a failure.
       { [failed('get_machine_status', 5)]: '0+30x400' },
       // There are rare failures among many successes.
       { [failed('create_machine', 14)]: '0x10 1x9 2x9 3x9 4x300', [worked('create_machine')]: '0+2x400' },

@@ -9,8 +9,8 @@ import { ROOT } from '../docs/sources.ts';
 import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 
 /**
- * Applies the objects of each installation method to an API server over HTTPS: the embedded control plane, or a real one if
- * it is selected. All methods contain the same objects, so the second and the third change nothing.
+ * Applies the objects of each installation method to an API server over HTTPS: the embedded control plane, or a selected real API server. All methods contain the same objects, so the second and the third method change
+ * nothing.
  */
 
 const isThere = (command: string): boolean => spawnSync(command, ['version'], { stdio: 'ignore' }).error === undefined;
@@ -38,7 +38,7 @@ const apply = (args: readonly string[], input = ''): Promise<string> =>
     child.stdin?.end(input);
   });
 
-/** All objects except those of the Prometheus operator, because a cluster without it does not have their kinds. */
+/** All objects except the kinds of the Prometheus operator, which most clusters do not have. */
 const objects = installSections(DEFAULT_INSTALL)
   .filter(({ name }) => name !== 'monitoring')
   .flatMap((section) => section.objects);

@@ -1,11 +1,9 @@
-/** A rule of RBAC. */
 interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
 
-/** A Role or a ClusterRole. */
 export interface RoleObject {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -29,7 +27,7 @@ const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\
 
 /**
  * The permission that a request needs, as in {@link allowedBy}: for its namespace, and for all namespaces. Empty if the
- * request is for no resource.
+ * path is not a resource.
  */
 export function askedFor(method: string, path: string): readonly string[] {
   const [plain = '', query = ''] = path.split('?');

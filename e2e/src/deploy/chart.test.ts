@@ -10,7 +10,8 @@ import { ROOT } from '../docs/sources.ts';
 import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 
 /**
- * Tests the Helm chart with the real Helm, if it is installed: its lint rules, its values, and a release on an API server.
+ * Tests the Helm chart with the real Helm, if it is installed: its lint rules, its values, and a release on an API
+ * server.
  */
 
 const hasHelm = spawnSync('helm', ['version'], { stdio: 'ignore' }).error === undefined;
@@ -248,7 +249,7 @@ describe.runIf(hasHelm)('the chart', () => {
           await expect(replicas()).rejects.toThrow(/not found/);
           const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.machine.sapcloud.io';
           await expect(client.request('GET', crds)).resolves.toMatchObject({ kind: 'CustomResourceDefinition' });
-          // The second release takes over the CRDs of the first one.
+          // The second release takes over the CRDs of the first release.
           await helm('install', 'mcm', CHART, '--set', 'provider=local', '--take-ownership');
           expect(await replicas()).toBe(2);
         } finally {

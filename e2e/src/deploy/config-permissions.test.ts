@@ -33,8 +33,8 @@ import { expect, test } from 'vitest';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**
- * Runs the machine-config-controller with the ServiceAccount of the installation. No request is refused, and every
- * permission is used.
+ * Runs the machine-config-controller with the ServiceAccount of the installation. The server must refuse no request,
+ * and the controller must use every permission.
  */
 
 const USER = 'system:serviceaccount:default:machine-config-controller';
@@ -207,7 +207,7 @@ test('no request of the machine-config-controller is refused, and each of its pe
     await clock.advance(60_000);
     const drain = { metadata: { annotations: { [DesiredDrain]: 'drain-x' } } };
     await admin.resource(nodes).patch('n', { type: 'merge', body: drain });
-    // A node without pods is drained at once. The controller reads it again before it writes the result.
+    // A node without pods is drained immediately. The controller reads the node again before it writes the result.
     await admin.resource(nodes).create({ metadata: { name: 'm', ...drain.metadata }, spec: {} });
     await clock.advance(120_000);
     const base64 = (text: string) => Buffer.from(text).toString('base64');

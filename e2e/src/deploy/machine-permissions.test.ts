@@ -8,8 +8,9 @@ import { asInstalled, makeRoles } from '../simulation/world/installed-roles.ts';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**
- * Runs the machine controller with the ServiceAccount and the roles of the installation, in histories with pods, budgets,
- * volumes, faults and kills. No request is refused. Every permission is used, or a reason for it is listed here.
+ * Runs the machine controller with the ServiceAccount and the roles of the installation, in histories with pods,
+ * budgets, volumes, faults and kills. The server must refuse no request. The list below contains a reason for each
+ * unused permission.
  */
 
 /** Permissions that no history uses, with the reasons why they are necessary. */

@@ -4,7 +4,6 @@ import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import { expect, test } from 'vitest';
 import { ROOT } from '../harness/mcm.ts';
 
-/** A rule of RBAC for resources or for paths. */
 interface Rule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];

@@ -15,8 +15,8 @@ import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simula
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**
- * Runs both controllers with the ServiceAccount and the roles of the installation. No request is refused. Each container
- * needs only its own roles, and the manager uses all of its permissions.
+ * Runs both controllers with the ServiceAccount and the roles of the installation. The server must refuse no request.
+ * Each container needs only its own roles, and the manager uses all of its permissions.
  */
 
 const MINUTE = 60_000;
@@ -36,7 +36,7 @@ const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = installed.filter(isRole);
 const isManagers = ({ metadata: { name } }: RoleObject): boolean => name.startsWith('machine-controller-manager');
 
-/** The permissions of each container. Both may review access to metrics. */
+/** The permissions of each container. Both containers may review access to metrics. */
 const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   manager: allowedBy(roles.filter(isManagers)),
   'machine-controller': allowedBy(

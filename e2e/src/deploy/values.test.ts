@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../docs/sources.ts';
 
 /**
- * Tests the settings of the machine controller in an installation with the chart or kustomize: its Lease in the target
+ * The settings of the machine controller in an installation with the chart or kustomize: its Lease in the target
  * cluster, and its flags.
  */
 
@@ -50,7 +50,10 @@ const rendered = (template: string, namespace: string, ...more: string[]): Insta
   return objectsOf(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
 };
 
-/** The permissions for Leases, in addition to those for bootstrap tokens. The lock between control clusters needs them. */
+/**
+ * The permissions for Leases, which the lock between control clusters needs, without the permissions for bootstrap
+ * tokens.
+ */
 const leaseRules = (objects: readonly Installed[]) =>
   objects
     .filter(({ kind, metadata }) => kind === 'Role' && metadata.namespace === 'kube-system')
@@ -127,7 +130,7 @@ test.runIf(hasHelm)(
       team: 'infra',
       'app.kubernetes.io/name': 'machine-controller-manager',
     });
-    // Egress to the metadata service of the VM is only allowed for AWS, whose SDK uses it.
+    // Egress to the metadata service of the VM is allowed only for AWS, whose SDK uses it.
     const letOut = (provider: string) =>
       JSON.stringify(rendered('network-policy', 'here', '--set', `provider=${provider}`));
     expect(letOut('aws')).toContain('169.254.0.0/16');

@@ -28,7 +28,7 @@ const renamed = (list: string): (readonly [there: string, here: string])[] =>
 function exportsOf(file: string): ReadonlyMap<string, string> {
   const source = readFileSync(file, 'utf8');
   const found = new Map<string, string>();
-  // A schema and its type have the same name, and so do overloads.
+  // A schema and its type have the same name. Overloads also share a name.
   for (const { name, text } of declarationsIn(source)) {
     const before = found.get(name);
     found.set(name, before === undefined ? text : `${before}\n${text}`);

@@ -80,8 +80,8 @@ function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()):
 }
 
 /**
- * Generates the page about third-party dependencies of published packages. Throws an error if the reason for a dependency is
- * missing.
+ * Generates the page about third-party dependencies of published packages. Throws an error if the reason for a
+ * dependency is missing.
  */
 export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   const lock = parse(readFileSync(join(ROOT, 'pnpm-lock.yaml'), 'utf8')) as Lock;

@@ -15,8 +15,8 @@ import { allKeys, keysIn } from './key-reference.ts';
 import { ROOT, sourcesUnder, trackedFiles } from './sources.ts';
 
 /**
- * Compares the names of labels, annotations and flags: the documentation must contain those of the code, and the code those
- * of the documentation.
+ * The documentation must contain all labels, annotations and flags of the code, and the code must contain all names of
+ * the documentation.
  */
 
 const pages = trackedFiles('docs/*.md').map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
@@ -54,7 +54,7 @@ const FOREIGN = new Set([
   'patch-file',
   'user-name',
 ]);
-/** Flags are not after a letter or a dash. GCP has names of volumes that contain two dashes. */
+/** A flag does not follow a letter or a dash. GCP has names of volumes that contain two dashes. */
 const FLAG = /(?<![\w-])--([a-z][a-z0-9-]*[a-z0-9])/g;
 
 const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
@@ -69,7 +69,7 @@ const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
   local: localFlags,
 };
 
-/** Whether a key belongs to a hook. Users choose the part after the slash, so the code does not contain it. */
+/** Whether a key belongs to a hook. Users choose the part after the slash, so the code does not contain this part. */
 const isHook = (key: string): boolean =>
   HOOK_STAGES.some((stage) => key.startsWith(`${stage}.${Annotations.HookSuffix}/`));
 

@@ -3,14 +3,15 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from './sources.ts';
 
-/** Verifies that the exports of a package are documented at their declaration. */
+/** Every export of a package must have TSDoc at its declaration. */
 
 const DECLARATION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm;
 const PASSED_ON = /^export (?:type )?(\*(?: as \w+)?|\{[^}]*\}) from '(\.[^']+)'/gm;
 
 /**
- * The exported declarations of a file, and whether TSDoc is directly above each one. For overloads, one TSDoc is sufficient.
+ * The exported declarations of a file, and whether TSDoc is directly above each one. For overloads, one TSDoc is
+ * sufficient.
  */
 function declared(text: string): ReadonlyMap<string, boolean> {
   const found = new Map<string, boolean>();

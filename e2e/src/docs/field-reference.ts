@@ -42,7 +42,7 @@ function rulesOf(schema: Schema, required: boolean): string {
   return [...rules].join('; ');
 }
 
-/** One row for each field. The fields of an object are below the object. The standard fields of Kubernetes are left out. */
+/** One row for each field. The fields of an object follow the object. The standard fields of Kubernetes are omitted. */
 function fieldRows(schema: Schema, path: string): string[][] {
   return Object.entries(schema.properties ?? {})
     .filter(([name]) => path !== '' || !['apiVersion', 'kind', 'metadata'].includes(name))
@@ -81,7 +81,8 @@ export function fieldReferenceFiles(): ReadonlyMap<string, string> {
 }
 
 /**
- * The introduction of a page: its topic, its readers, and an example. Not every cluster has the kinds of machine configs.
+ * The introduction of a page: its topic, its readers, and an example. Not every cluster has the kinds of machine
+ * configs.
  */
 function introOf(group: string): string {
   const [note, kind] = group.startsWith('machine.')

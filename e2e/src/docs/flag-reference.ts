@@ -68,7 +68,7 @@ function commonOfAll(): Flags {
   };
 }
 
-/** The page of all flags, generated from the flags. */
+/** Generates the page of all flags. */
 export function flagReferenceFiles(): ReadonlyMap<string, string> {
   const { defaults, flags } = machineControllerManager;
   const own = new Set(Object.keys(commonFlags(defaults)));

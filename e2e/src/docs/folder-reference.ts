@@ -16,7 +16,7 @@ const Layers = z.array(
 /** A layer of the architecture with its packages, and the purpose of each folder. */
 export type Layer = z.infer<typeof Layers>[number];
 
-/** Folders that every package may have. Such folders contain no source code of the product. */
+/** Folders that every package may have and that contain no source code of the product. */
 const UNLISTED: ReadonlySet<string> = new Set(['testing', 'testdata', 'histories', 'generated']);
 
 export const readLayers = (): readonly Layer[] => Layers.parse(parse(readFileSync(join(ROOT, SOURCE), 'utf8')));
@@ -52,7 +52,7 @@ const foldersOf = (path: string): readonly string[] => {
   return [...new Set(below)].filter((folder) => folder !== '' && !UNLISTED.has(folder));
 };
 
-/** Generates the page about folders, and its picture. Throws an Error with the names of folders without a description. */
+/** Generates the page about folders, and its picture. Throws an error that names the folders without a description. */
 export function folderReferenceFiles(): ReadonlyMap<string, string> {
   const layers = readLayers();
   const problems = folderProblems(layers);
@@ -85,8 +85,8 @@ const PADDING = 12;
 const COLUMN = 150;
 
 /**
- * A picture of the packages in layers. A package is above the packages that it uses. The colors depend on the theme of the
- * viewer.
+ * A picture of the packages in layers. A package is above the packages that it uses. The colors depend on the theme of
+ * the viewer.
  */
 export function picture(layers: readonly Layer[]): string {
   let y = PADDING;

@@ -40,7 +40,10 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Writes outdated files. @returns the paths of the written files */
+/**
+ * Writes outdated files.
+ * @returns the paths of the written files.
+ */
 export function writePages(): readonly string[] {
   const pages = generatedPages();
   const stale = stalePages(pages);

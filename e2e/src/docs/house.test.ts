@@ -20,7 +20,7 @@ test('clients of clusters are created in one module (R7)', () => {
   ]);
 });
 
-/** The program that serves the cloud of a third-party driver. The file `main` of this program only prepares the process. */
+/** The program that serves the cloud of a third-party driver. The file `main` only prepares the process. */
 const CLOUD = 'packages/conformance/src/programs/cloud.ts';
 
 test('only main ends the process (R8)', () => {

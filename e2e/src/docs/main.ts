@@ -1,6 +1,9 @@
 import { stalePages, writePages } from './generated.ts';
 
-/** Writes the generated pages of the documentation. With `--check`, it prints the outdated pages and exits with 1. */
+/**
+ * Writes the generated pages of the documentation. With `--check`, the program prints the outdated pages and exits with
+ * 1.
+ */
 if (process.argv.includes('--check')) {
   const stale = stalePages();
   for (const path of stale) process.stderr.write(`${path} is stale: run pnpm generate\n`);

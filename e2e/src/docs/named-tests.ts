@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './sources.ts';
 
-/** A reference of a page to a test or to a part of another page. */
+/** A reference of a page to a test or to a section of another page. */
 export interface NamedTest {
   readonly path: string;
   /** `›` refers to the title of a test, and `§` to words in a document. */
@@ -21,7 +21,7 @@ export const namedTests = (page: string): readonly NamedTest[] =>
 /** Whether a line cannot contain a title. Comments and expectations may contain the same words as a title. */
 const isTitleLess = (line: string): boolean => /^\s*(\/\/|\/?\*|expect\b)/.test(line);
 
-/** Whether a file contains the words. For a test, they must be in a title, or in a row of a test table. */
+/** Whether a file contains the words. For a test, the words must be in a title, or in a row of a test table. */
 function has({ sign, words }: NamedTest, text: string): boolean {
   return sign === '§'
     ? text.includes(words)

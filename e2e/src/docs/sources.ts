@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The path of the workspace. */
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** A file of the workspace, with its relative path. */

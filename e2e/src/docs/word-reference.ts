@@ -24,7 +24,7 @@ import {
 } from '@mcm/machine-config';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** Adds links to the runbooks and how-tos that a text of the code refers to. */
+/** Adds links to the runbooks and how-tos that a text of the code mentions. */
 const linked = (text = ''): string =>
   text
     .replaceAll(/\b([Rr]unbook) (Mcm\w+)/g, '$1 [$2](../runbooks/$2.md)')

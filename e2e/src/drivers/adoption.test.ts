@@ -93,7 +93,7 @@ test('aws: an instance that this process has terminated is not adopted, although
   const cloud = provider.cloud({ clock, power: { on: () => undefined, off: () => undefined } });
   let terminated = false;
   let shown = '';
-  /** Simulates that reads of EC2 are delayed after writes. */
+  /** EC2 delays reads after writes. */
   const stale: Transport = async (request) => {
     const body = String(request.body);
     const looks = body.includes('Action=DescribeInstances') && body.includes('tag%3AName');

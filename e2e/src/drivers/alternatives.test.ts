@@ -5,7 +5,10 @@ import { inAwsEnvironment } from './aws-environment.ts';
 import { Fleet, type FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 
-/** The drivers of the clouds with alternatives. The emulated cloud refuses every VM that has a value of the first choice. */
+/**
+ * The drivers of the clouds with alternatives. The emulated cloud refuses every VM that has a value of the first
+ * choice.
+ */
 
 const MINUTE = 60_000;
 

@@ -7,7 +7,9 @@ import { aws, azure, gcp } from './providers.ts';
 import { refused } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
-/** Bugs of the original's drivers that its recordings contain. These drivers do not have them. */
+/**
+ * The recordings of the original contain these bugs of its drivers. The drivers of this project do not have these bugs.
+ */
 
 let back: () => void;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
 /**
- * Tests every fault of every emulator. The creation returns the expected code, repeated calls result in one VM, and its
+ * Every fault of every emulator. The creation returns the expected code, repeated calls result in one VM, and its
  * deletion removes everything.
  */
 
@@ -47,7 +47,7 @@ const SOON = [undefined, 'Unavailable'] as const;
 /** The instance is terminated before its first status request. */
 const AT_ONCE = { operationMs: 0 };
 
-/** @param code The code of the first creation; undefined if it succeeds */
+/** @param code The code of the first creation; undefined if it succeeds. */
 const RULES: readonly (readonly [
   cloud: Cloud,
   fault: string,

@@ -4,7 +4,7 @@ import type { FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
-/** Tests slow or throttling clouds: a creation takes long, but succeeds and creates only one VM. */
+/** With slow or throttling clouds, a creation takes long, but succeeds and creates only one VM. */
 
 let back: () => void;
 beforeAll(async () => {

@@ -22,7 +22,6 @@ const NAMESPACE = 'default';
 const CLASS = 'pool';
 const DAY_MS = 86_400_000;
 
-/** The kind CustomResourceDefinition. */
 export const CRDS: ResourceDefinition<KubeObject> = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
@@ -45,8 +44,8 @@ export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emu
 }
 
 /**
- * The real machine controller with the real driver of a provider, on an emulated cloud. The controller runs in this process
- * with a virtual clock. When a VM is powered on, its Node joins.
+ * The real machine controller with the real driver of a provider, on an emulated cloud. The controller runs in this
+ * process with a virtual clock. When a VM is powered on, its Node joins.
  */
 export class Fleet<Cloud extends FleetCloud = Emulator> {
   readonly clock: VirtualClock;
@@ -123,7 +122,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return Object.fromEntries([...groups].map(([phase, { length }]) => [phase, length]));
   }
 
-  /** Changes annotations of a machine; null removes one. */
+  /** Changes annotations of a machine. null removes an annotation. */
   async annotate(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
     const body = { metadata: { annotations } };
     await this.#client.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
@@ -147,7 +146,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return items.filter((event) => event.reason === reason).map(({ message = '' }) => message);
   }
 
-  /** Waits until `count` machines run. Resolves with the virtual milliseconds that passed. */
+  /** Waits until `count` machines run. Resolves with the elapsed virtual milliseconds. */
   untilRunning(count: number, maxMs = DAY_MS): Promise<number> {
     return this.clock.runUntil(async () => ((await this.phases()).Running ?? 0) === count, { maxMs });
   }
@@ -191,7 +190,7 @@ export function nodesOf(client: KubeClient): Power {
           spec: { providerID: providerId },
           status: { conditions: conditions.map((each) => ({ ...each, lastTransitionTime: '2026-01-01T00:00:00Z' })) },
         })
-        .catch(() => undefined); // A Node of this name exists. The controller must detect that.
+        .catch(() => undefined); // A Node of this name exists. The controller must detect the conflict.
     },
     off: () => undefined,
   };

@@ -8,7 +8,7 @@ import { inAwsEnvironment } from './aws-environment.ts';
 import { aws } from './providers.ts';
 import { Stage } from './rows/stage.ts';
 
-/** Tests that the AWS driver reads events about interruptions from the queue of the emulator. */
+/** The AWS driver reads events about interruptions from the queue of the emulator. */
 
 let back: () => void;
 beforeAll(async () => {

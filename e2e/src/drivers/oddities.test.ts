@@ -9,8 +9,8 @@ import { refused, Stage } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
 /**
- * Tests of bugs in the original's drivers: VMs that are never deleted, deleted VMs of others, or blocked machines. These
- * drivers do not have the bugs.
+ * Bugs in the original's drivers: VMs that are never deleted, deleted VMs of others, or blocked machines. The drivers
+ * of this project do not have these bugs.
  */
 
 let back: () => void;

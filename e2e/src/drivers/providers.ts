@@ -17,8 +17,8 @@ import type { FleetCloud, FleetProvider } from './fleet.ts';
 await loadSdk();
 
 /**
- * @param change Changes of the provider spec. With `ipv6PrefixCount: 1` and a disabled source check, a machine needs the
- * most calls
+ * @param change Changes of the provider spec. With `ipv6PrefixCount: 1` and a disabled source check, a machine needs
+ * the most calls.
  */
 export const aws = (change: object = {}): FleetProvider<AwsProviderSpec, AwsCredentials> => ({
   cloud: (options) => new Ec2Endpoint({ ...options, shutdownMs: 30_000, visibleAfterMs: 0, bootMs: 5_000 }),
@@ -88,7 +88,7 @@ export const gcp = (): FleetProvider<GcpProviderSpec, GcpCredentials> => ({
   secret: { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'none' }) },
 });
 
-/** The local cloud itself writes the provider IDs of its Nodes, so no cloud controller can write them differently. */
+/** The local cloud itself writes the provider IDs of its Nodes, so no cloud controller can write other IDs. */
 export const local = (): FleetProvider<LocalProviderSpec, LocalCredentials, FleetCloud> => ({
   cloud: ({ clock, power }) => {
     const running = new Map<string, string>();

@@ -14,7 +14,7 @@ export interface Wired<Spec, Credentials> {
   readonly left: () => readonly string[];
 }
 
-/** @param change The changes of the provider spec */
+/** @param change The changes of the provider spec. */
 export function wired<Spec, Credentials>(
   { cloud: open, driver, machineClass, secret }: FleetProvider<Spec, Credentials>,
   change: object = {},

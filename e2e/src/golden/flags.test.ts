@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 type Recorded = Record<string, Record<string, { readonly type: string; readonly default: string | null }>>;
 const recorded: Recorded = JSON.parse(readFileSync(new URL('mcm/flags.json', import.meta.url), 'utf8'));
 
-/** Intended differences of defaults; the reasons are in docs/compatibility/differences.md. */
+/** Intended differences of defaults. The reasons are in docs/compatibility/differences.md. */
 const OTHER_DEFAULT: Readonly<Record<string, string>> = { 'kube-api-qps': '0' };
 
 /** The zero values of the original, which --help does not print. */

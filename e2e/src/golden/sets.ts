@@ -5,10 +5,13 @@ import { gcpDriver } from './drivers/gcp/index.ts';
 import { machineConfig } from './machine-config/index.ts';
 import { takeover } from './takeover/index.ts';
 
-/** All sets by name. A new set is a separate module and an entry here. */
+/** All sets by name. A new set is a separate module and an entry in this list. */
 const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver, machineConfig];
 
-/** The sets with these names, or all sets if there are no names. @throws Error with the known names */
+/**
+ * The sets with these names, or all sets if there are no names.
+ * @throws Error with the known names.
+ */
 export function findSets(names: readonly string[]): readonly GoldenSet[] {
   if (names.length === 0) return SETS;
   return names.map((name) => {

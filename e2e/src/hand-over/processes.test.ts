@@ -11,7 +11,7 @@ import { NAMESPACE, until } from '../harness/stack.ts';
 import { makeLocalClass } from './local-class.ts';
 
 /**
- * Tests hand-overs between real processes. The assertions use the Lease and the writes of each process, but not the time of
+ * Hand-overs between real processes. The assertions use the Lease and the writes of each process, but not the time of
  * day. `bench hand-over` measures the duration.
  */
 
@@ -118,7 +118,7 @@ test(
 
     const third = await start(MANAGER, timings);
     second.binary.kill('SIGSTOP');
-    // When the old leader continues, it sees this change, but it must not process it.
+    // When the old leader continues, it receives this change, but must not process it.
     await scale(3);
     const { spec: last } = await lease(NAME, ({ holderIdentity }) => holderIdentity !== after?.holderIdentity);
     expect(last?.leaseTransitions).toBe((after?.leaseTransitions ?? 0) + 1);

@@ -10,14 +10,14 @@ import { ofControllers } from '../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
- * The real binaries continue a rollout that the original started. The control plane contains the recorded objects from the
- * middle of the rollout, and the local cloud their VMs and Nodes. Only IDs are replaced: provider IDs, provider specs, and
- * UIDs of owners.
+ * The real binaries continue a rollout that the original started. The control plane contains the recorded objects from
+ * the middle of the rollout, and the local cloud contains their VMs and Nodes. Only IDs are replaced: provider IDs,
+ * provider specs, and UIDs of owners.
  */
 
 const PATIENCE_MS = 120_000;
 const FILE = join(ROOT, 'e2e', 'testdata', 'takeover', 'roll.json');
-/** The state in which two of three machines are new and the second old one is being deleted. */
+/** In this state, two of three machines are new and the second old machine is in deletion. */
 const MIDDLE = 11;
 
 const statusOf = (object: Recorded) => object.status as Machine['status'];
@@ -120,7 +120,7 @@ test('the real binaries continue a rollout of the original: kept machines stay, 
       const [was, is] = [before.get(name), after.find(({ metadata }) => metadata.name === name)];
       expect([is?.metadata.uid, is?.spec.providerID]).toEqual([was?.metadata.uid, was?.spec.providerID]);
     }
-    // One new machine replaced the last old one. In the meantime, no other machine was created or deleted.
+    // One new machine replaced the last old machine, and no other machine was created or deleted.
     expect(stack.refused()).toEqual([]);
     if (!stack.isAudited) return;
     const made = stack.requests.read().filter((one) => one.verb === 'create' && one.resource === 'machines');

@@ -8,9 +8,9 @@ import { sharedCluster } from './shared-cluster.ts';
 
 /**
  * The API server for a test that runs programs:
- * - by default, the embedded control plane.
- * - with `KUBEBUILDER_ASSETS`, a real kube-apiserver from this folder. Each test starts its own.
- * - with `MCM_E2E_KUBECONFIG`, a running API server. Only these tests may use it. Such tests run one after the other and
+ * - By default, the embedded control plane.
+ * - With `KUBEBUILDER_ASSETS`, a real kube-apiserver from this folder. Each test starts a separate server.
+ * - With `MCM_E2E_KUBECONFIG`, a running API server that no other client uses. The tests run one after the other and
  *   clean up.
  */
 export interface ApiServer {
@@ -25,10 +25,10 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** The folder of the real programs; undefined if the variable is not set. */
+/** The folder of the real programs. Undefined if the variable is not set. */
 const realAssets = (): string | undefined => process.env.KUBEBUILDER_ASSETS || undefined;
 
-/** The kubeconfig of a running cluster; undefined if the variable is not set. */
+/** The kubeconfig of a running cluster. Undefined if the variable is not set. */
 const realKubeconfig = (): string | undefined => process.env.MCM_E2E_KUBECONFIG || undefined;
 
 /** Whether the user has selected a real API server. */
@@ -135,7 +135,8 @@ function administrator(text: string): { readonly url: string; readonly fetch: Ap
         resolve(new Response(stream, { status: answer.statusCode ?? 500 }));
       });
       asked.once('error', reject).end(body);
-      // When the Request object is garbage-collected, its signal no longer fires. So the connection keeps a reference to it.
+      // When the Request object is garbage-collected, its signal no longer fires. So the connection keeps a reference
+      // to the Request.
       const end = (): void => void asked.destroy(new Error('ended by the signal'));
       if (request.signal.aborted) end();
       request.signal.addEventListener('abort', end, { once: true });

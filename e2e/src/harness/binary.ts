@@ -33,6 +33,6 @@ export function startBinary(program: string, args: readonly string[], env: Recor
     () => ready.reject(new Error(lastLine)),
     (error) => ready.reject(error),
   );
-  ready.promise.catch(() => undefined); // The caller that awaits it handles the error.
+  ready.promise.catch(() => undefined); // The caller that awaits the promise handles the error.
   return { pid: child.pid ?? 0, ready: ready.promise, ended, kill: (signal) => void child.kill(signal) };
 }

@@ -8,7 +8,6 @@ import { ROOT } from './mcm.ts';
 
 /** Bundled programs in a temporary folder. */
 export interface Bundled {
-  /** Returns the file of a program. */
   readonly file: (name: string) => string;
   readonly remove: () => void;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 /** An additional address of a control plane in this process. Requests to this address have a separate identity. */
 export interface Door {
   readonly kubeconfig: string;
-  /** The writing requests to this address in their order, such as `POST /api/v1/…`. */
+  /** The write requests to this address in their order, such as `POST /api/v1/…`. */
   readonly writes: readonly string[];
   close(): Promise<void>;
 }

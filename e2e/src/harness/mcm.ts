@@ -3,19 +3,18 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../../apps/mcm/src/main.ts', import.meta.url));
 
-/** The root folder of the repository. */
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** A run of the `mcm` command from its source files. */
 export interface McmRun {
   readonly child: ChildProcess;
-  /** Resolves at the end of the command. The exit code 128 + signal is given as the name of the signal. */
+  /** Resolves at the end of the command. The exit code 128 + signal becomes the name of the signal. */
   readonly ended: Promise<{ readonly code: number | string; readonly stdout: string; readonly stderr: string }>;
   /** Resolves when a line of standard output matches. Rejects if the command ends before. */
   line(pattern: RegExp): Promise<string>;
 }
 
-/** @param options.program Its bundle, to run it instead of the source files */
+/** @param options.program Its bundle, to run it instead of the source files. */
 export function mcm(
   args: readonly string[],
   { cwd, env, program = MAIN }: { cwd: string; env?: Readonly<Record<string, string>>; program?: string | undefined },

@@ -17,19 +17,19 @@ const READS = new Set(['get', 'list']);
 export interface Counts {
   readonly writes: number;
   readonly reads: number;
-  /** The number of requests for each `verb resource/subresource`, with the largest first. */
+  /** The number of requests for each `verb resource/subresource`, largest first. */
   readonly by: ReadonlyMap<string, number>;
 }
 
 /**
- * Whether a request is from the controllers. Requests of simulated kubelets, of the benchmark and of the control plane do
- * not count.
+ * Whether a request is from the controllers. Requests of simulated kubelets, of the benchmark and of the control plane
+ * do not count.
  */
 export const ofControllers = (request: LoggedRequest): boolean => /^machine-controller/.test(request.userAgent);
 
 /**
- * Counts requests. Renewals of Leases and health checks of API servers are left out, because their number depends on the
- * elapsed time.
+ * Counts requests, without renewals of Leases and health checks of API servers. The number of these requests depends on
+ * the elapsed time.
  */
 export function count(
   requests: readonly LoggedRequest[],
@@ -76,7 +76,7 @@ export class RequestLogReader {
     this.#parse = parse;
   }
 
-  /** The requests that were answered since the last call. */
+  /** The completed requests since the last call. */
   read(): LoggedRequest[] {
     const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     if (size <= this.#offset) return [];

@@ -25,13 +25,12 @@ interface Answer {
 /** Matches objects that the cluster creates again after their deletion. */
 const ITS_OWN =
   /\/namespaces\/kube-system\/(leases|serviceaccounts|configmaps)\/|\/(apiservices|ipaddresses)\/|\/(kubernetes|default|kube-root-ca\.crt|system:[^/]*)$/;
-/** Matches kinds with a finalizer of the API server, which deletes the objects in them. */
+/** Matches kinds with a finalizer of the API server, which deletes the contained objects. */
 const EMPTIED_BY_SERVER = /\/(namespaces|customresourcedefinitions)\/[^/]+$/;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 const LOOK_EVERY_MS = 200;
 const LOOKS = 600;
 
-/** Sends a request to the API server. */
 type Fetch = (request: Request) => Promise<Response>;
 
 const asked = (fetch: Fetch, path: string, init: RequestInit = {}): Promise<Response> =>
@@ -43,7 +42,7 @@ async function read(fetch: Fetch, path: string): Promise<Answer> {
     const text = await answer.text();
     if (answer.ok) return JSON.parse(text);
     if (answer.status === 404) return {}; // The kind was deleted after the list of kinds was read.
-    // The server answers with 429 for a kind that was just created or is being deleted.
+    // The server responds with 429 for a kind that was just created or is being deleted.
     if (answer.status !== 429 || looks === LOOKS) throw new Error(`GET ${path}: ${text}`);
     await sleep(realClock, LOOK_EVERY_MS);
   }
@@ -69,8 +68,7 @@ async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
 }
 
 /**
- * Removes finalizers, because no controller handles them here. If a deletion is refused, it is tried again after other
- * deletions.
+ * Removes finalizers, because no controller handles them here. A refused deletion is repeated after other deletions.
  */
 async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> {
   if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {
@@ -87,7 +85,10 @@ export interface SharedCluster {
   restore(): Promise<void>;
 }
 
-/** Opens a running cluster. Throws an error if it is in use, because the test would delete the objects of other users. */
+/**
+ * Opens a running cluster. Throws an error if the cluster is in use, because the test would delete the objects of other
+ * users.
+ */
 export async function sharedCluster(fetch: Fetch, file: string): Promise<SharedCluster> {
   const before = await objectsIn(fetch);
   const others = [...before.values()].filter(({ path }) =>

@@ -31,9 +31,9 @@ export const NAMESPACE = 'default';
 const TOKEN = 'bench-token';
 
 /**
- * The real programs, each in its own process: the controllers, a local cloud without latency, and an API server. The API
- * server is the embedded control plane in memory, or a real one. The controllers use the ServiceAccount of an installation,
- * with only its roles.
+ * The real programs in separate processes: the controllers, a local cloud without latency, and an API server. The API
+ * server is the embedded control plane in memory, or a real one. The controllers use the ServiceAccount of an
+ * installation, with only its roles.
  */
 export interface Stack {
   readonly client: KubeClient;
@@ -47,7 +47,7 @@ export interface Stack {
   readonly isAudited: boolean;
   /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /** The requests of the controllers that were refused. Also empty if {@link isAudited} is false. */
+  /** The refused requests of the controllers. Also empty if {@link isAudited} is false. */
   refused(): readonly string[];
   readonly logs: string;
   /** Creates a MachineClass for the local cloud. */
@@ -58,7 +58,7 @@ export interface Stack {
     machineClass: string,
     strategy?: { maxSurge: number | string; maxUnavailable: number | string },
   ): Promise<void>;
-  /** Starts the two controllers, or starts them again. */
+  /** Starts or restarts the two controllers. */
   startControllers(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export interface StackOptions {
   readonly planeFlags?: readonly string[];
   /** Additional flags of the manager. */
   readonly managerFlags?: readonly string[];
-  /** Returns the URL of a program by its module specifier. If absent, the URL of its source file. */
+  /** Returns the URL of a program by its module specifier. Default: the URL of its source file. */
   readonly resolve?: (module: string) => string;
 }
 
@@ -127,7 +127,8 @@ const deploymentOf = (
 type ProgramOf = (name: string, module: string, args: string[], env?: Record<string, string>) => Program;
 
 /**
- * Starts a control plane, or the real API server that the environment selects. Writes the kubeconfig of an administrator.
+ * Starts a control plane, or the real API server that the environment selects. Writes the kubeconfig of an
+ * administrator.
  */
 async function startServer(program: ProgramOf, kubeconfigFile: string, flags: readonly string[]) {
   if (isRealAsked()) {
@@ -163,8 +164,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     `--request-log=${requestLog}`,
     ...(options.planeFlags ?? []),
   ]);
-  // The kubelets use existing credentials, as in the measurement of the original, so that the figures contain only the cost
-  // of the controllers.
+  // The kubelets use existing credentials, as in the measurement of the original, so that the figures contain only the
+  // cost of the controllers.
   const cloud = program(
     'local-cloud',
     '@mcm/provider-local/cloud/main',

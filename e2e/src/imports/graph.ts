@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
 /**
- * The third-party packages that a module imports, directly or indirectly, at the start or later. Each has the chain of files
- * that leads to it.
+ * The third-party packages that a module imports, directly or indirectly, at the start or later. Each package has the
+ * chain of files that leads to it.
  */
 export type Reached = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `load('x')` and `require('x')`. Imports of
- * types have no effect at run time.
+ * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `load('x')` and `require('x')`.
+ * Imports of types have no effect at run time.
  */
 const IMPORTS =
   /(?:^|\n)\s*(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]|\b(?:import|load|require)\(\s*['"]([^'"]+)['"]\s*\)/g;

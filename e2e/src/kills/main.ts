@@ -3,10 +3,10 @@ import { type Lease, leases, type Random, realClock, seededRandom, sleep } from 
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
- * Kills the manager repeatedly with SIGKILL at random times, during rollouts of a hundred machines with the real binaries.
- * The next manager waits for the Lease. The result of each rollout is verified. Run it manually: `node --conditions=source
- * e2e/src/kills/main.ts [kills] [seed]`, with `KUBEBUILDER_ASSETS` for a real API server. The test
- * `packages/core/src/deployment/kills.test.ts` does the same with a virtual clock.
+ * Kills the manager repeatedly with SIGKILL at random times, during rollouts of a hundred machines with the real
+ * binaries. The next manager waits for the Lease. The program verifies the result of each rollout. Run it manually:
+ * `node --conditions=source e2e/src/kills/main.ts [kills] [seed]`, with `KUBEBUILDER_ASSETS` for a real API server. The
+ * test `packages/core/src/deployment/kills.test.ts` does the same with a virtual clock.
  */
 const numbers = process.argv.slice(2).map(Number);
 if (numbers.length > 2 || numbers.some((each) => !Number.isSafeInteger(each) || each < 0)) {
@@ -17,15 +17,15 @@ if (numbers.length > 2 || numbers.some((each) => !Number.isSafeInteger(each) || 
 }
 const [kills = 20, seed = 1] = numbers;
 const MACHINES = 100;
-/** Maximum number of kills during one rollout, so that the rollout completes. */
+/** The maximum number of kills during one rollout, so that the rollout completes. */
 const KILLS_A_ROLL = 8;
 /**
- * Maximum time from the start of a manager's work to its kill. Some kills are before the first write, and some after
- * hundreds of writes.
+ * The maximum time from the start of a manager's work to its kill. Some kills are before the first write, and some
+ * after hundreds of writes.
  */
 const LIFE_MS = 2_500;
 const LIMIT_MS = 600_000;
-/** A short Lease duration, because the test needs many kills and not long waits between them. */
+/** A short Lease duration, because the test needs many kills and not long waits between the kills. */
 const LEASE = [
   '--leader-elect-lease-duration=5s',
   '--leader-elect-renew-deadline=4s',
@@ -75,8 +75,8 @@ async function nextHolder(stack: Stack, before: string | undefined): Promise<str
 }
 
 /**
- * Kills managers until the rollout is complete or until `most` kills. Returns the time of each kill after the start of the
- * manager's work, in milliseconds.
+ * Kills managers until the rollout is complete or until `most` kills. Returns the time of each kill after the start of
+ * the manager's work, in milliseconds.
  */
 async function killDuring(stack: Stack, most: number, random: Random): Promise<readonly number[]> {
   const instants: number[] = [];

@@ -8,7 +8,7 @@ import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 import { addNode, playKubelets, renewLease } from './kubelet.ts';
 import { playScheduler } from './scheduler.ts';
 
-/** Whether kubectl is installed. Without it, these suites are skipped. */
+/** Whether kubectl is installed. Without kubectl, these suites are skipped. */
 export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
 /** The timeout of one command in milliseconds. Only a command that hangs reaches it. */
@@ -25,13 +25,11 @@ export interface Cluster {
   readonly plane: ApiServer;
   /** The folder of the kubeconfig and of files for the test. The folder is removed at the end. */
   readonly dir: string;
-  /** Runs kubectl. Returns its result, also after a failure. `env` is added to the environment. */
+  /** Runs kubectl. Returns its result, even after a failure. `env` is added to the environment. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
-  /**
-   * Runs kubectl and requires that it succeeds. Returns the output without the last line break. The line is split at spaces.
-   */
+  /** Runs kubectl and requires success. Returns the output without the last line break. The line is split at spaces. */
   run(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl and requires that it fails. Returns its error. */
+  /** Runs kubectl and requires a failure. Returns its error. */
   refused(line: string, input?: unknown): Promise<string>;
   /** Runs kubectl until `stop` is called. `until` resolves when the output matches. */
   follow(args: readonly string[]): { until(pattern: RegExp): Promise<void>; stop(): void };

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, hasKubectl, startCluster } from './cluster.ts';
 
 /**
- * Tests `mcm` as a plugin of the real kubectl. kubectl finds `kubectl-mcm` on the search path, and passes flags and the
- * kubeconfig to it.
+ * `mcm` as a plugin of the real kubectl. kubectl finds `kubectl-mcm` on the search path, and passes flags and the
+ * kubeconfig to the plugin.
  */
 describe.skipIf(!hasKubectl)('kubectl mcm', () => {
   let cluster: Cluster;

@@ -16,8 +16,8 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /**
- * Runs both controllers with --observe-only in addition to two active ones. The observing controllers send nothing, and
- * find that the active ones make the same decisions.
+ * Runs both controllers with --observe-only, together with two active controllers. The observing controllers send
+ * nothing, and must make the same decisions as the active controllers.
  */
 
 const MINUTE = 60_000;
@@ -117,7 +117,7 @@ test('a decision that the running controller does not execute within five minute
     await world.clock.advance(10 * MINUTE);
     expect(observer.sent).toEqual([]);
     const counts = await observer.counts();
-    // The first step is counted once, also after retries. Later steps are unknown until the first one is complete.
+    // The first step is counted once, even after retries. Later steps are unknown until the first step is complete.
     expect(counts.get('patch machinedeployments: wanted')).toBe(1);
     expect(counts.get('patch machinedeployments: different')).toBe(1);
     const reported = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));

@@ -25,7 +25,7 @@ import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /**
  * Canary secrets must never appear in a log line, an event, a status, evidence, a span or an output of the command. The
- * tests vary the input of the controllers and the answers of the API server and of the cloud.
+ * tests vary the input of the controllers and the responses of the API server and of the cloud.
  */
 
 const MINUTE = 60_000;
@@ -53,7 +53,7 @@ const forms = (text: string): readonly string[] => [
   ),
 ];
 
-/** Error answers that contain the sent values in different forms. */
+/** Error responses that contain the sent values in different forms. */
 const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 500].flatMap((status) => [
   ({ body = '', headers }: TransportRequest) =>
     new Response(
@@ -72,7 +72,7 @@ const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 
 const nonsense = ({ body = '', headers }: TransportRequest): Response =>
   new Response(`{"token": ${JSON.stringify(headers)} ${body}`, { status: 200 });
 
-/** Answers the first requests of each kind with these answers, one after the other. Later requests are passed on. */
+/** Gives these responses to the first requests of each kind, one after the other, and forwards later requests. */
 function parrot(transport: Transport, answers: readonly ((request: TransportRequest) => Response)[]): Transport {
   const count = new Map<string, number>();
   return async (request) => {
@@ -181,8 +181,8 @@ function spanKeeper(): { readonly tracer: DriverTracer; readonly spans: string[]
 }
 
 /**
- * Runs a fleet in which VMs are created, fail, are listed and are deleted. The answers of the API server and of the cloud
- * contain the secrets.
+ * Runs a fleet in which VMs are created, fail, are listed and are deleted. The responses of the API server and of the
+ * cloud contain the secrets.
  */
 async function live(world: World): Promise<void> {
   await world.createDeployment(2);

@@ -6,8 +6,8 @@ import { NAMESPACE, World } from '../simulation/world/world.ts';
 import { formOf, LACKING } from './crd-forms.ts';
 
 /**
- * The CRDs change during a rollout: the CRDs of mcm replace the CRDs of the original, and vice versa. No process is
- * restarted, no machine is lost, and no process repeats a write of a field that the server drops.
+ * During a rollout, the CRDs of mcm replace the CRDs of the original, and vice versa. No process is restarted, no
+ * machine is lost, and no process repeats a write of a field that the server drops.
  */
 
 const MINUTE = 60_000;
@@ -65,8 +65,8 @@ test.each(Object.keys(LACKING))(
       expect([stored.metadata.uid, stored.spec]).toEqual([odd.metadata.uid, odd.spec]);
       await deployments.patch('odd', { type: 'merge', body: { metadata: { labels: { seen: 'true' } } } });
 
-      // The downgrade also happens during a rollout. When the API server reads an object, it drops fields that the release
-      // does not know.
+      // The downgrade also happens during a rollout. When the API server reads an object, it drops fields that the
+      // release does not know.
       const body = { spec: { autoPreserveFailedMachineMax: 1 } };
       await deployments.patch('workers', { type: 'merge', body });
       await world.change({ template: { spec: { class: { name: 'blue' } } } });

@@ -1,4 +1,4 @@
-/** Schema keywords that refuse values or set defaults. The schemas of the original contain none of them. */
+/** Schema keywords that refuse values or set defaults. The schemas of the original contain none of these keywords. */
 const RULES: ReadonlySet<string> = new Set([
   'default',
   'enum',
@@ -13,6 +13,6 @@ const RULES: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ]);
 
-/** Whether a key of a schema is a keyword. Otherwise, it is the name of a field. */
+/** Whether a key of a schema is a keyword. Otherwise, the key is the name of a field. */
 export const isRule = (key: string, value: unknown): boolean =>
   RULES.has(key) && (typeof value !== 'object' || value === null || Array.isArray(value));

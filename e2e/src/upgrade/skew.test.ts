@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type ProcessName, World } from '../simulation/world/world.ts';
 
 /**
- * Tests containers with different versions. The older one does not write the annotations that only this project has.
+ * Containers with different versions. The older container does not write the annotations that only this project has.
  * Rollouts and replacements must still work.
  */
 

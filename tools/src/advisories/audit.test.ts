@@ -17,7 +17,7 @@ const FOUND = {
   ],
 };
 
-/** The result of pnpm if the registry gives this answer to an audit, and the names of all packages in the request. */
+/** Returns the result of pnpm for this response of the registry, and the names of all packages in the request. */
 async function audited(status: number, answer: object) {
   let asked: readonly string[] = [];
   const server = createServer(async (request, response) => {

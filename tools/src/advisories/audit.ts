@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { ROOT } from '../root.ts';
 
-/** A known vulnerability of a published package. */
 interface Advisory {
   readonly package: string;
   readonly versions: string;
@@ -27,7 +26,7 @@ function reportIn(text: string): Report | undefined {
     const report: unknown = JSON.parse(text);
     return typeof report === 'object' && report !== null && 'advisories' in report ? (report as Report) : undefined;
   } catch {
-    return undefined; // Without JSON the report cannot be read. The user gets the output instead.
+    return undefined; // The output is not JSON, so the user gets it unchanged.
   }
 }
 
@@ -49,11 +48,15 @@ export function readAudit(printed: string, said: string): Audit {
   return { outcome: 'clean', packages: report.metadata?.totalDependencies ?? 0 };
 }
 
-/** Requests the advisories for all dependencies of published packages. @param more Additional arguments of `pnpm audit` */
+/**
+ * Requests the advisories for all dependencies of published packages.
+ * @param more Additional arguments of `pnpm audit`.
+ */
 export function audit(more: readonly string[] = []): Promise<Audit> {
   const args = ['-y', 'pnpm@12.21.0', 'audit', '--prod', '--json', ...more];
   return new Promise((resolve) => {
-    // The exit code is 1 for a vulnerability, and also if the registry does not answer. So the output is parsed instead.
+    // The exit code is 1 for a vulnerability, and also if the registry does not respond. So the code parses the output
+    // instead.
     execFile('npx', args, { cwd: ROOT, maxBuffer: 1 << 26 }, (_error, printed, said) =>
       resolve(readAudit(printed, said)),
     );
@@ -61,8 +64,8 @@ export function audit(more: readonly string[] = []): Promise<Audit> {
 }
 
 /**
- * The text for an audit, and the exit code. The exit code is 1 for a vulnerability. With `strict`, the exit code is also 1
- * if there is no result.
+ * The text for an audit, and the exit code. The exit code is 1 for a vulnerability. With `strict`, the exit code is
+ * also 1 if there is no result.
  */
 export function verdict(audit: Audit, strict: boolean): { readonly text: string; readonly code: 0 | 1 } {
   if (audit.outcome === 'clean') return { text: `no advisory exists for the ${audit.packages} packages`, code: 0 };

@@ -1,12 +1,12 @@
 /** A published program: its start module, and the files that it reads. */
 export interface Binary {
-  /** The name of the command. If the program runs in a cluster, it is also the name of the image. */
+  /** The name of the command. For a program that runs in a cluster, this is also the name of the image. */
   readonly name: string;
   /** The folder of the package, relative to the root of the repository. */
   readonly folder: string;
   /** The start module of the program, relative to the folder of the package. */
   readonly entry: string;
-  /** The specifier with which other programs find it: `import.meta.resolve`. */
+  /** The specifier for `import.meta.resolve`, with which other programs find this program. */
   readonly specifier: string;
   /** Folders of the package that the program reads at run time. */
   readonly assets: readonly string[];
@@ -14,7 +14,10 @@ export interface Binary {
   readonly image: boolean;
   /** Whether the program has the common flags of `@mcm/kube`. */
   readonly controller: boolean;
-  /** A command line that runs most of the code, needs no environment, and always prints the same. Absent for controllers. */
+  /**
+   * A command line that runs most of the code, needs no environment, and always prints the same text. Absent for
+   * controllers.
+   */
   readonly sample: readonly string[];
 }
 
@@ -31,8 +34,8 @@ const binary = (name: string, folder: string, specifier: string, more: Partial<B
 });
 
 /**
- * All programs except `mcm-conformance`. `mcm-conformance` runs the modules of driver authors, and must share its packages
- * with them.
+ * All programs except `mcm-conformance`, which runs the modules of driver authors and must share its packages with
+ * them.
  */
 export const BINARIES: readonly Binary[] = [
   binary('machine-controller-manager', 'apps/machine-controller-manager', '@mcm/machine-controller-manager/main', {
@@ -53,16 +56,15 @@ export const BINARIES: readonly Binary[] = [
   binary('cloud-emulator', 'apps/cloud-emulators', '@mcm/cloud-emulators/main'),
   binary('control-plane', 'packages/control-plane', '@mcm/control-plane/main'),
   binary('mcm', 'apps/mcm', '@mcm/cli', {
-    // The dashboard runs in a cluster.
     image: true,
     controller: false,
     assets: ['../../packages/conformance/examples', '../machine-config-controller/templates'],
-    // With --help, it would load only the commands and flags.
+    // With --help, the program would load only the commands and flags.
     sample: ['config', 'render', '.'],
   }),
 ];
 
-/** The program with this name. Throws an error with the known names if it does not exist. */
+/** Returns the program with this name. Throws an error with the known names if the program does not exist. */
 export function binaryNamed(name: string): Binary {
   const found = BINARIES.find((each) => each.name === name);
   if (found) return found;

@@ -11,7 +11,7 @@ const named = (module: string): readonly string[] =>
     (name) => /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default',
   );
 
-/** The code for a module of Node.js in the bundle. The bundler removes the names that are not imported. */
+/** The code for a module of Node.js in the bundle. The bundler removes unused names. */
 const contentsOf = (module: string): string =>
   [
     `const all = ${ASKED}('${module}');`,
@@ -21,8 +21,8 @@ const contentsOf = (module: string): string =>
   ].join('\n');
 
 /**
- * Reads only the used names of Node.js modules, because an import reads every name of a module. For `node:http`, this loads
- * the clients of WebSocket and EventSource, which no program uses. Such a load takes a tenth of the start of a controller.
+ * Reads only the used names of Node.js modules, because an import reads every name of a module. For `node:http`, such a
+ * read loads the unused clients of WebSocket and EventSource. This takes a tenth of the start of a controller.
  */
 export const builtins: Plugin = {
   name: 'builtins',

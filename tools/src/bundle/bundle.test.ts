@@ -27,10 +27,9 @@ interface Component {
   readonly licenses?: unknown;
 }
 
-/** The shared folder with all programs, which tests must not change, and a folder for files of this test. */
+/** The shared folder with all programs, which tests must not change. */
 let bundles: string;
 let folder: string;
-/** A second build of the largest program. */
 let again: Bundle;
 
 beforeAll(async () => {

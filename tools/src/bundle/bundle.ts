@@ -14,14 +14,13 @@ import { billOfMaterials, componentsOf } from './sbom/sbom.ts';
 import { slimSdks } from './slim-sdks.ts';
 import { commandOf, startApart } from './start-apart.ts';
 
-/** A bundled program. */
 export interface Bundle {
   readonly binary: Binary;
   readonly version: string;
   readonly license: string;
   /** The folder with `package.json`, `dist`, `sbom.cdx.json`, the licenses and the assets. */
   readonly folder: string;
-  /** `dist/main.js`, the file to run. */
+  /** `dist/main.js`, the start of the program. */
   readonly file: string;
   /** `dist/program.js`, the rest of the program. */
   readonly program: string;
@@ -32,8 +31,8 @@ export interface Bundle {
 }
 
 /**
- * The code with which programs find each other and their assets by relative paths: `<name>/dist/main.js`. A URL is returned
- * unchanged, such as that of a third-party program.
+ * The code with which programs find each other and their assets by relative paths: `<name>/dist/main.js`. A URL is
+ * returned unchanged, such as the URL of a third-party program.
  */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));
@@ -63,8 +62,8 @@ function packagesOf({ inputs }: Metafile): readonly PackageIn[] {
 }
 
 /**
- * The folder of a package in the page of the dashboard. An indirect dependency is in the same `node_modules` as the package
- * that needs it.
+ * The folder of a package in the page of the dashboard. An indirect dependency is in the same `node_modules` as the
+ * package that needs it.
  */
 function packageFolder(name: string): string {
   const own = join(ROOT, 'apps/dashboard/node_modules');
@@ -85,7 +84,7 @@ const nodeModulesOf = (folder: string): string => realpathSync(folder).replace(/
 async function copyAssets(binary: Binary, folder: string): Promise<void> {
   for (const asset of binary.assets) {
     const from = join(ROOT, binary.folder, asset);
-    if (!existsSync(from)) continue; // A program without its default assets reports this when they are requested.
+    if (!existsSync(from)) continue; // A program without its default assets reports the missing assets when it needs them.
     await cp(from, join(folder, basename(asset)), { recursive: true });
   }
 }
@@ -115,9 +114,9 @@ async function write(into: string, given: BuildOptions & { readonly outfile: str
 }
 
 /**
- * Bundles a program with all its packages into `<into>/<name>/dist`. `main.js` sets the options of V8, and `program.js` has
- * a compile cache. The same sources and the same Node.js give the same bytes on every machine. Identifiers keep their names,
- * so that stacks are readable without the source map.
+ * Bundles a program with all its packages into `<into>/<name>/dist`. `main.js` sets the options of V8, and `program.js`
+ * has a compile cache. The same sources and the same Node.js produce the same bytes on every machine. Identifiers keep
+ * their names, so that stacks are readable without the source map.
  */
 export async function bundle(binary: Binary, into: string): Promise<Bundle> {
   const folder = join(into, binary.name);

@@ -9,8 +9,8 @@ import type { Binary } from './binaries.ts';
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
- * Flags that make the output reproducible: fixed seeds, no code aging, a single thread, and enough memory. V8 writes unused
- * bytes between its fields with old content of the memory, so memory must not be reused.
+ * Flags that make the output reproducible: fixed seeds, no code aging, a single thread, and enough memory. V8 writes
+ * old content of the memory between its fields, so memory must not be reused.
  */
 const STEADY = [
   ...['--hash-seed=1', '--random-seed=1', '--no-flush-bytecode', '--single-threaded'],
@@ -20,7 +20,7 @@ const STEADY = [
 /** The position in the cache of V8's flags, which are four bytes. V8 accepts a cache only if its flags are the same. */
 const NOTED_FLAGS = 12;
 
-/** Runs before the program, and stores the compiled code when it ends. */
+/** Runs before the program, and stores the compiled code when the program ends. */
 const KEEPER = `
   import { writeFileSync } from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
@@ -44,7 +44,7 @@ const KUBECONFIG = JSON.stringify({
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
 });
 
-/** The arguments of a start that always ends at the same point: the kubeconfig of the second cluster is missing. */
+/** The arguments of a start that always ends at the same point: the kubeconfig of the target cluster is missing. */
 const FLAGS = ['--target-kubeconfig=target', '--control-kubeconfig=not-there', '--namespace=default'];
 
 /** The compiled code of a program after a run with these arguments. Throws an error if the program did not run. */
@@ -62,8 +62,8 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
 }
 
 /**
- * Writes the compile cache of a bundle next to it. A controller runs until it would connect to its clusters, and another
- * program runs its sample.
+ * Writes the compile cache of a bundle next to the bundle. A controller runs until it would connect to its clusters,
+ * and another program runs its sample.
  */
 export async function compile({ controller, sample }: Binary, dist: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ROOT } from '../root.ts';
 
-/** A folder like a clone. The Node.js of this folder is a script that prints its arguments. */
+/** A folder like a clone, whose Node.js is a script that prints its arguments. */
 let dir: string;
 let clone: string;
 
@@ -37,7 +37,7 @@ const launch = (args: readonly string[], file = join(clone, 'mcm'), path = proce
 const SOURCES = (): string[] => ['--conditions=source', join(clone, 'apps/mcm/src/main.ts')];
 const bundleOf = (commit: string): string => `node_modules/.cache/mcm/bundles/${commit}/mcm/dist/main.js`;
 
-/** Writes the bundle. The modification time of the bundle is `minutes` from now. */
+/** Writes the bundle with a modification time in `minutes` from now. */
 async function bundled(minutes: number, commit = 'none'): Promise<string> {
   const file = join(clone, bundleOf(commit));
   await mkdir(join(file, '..'), { recursive: true });

@@ -8,8 +8,8 @@ const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/
 const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
 
 /**
- * Converts lazy loads to `require(…)`. The bundler follows it, and it still runs at the first use.
- * @throws Error if the name is only known at run time, because the bundle would not contain the module
+ * Converts lazy loads to `require(…)`. The bundler then finds the module, which is still loaded at the first use.
+ * @throws Error if the name is only known at run time, because the bundle would not contain the module.
  */
 export function requireLazily(source: string): string {
   const [blind] = BLIND.exec(source) ?? [];
@@ -27,7 +27,10 @@ export const toAscii = (source: string): string =>
 const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
 
-/** Converts a lazy import of names to an import of a module with only these names, so that the bundler can omit the others. */
+/**
+ * Converts a lazy import of names to an import of a module with only these names, so that the bundler can omit the
+ * others.
+ */
 export const importParts = (source: string): string =>
   source.replaceAll(PARTS, (_all, names: string, from: string) => {
     const list = names.split(',').map((name) => name.trim());
@@ -35,13 +38,16 @@ export const importParts = (source: string): string =>
   });
 
 /**
- * The modules with parts of a large package. The main module of such a package would include all models, which are 5 MB.
+ * The modules with parts of a large package. The main module of such a package would include all models, which are 5
+ * MB.
  */
 const PART_MODULES: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };
 
-/** The client of EC2. Each command is in its own file, and the main file contains all of them, which are over 700. */
+/**
+ * The client of EC2. Each command is in a separate file, and the main file contains all of them, which are over 700.
+ */
 const EC2 = '@aws-sdk/client-ec2';
 
 function exportsOf(names: readonly string[], from: string): string {
@@ -58,7 +64,7 @@ const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
 /**
- * The only third-party package whose regular expressions contain such characters. The bundler does not escape them there.
+ * The only third-party package whose regular expressions contain such characters, which the bundler does not escape.
  */
 const BEYOND_ASCII = /\/node_modules\/liquidjs\/.*\.m?js$/;
 

@@ -10,18 +10,18 @@ import { ROOT } from '../root.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL that returns the folder of all programs; see `shared.ts`. */
+    /** The URL that returns the folder of all programs, see `shared.ts`. */
     bundles: string;
   }
 }
 
-/** The output of the task `programs`. Tasks of turbo that need the programs depend on it. */
+/** The output of the task `programs`. Tasks of turbo that need the programs depend on this task. */
 const BUILT = join(ROOT, 'tools/node_modules/.cache/programs');
 
 /**
- * Runs once for all test files. At the first request, it bundles every program, and it returns the same folder to all files.
- * Otherwise, each file that starts programs would build them again. In a task of turbo, it copies the programs that another
- * task has built.
+ * Runs once for all test files. The first request bundles every program, and all requests get the same folder.
+ * Otherwise, each file that starts programs would build them again. In a task of turbo, the function copies the
+ * programs that another task has built.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   let folder: string | undefined;

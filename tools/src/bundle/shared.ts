@@ -5,9 +5,7 @@ import { BINARIES, binaryNamed } from './binaries.ts';
 
 export { BINARIES };
 
-/**
- * The folder of all bundled programs. The programs are bundled once for all test files. Tests must not change the folder.
- */
+/** The folder of all bundled programs, which are bundled once for all test files. Tests must not change the folder. */
 export async function sharedBundles(): Promise<string> {
   const answer = await fetch(inject('bundles'));
   const text = await answer.text();
@@ -20,8 +18,8 @@ export const sharedBundle = async (name: string): Promise<string> =>
   join(await sharedBundles(), binaryNamed(name).name, 'dist/main.js');
 
 /**
- * Returns a function that resolves the specifiers of programs to bundles: `resolve('@mcm/provider-local/main')` is the URL
- * of its bundle. The function replaces `import.meta.resolve`, which would find the source files.
+ * Returns a function that resolves the specifiers of programs to bundles: `resolve('@mcm/provider-local/main')` is the
+ * URL of its bundle. The function replaces `import.meta.resolve`, which would find the source files.
  */
 export async function sharedResolver(): Promise<(module: string) => string> {
   const folder = await sharedBundles();

@@ -9,7 +9,7 @@ const GROUP = /this\.(\w+)\s*=\s*_get\w+Operations\(this\._client\);/g;
 
 /**
  * Removes the groups of operations that no driver uses from the source of a client.
- * @throws Error if a used group does not exist in the client, because the program would fail at its first call
+ * @throws Error if a used group does not exist in the client, because the program would fail at its first call.
  */
 export function slimAzure(source: string, kept: readonly string[]): string {
   const known = new Set([...source.matchAll(GROUP)].map(([, name]) => name));
@@ -29,20 +29,23 @@ const GAX_WITHOUT_GRPC = [
   'exports.decodeAnyProtosInArray = (all) => all;',
 ].join('\n');
 
-/** The login library of Google. The driver requests its tokens without it. */
+/** The login library of Google, which the driver does not use. */
 const GOOGLE_LOGINS = /\/google-auth-library\/build\/src\/index\.js$/;
 const NO_LOGINS =
   "exports.GoogleAuth = class { constructor() { throw new Error('this program has no logins of Google'); } };";
 
 /**
- * The login chain of the AWS SDK. The driver has its own chain, which uses its transport. The chain of the SDK would open
- * other sockets.
+ * The login chain of the AWS SDK. The driver has its own chain, which uses its transport. The chain of the SDK would
+ * open other sockets.
  */
 const AWS_LOGINS = /\/@aws-sdk\/credential-provider-node\/dist-(cjs|es)\/index\.js$/;
 const NO_AWS_LOGINS =
   "exports.defaultProvider = () => async () => { throw new Error('this program has no logins of the AWS SDK'); };";
 
-/** Messages of gRPC services that the driver does not call. The library only reads them for a call of these services. */
+/**
+ * Messages of gRPC services that the driver does not call. The library reads these messages only for a call of these
+ * services.
+ */
 const GAX_PROTOS = /\/google-gax\/build\/protos\/(iam_service|locations|operations)\.js$/;
 
 /** The descriptions of all messages of EC2: 1.3 MB, with one statement for each message. */
@@ -50,9 +53,9 @@ const EC2_DESCRIPTIONS = /\/@aws-sdk\/client-ec2\/dist-es\/schemas\/schemas_0\.j
 const DESCRIPTION = /^((?:export )?var [\w$]+ = )(\[.*?\]);$/gms;
 
 /**
- * Marks the descriptions of messages as free of side effects, so that the bundler omits unused ones. Otherwise it keeps them
- * all, because their keys are computed.
- * @throws Error if the source has another form, because the program would contain all descriptions
+ * Marks the descriptions of messages as free of side effects, so that the bundler omits unused descriptions. Without
+ * the marks, the bundler keeps all of them, because their keys are computed.
+ * @throws Error if the source has another form, because the program would contain all descriptions.
  */
 export function slimAws(source: string): string {
   const slim = source.replaceAll(DESCRIPTION, '$1/* @__PURE__ */ (() => $2)();');
@@ -65,8 +68,8 @@ const ZOD_LOCALES = /\/zod\/v4\/locales\/index\.js$/;
 const ENGLISH_ONLY = "export { default as en } from './en.js';";
 
 /**
- * The main module of undici. Only the parts in `undiciParts` of `@mcm/kube` are bundled. The others (fetch, WebSocket,
- * mocks, caches) are 500 kB.
+ * The main module of undici. Only the parts in `undiciParts` of `@mcm/kube` are bundled. The other parts (fetch,
+ * WebSocket, mocks, caches) are 500 kB.
  */
 const UNDICI = /\/undici\/index\.js$/;
 const CONNECTIONS_ONLY = [

@@ -17,11 +17,11 @@ export interface Fixture {
   readonly ready: string;
 }
 
-/** A difference between answers: path, recorded value, value of the control plane. */
+/** A difference between responses: path, recorded value, value of the control plane. */
 type Diff = readonly [path: string, expected: unknown, actual: unknown];
 
 export interface Failure {
-  /** The number of the step. The first is 1; 0 is the set-up of a case. */
+  /** The number of the step, starting at 1. The set-up of a case has the number 0. */
   readonly step: number;
   readonly what: string;
   readonly diffs: readonly Diff[];
@@ -51,24 +51,21 @@ export function batteryFixtures(): readonly Fixture[] {
   return (JSON.parse(file) as { readonly fixtures: readonly Fixture[] }).fixtures;
 }
 
-/** Ends a case before the request that broke the connection: a server that panics gives no answer. */
+/** Ends a case before the request that broke the connection. A server that panics sends no response. */
 function cutAt(whole: Case, failure: Failure | undefined): Case {
   if (failure === undefined) return whole;
   const steps = whole.steps.slice(0, Math.max(0, failure.step - 1));
   return { ...whole, steps, broken: String(failure.diffs[0]?.[2]) };
 }
 
-/** A server to which cases are sent. */
 export interface Player {
-  /** Sends the requests of the cases. Returns the cases with their answers. */
+  /** Sends the requests of the cases. Returns the cases with their responses. */
   record(cases: readonly Case[]): Promise<readonly Case[]>;
   /** Sends the requests of recorded cases. Returns the differences, by the name of the case. */
   compare(cases: readonly Case[]): Promise<ReadonlyMap<string, readonly Failure[]>>;
 }
 
-/**
- * Sends cases through `transport`, with at most `jobs` of them at the same time. The fixtures are installed once and stay.
- */
+/** Sends cases through `transport`, with at most `jobs` parallel cases. The fixtures are installed once and stay. */
 export function createPlayer(
   runner: Runner,
   transport: unknown,
@@ -93,7 +90,8 @@ export function createPlayer(
       );
       const recorded = (JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] }).cases;
       const cut = recorded.map((each) => cutAt(each, broken.get(each.name)));
-      // A connection can also break before the first request of a case. If no case has an answer, the server has stopped.
+      // A connection can also break before the first request of a case. If no case has a response, the server has
+      // stopped.
       const isSilent = (each: Case): boolean => each.broken !== undefined && each.steps.length === 0;
       if (cut.length > 1 && cut.every(isSilent)) throw new Error(`the server answers no case: ${cut[0]?.broken}`);
       return cut;
@@ -103,8 +101,8 @@ export function createPlayer(
       return new Map(
         results.map(({ name, failures = [] }) => [
           name,
-          // If an answer lacks a value that later steps need, the answer of the other server lacks it too, or there is
-          // another difference.
+          // A response may lack a value that later steps need. The response of the other server then lacks the value
+          // too, or there is another difference.
           failures.filter(({ diffs }) => !diffs[0]?.[0].startsWith('capture ')),
         ]),
       );

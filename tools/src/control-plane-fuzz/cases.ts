@@ -15,14 +15,13 @@ const STEPS = 20;
 /** The distance between the seeds of two runs. The distance is larger than the number of cases in a run. */
 const STRIDE = 1_000_003;
 /**
- * Kinds whose admission reads a cache of the real server. A case with such a kind has no other kind, because answers would
- * depend on the delay of the cache.
+ * The admission of these kinds reads a cache of the real server. A case with such a kind has no other kind, because
+ * responses would depend on the delay of the cache.
  */
 const ALONE = new Set(['LimitRange', 'ResourceQuota']);
 
 const isStep = (step: Step): boolean => step.request !== undefined;
 
-/** The number of requests in a case. */
 export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).length;
 
 /** Creates the case `index` of `seed`. The result is always the same. */
@@ -45,7 +44,7 @@ export function caseOf(seed: number, index: number, all: readonly Kind[], schema
     else steps.push(...nextSteps(source, draw.pick(kinds)));
   }
   if (watched) steps.push({ events: 'w' });
-  // No controller deletes the objects of a namespace. The ports and addresses of Services must be free for the next case.
+  // No controller deletes the objects of a namespace, and the next case needs the ports and addresses of Services.
   const cleanup = kinds
     .filter(({ resource }) => resource === 'services')
     .map(({ collection }) => `DELETE ${collection}`);

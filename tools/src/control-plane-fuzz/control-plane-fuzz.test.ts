@@ -14,7 +14,7 @@ import { essenceOf, firstDifference } from './verdict.ts';
 
 const runner = await loadRunner();
 
-/** A control plane that gives some wrong answers. */
+/** A control plane that sends some wrong responses. */
 async function startFaulty(isWrong: (request: Request, text: string) => boolean): Promise<Server> {
   const plane = await startControlPlane({ controllers: false, adminToken: 'fuzz', trustInProcess: false });
   const transport = runner.handlerTransport(
@@ -78,7 +78,7 @@ test('an artificial difference is found and shrunk to the requests and fields th
     const { request, body } = small.case.steps.at(-1) ?? {};
     expect(request).toMatch(/^PATCH /);
     expect(JSON.stringify(body)).toContain('"data"');
-    // The recorded difference is a case of the battery. The correct server passes it.
+    // The recorded difference is a case of the battery. The correct server passes the case.
     const [passed] = (await real.player.compare([small.case])).values();
     expect(passed).toEqual([]);
   });

@@ -2,14 +2,14 @@ import type { Case, Fixture, Runner } from './battery.ts';
 import type { Outcome } from './run.ts';
 import type { Difference } from './verdict.ts';
 
-/** Maximum length of a value in a report. */
+/** The maximum length of a value in a report. */
 const SHOWN = 500;
 
 const cut = (value: unknown): string => (JSON.stringify(value) ?? '(absent)').slice(0, SHOWN);
 
 const numberOf = ({ case: { name } }: Difference): string => /case (\d+)/.exec(name)?.[1] ?? '';
 
-/** The differences by class, with the most frequent first. */
+/** The differences by class, most frequent first. */
 export const classesOf = (found: readonly Difference[]): readonly (readonly [string, readonly Difference[]])[] =>
   [...Map.groupBy(found, (difference) => difference.class)].toSorted(([, a], [, b]) => b.length - a.length);
 
@@ -22,7 +22,7 @@ const diffLines = ({ failure }: Difference, indent: string): readonly string[] =
       `${indent}  + ${cut(actual)}`,
     ]);
 
-/** The request of a difference, and the paths at which the answers differ. */
+/** The request of a difference, and the paths at which the responses differ. */
 function detailLines(difference: Difference): readonly string[] {
   const { body, text, headers } = difference.case.steps[difference.step] ?? {};
   const sent = text ?? (body === undefined ? '' : JSON.stringify(body));

@@ -12,10 +12,10 @@ export interface Rule {
 const PICKED = /:3[0-2]\d{3}(?=\/)/g;
 const withoutPicked = (value: unknown): unknown => (typeof value === 'string' ? value.replace(PICKED, ':0') : value);
 
-/** The largest time difference between the two answers to a request. */
+/** The largest time difference between the two responses to a request. */
 const CLOCKS_MS = 60_000;
 
-/** The rules. Each one covers only what its reason explains. */
+/** Each rule covers only the differences that its reason explains. */
 const rules: readonly Rule[] = [
   {
     name: 'node ports in Tables',

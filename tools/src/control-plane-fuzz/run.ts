@@ -17,7 +17,7 @@ export interface Run {
   readonly requests: number;
   /** The number of the first case. */
   readonly from?: number;
-  /** If set, only this case is sent. */
+  /** If present, only this case is sent. */
   readonly only?: number | undefined;
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;
@@ -29,17 +29,16 @@ export interface Run {
 export interface Outcome {
   readonly requests: number;
   /**
-   * The number of requests up to the first difference of their case. Later requests are not compared, because the servers
-   * then have different states.
+   * The number of requests up to the first difference of their case. Later requests are not compared, because the
+   * servers then have different states.
    */
   readonly compared: number;
   /** Cases during which the real server closed the connection. */
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /**
-   * Differences that did not occur again. The times of field managers are in seconds, and the managers are sorted by them. A
-   * write that only changes this order creates a new version. So the answers of one server depend on the time of the
-   * requests.
+   * Differences that did not occur again. Field managers are sorted by their times, which are in seconds. A write that
+   * only changes this order creates a new version. So the responses of one server depend on the time of the requests.
    */
   readonly unsteady: readonly Difference[];
   /** The number of differences that each rule explains. */

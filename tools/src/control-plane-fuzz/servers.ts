@@ -32,10 +32,9 @@ type Transport = (request: {
   readonly credential: 'admin';
 }) => Promise<{ readonly status: number; readonly stream: AsyncIterable<Uint8Array> }>;
 
-/** A server that is compared. */
 export interface Server {
   readonly player: Player;
-  /** Sends a GET, and returns the JSON of the answer. */
+  /** Sends a GET, and returns the JSON of the response. */
   get(path: string): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -74,8 +73,7 @@ export async function startPlane(runner: Runner): Promise<Server> {
 }
 
 /**
- * A real kube-apiserver from the folder `assets`. The address range of this server for Services is that of the embedded
- * control plane.
+ * A real kube-apiserver from the folder `assets`. The address range for Services equals the range of the embedded control plane.
  */
 export async function startReal(runner: Runner, assets: string): Promise<Server> {
   const real = await startRealApiServer(assets, { controllers: false, serviceCidr: '10.96.0.0/16' });

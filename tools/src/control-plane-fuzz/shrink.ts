@@ -3,7 +3,7 @@ import { isJsonObject } from './requests/json.ts';
 import type { Step } from './requests/step.ts';
 import { type Difference, firstDifference } from './verdict.ts';
 
-/** The maximum number of smaller cases that are tried. */
+/** The maximum number of smaller cases to try. */
 const TRIALS = 150;
 
 /** Returns the difference if it still occurs at the last step of the case. */

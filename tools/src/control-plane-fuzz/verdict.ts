@@ -5,7 +5,7 @@ import type { Answer, Step } from './requests/step.ts';
 /** The first difference of a case. */
 export interface Difference {
   readonly case: Case;
-  /** The index of the step. The first is 0. */
+  /** The index of the step, starting at 0. */
   readonly step: number;
   readonly request: string;
   readonly failure: Failure;
@@ -33,8 +33,9 @@ const general = (path: string): string =>
   path.replace(/\[[^\]]*\]/g, '[]').replaceAll(/[a-z]{0,2}-?\$\{id\}[\w.]*/g, 'ID');
 
 /**
- * The differences between two answers that affect clients: the status code, the reason, the fields of the causes, and the
- * object. The battery itself compares messages, headers and warnings, one case at a time. Undefined if there are none.
+ * The differences between two responses that affect clients: the status code, the reason, the fields of the causes, and
+ * the object. The battery itself compares messages, headers and warnings, one case at a time. Undefined if there are
+ * none.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer): string | undefined {
   const actual = answer ?? {};

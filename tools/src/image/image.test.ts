@@ -14,7 +14,7 @@ import { type Config, type Descriptor, Layout, type Manifest } from './layout.ts
 import { archive } from './tar.ts';
 
 const run = promisify(execFile);
-/** A small program that replaces Node.js, because these tests do not depend on it. */
+/** A small program that replaces Node.js, because these tests do not depend on Node.js. */
 const SMALL = '/bin/true';
 const SECONDS = 1_700_000_000;
 

@@ -5,13 +5,14 @@ import { type Config, type Descriptor, type Layer, Layout, type Manifest, MEDIA 
 import { NODE_PATH, NONROOT, nodeAlone, runtime } from './runtime.ts';
 import { archive, type Entry } from './tar.ts';
 
-/** The inputs of an image. */
 export interface ImageSettings {
   /** The Node.js binaries, one for each architecture. */
   readonly nodes: readonly string[];
-  /** The folder of an OCI layout, whose image contains a C library. If absent, the libraries of this machine are used. */
+  /**
+   * The folder of an OCI layout, whose image contains a C library. If absent, the libraries of this machine are used.
+   */
   readonly base?: string | undefined;
-  /** Unix time in seconds. The value is the time of every file and of the image. */
+  /** The time of every file and of the image, as Unix time in seconds. */
   readonly seconds: number;
 }
 
@@ -60,9 +61,9 @@ async function putBelow(layout: Layout, node: string, { base, seconds }: ImageSe
 }
 
 /**
- * Writes an OCI image layout with an image for each program and each Node.js binary. The layers are the base image, Node.js
- * and the program. The function needs no container engine, and the same inputs give the same bytes. Returns the manifests
- * with program, version and architecture.
+ * Writes an OCI image layout with an image for each program and each Node.js binary. The layers are the base image,
+ * Node.js and the program. The function needs no container engine, and the same inputs produce the same bytes. Returns
+ * the manifests with program, version and architecture.
  */
 export async function writeImages(
   bundles: readonly Bundle[],
@@ -116,7 +117,7 @@ async function putManifest(
       User: `${NONROOT}:${NONROOT}`,
       Entrypoint: [`/${NODE_PATH}`, `/${HOME}/dist/main.js`],
       WorkingDir: '/',
-      // Two memory pools of the C library instead of one per thread. This saves 5 MB.
+      // Limits the C library to two memory pools instead of one per thread, which saves 5 MB.
       Env: ['PATH=/usr/local/bin', 'NODE_ENV=production', 'MALLOC_ARENA_MAX=2'],
       Labels: labels,
     },

@@ -23,13 +23,13 @@ export interface Layer {
   readonly diffId: string;
 }
 
-/** An image manifest, with the fields that are read here. */
+/** An image manifest, with the fields that this file reads. */
 export interface Manifest {
   readonly config: Descriptor;
   readonly layers: readonly Descriptor[];
 }
 
-/** An image configuration, with the fields that are read here. */
+/** An image configuration, with the fields that this file reads. */
 export interface Config {
   readonly architecture: string;
   readonly rootfs: { readonly diff_ids: readonly string[] };

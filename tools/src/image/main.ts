@@ -6,8 +6,8 @@ import { ROOT } from '../root.ts';
 import { writeImages, writeRoot } from './image.ts';
 import { PINNED_NODE } from './runtime.ts';
 
-// usage: pnpm image [NAME…] [--base LAYOUT] [--node FILE…]: writes an OCI image layout to dist/image.
-//        pnpm image NAME --root FOLDER: writes the content of the image as files.
+// usage: pnpm image [NAME…] [--base LAYOUT] [--node FILE…]: writes an OCI image layout to dist/image. pnpm image NAME
+// --root FOLDER: writes the content of the image as files.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

@@ -1,4 +1,4 @@
-/** A file or a folder of an archive. All of them belong to root. */
+/** A file or a folder of an archive. All entries belong to root. */
 export interface Entry {
   /** The path relative to the root, without a slash at its start or end. */
   readonly path: string;
@@ -12,7 +12,7 @@ const BLOCK = 512;
 const NAME_LENGTH = 100;
 const PREFIX_LENGTH = 155;
 
-/** Splits a long path into the two fields of the format. Throws an error if it does not fit. */
+/** Splits a long path into the two fields of the format. Throws an error if the path is too long for both fields. */
 function splitPath(path: string): readonly [prefix: string, name: string] {
   if (Buffer.byteLength(path) <= NAME_LENGTH) return ['', path];
   for (let slash = path.indexOf('/'); slash > 0; slash = path.indexOf('/', slash + 1)) {
@@ -45,13 +45,13 @@ function header({ path, mode, data }: Entry, seconds: number): Buffer {
   return block;
 }
 
-/** All parent folders of a path, with the outermost first. */
+/** All parent folders of a path, outermost first. */
 const foldersAbove = (path: string): string[] =>
   path.split('/').flatMap((_part, index, parts) => (index === 0 ? [] : [parts.slice(0, index).join('/')]));
 
 /**
- * Creates an archive whose bytes depend only on the entries. The entries are sorted by path and have the same time. Parent
- * folders are added.
+ * Creates an archive whose bytes depend only on the entries. The function sorts the entries by path, gives them the
+ * same time, and adds parent folders.
  * @param seconds Unix time.
  */
 export function archive(entries: readonly Entry[], seconds: number): Buffer {

@@ -13,10 +13,10 @@ const link = async (from: string, to: string): Promise<void> => {
 };
 
 /**
- * Installs tarballs into an empty folder like pnpm: each package is in its own folder, with only its declared dependencies.
- * Third-party packages come from this repository, so no registry is needed.
+ * Installs tarballs into an empty folder like pnpm: each package is in its own folder, with only its declared
+ * dependencies. Third-party packages come from this repository, so no registry is needed.
  *
- * @returns the folder of each package by its name
+ * @returns the folder of each package by its name.
  */
 export async function install(
   packages: readonly PublicPackage[],
@@ -32,7 +32,7 @@ export async function install(
   }
   for (const { folder, manifest } of packages) {
     const home = homes.get(manifest.name) ?? '';
-    // The package.json of the tarball is read, because it differs from the one in the repository.
+    // Reads the package.json of the tarball, because it differs from the package.json in the repository.
     for (const name of Object.keys((await readManifest(home)).dependencies ?? {})) {
       const there = homes.get(name) ?? (await realpath(join(folder, 'node_modules', name)));
       await link(there, join(placeOf(manifest.name), name));

@@ -14,9 +14,9 @@ import { buildPackages, packAll, publicPackages, readManifest } from './packages
 import { serveRegistry } from './registry.ts';
 
 /**
- * Tests the published packages: each is built, packed, installed and used. Every step of the guide for provider authors runs
- * in an empty folder. All tests are in one file, because two files must not build and pack the same packages at the same
- * time. Only a thorough run includes them.
+ * The published packages: each package is built, packed, installed and used. Every step of the guide for provider
+ * authors runs in an empty folder. All tests are in one file, because two files must not build and pack the same
+ * packages at the same time. Only a thorough run includes these tests.
  */
 
 const run = promisify(execFile);

@@ -18,8 +18,8 @@ export interface Registry {
 /**
  * Starts a package registry on loopback that has only these tarballs, as after a release.
  *
- * @param tarballs The files by the name of their package
- * @param homes The folder of each unpacked tarball
+ * @param tarballs The files by the name of their package.
+ * @param homes The folder of each unpacked tarball.
  */
 export async function serveRegistry(
   tarballs: ReadonlyMap<string, string>,

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { PAGE_FILE, pageModule } from './page.ts';
 
-/** Bundles the page of the dashboard into one module. With `--check`, it exits with 1 if the module is outdated. */
+/**
+ * Bundles the page of the dashboard into one module. With `--check`, the program exits with 1 if the module is
+ * outdated.
+ */
 const text = await pageModule();
 const current = existsSync(PAGE_FILE) ? readFileSync(PAGE_FILE, 'utf8') : '';
 if (!process.argv.includes('--check')) {

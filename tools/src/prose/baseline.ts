@@ -1,6 +1,6 @@
 import type { Rule, Violation } from './rules.ts';
 
-/** The number of violations of each file, by rule. Zero is left out. */
+/** The number of violations of each file, by rule. Zeros are omitted. */
 export type Counts = Readonly<Record<string, Partial<Record<Rule, number>>>>;
 
 export interface Excess {
@@ -22,8 +22,8 @@ export function countsOf(found: ReadonlyMap<string, readonly Violation[]>): Coun
 }
 
 /**
- * The files with more violations of a rule than the baseline allows. If the baseline does not list a file, the file may have
- * none.
+ * The files with more violations of a rule than the baseline allows. A file that is not in the baseline may have no
+ * violation.
  */
 export function excesses(found: ReadonlyMap<string, readonly Violation[]>, baseline: Counts): Excess[] {
   const counts = countsOf(found);
@@ -41,8 +41,8 @@ export function excesses(found: ReadonlyMap<string, readonly Violation[]>, basel
 
 /**
  * The new baseline. No count is larger than before, with one exception:
- * - A text may move to another file. In this case, the sum over all files stays, and the counts move with the text.
- * - Otherwise, a file gets the smaller one of its old and its new count.
+ * - If a text moved to another file, the counts move with the text, and the sum over all files stays.
+ * - Otherwise, a file gets the smaller number of its old and its new count.
  */
 export function shrink(counts: Counts, baseline: Counts): Counts {
   const shrunk: Record<string, Partial<Record<Rule, number>>> = {};

@@ -28,7 +28,7 @@ export function textsOfPage(markdown: string): Text[] {
   return found;
 }
 
-/** The cells of table columns with the heading "Instead of". The cells quote texts that violate the rules. */
+/** The cells of table columns with the heading "Instead of", which quote texts that violate the rules. */
 function badExamples(tree: Nodes): ReadonlySet<Nodes> {
   const found = new Set<Nodes>();
   visit(tree, 'table', ({ children: [head, ...rows] }) => {
@@ -41,7 +41,9 @@ function badExamples(tree: Nodes): ReadonlySet<Nodes> {
   return found;
 }
 
-/** For each table cell, the headings of its column and of its row. The first row and the first column have none. */
+/**
+ * For each table cell, the headings of its column and of its row. The first row and the first column have no headings.
+ */
 function headingsOf(tree: Nodes): ReadonlyMap<Nodes, readonly string[]> {
   const found = new Map<Nodes, readonly string[]>();
   visit(tree, 'table', ({ children: [head, ...rows] }) => {
@@ -70,7 +72,7 @@ function shown(node: Nodes): string {
   return 'children' in node ? node.children.map(shown).join('') : '';
 }
 
-/** The text in which phrases are searched. A placeholder replaces code, because names are not searched. */
+/** The text for the search of phrases. A placeholder replaces code, because the search ignores names. */
 function plain(node: Nodes): string {
   if (node.type === 'inlineCode') return CODE;
   if (node.type === 'text') return node.value;
@@ -78,7 +80,10 @@ function plain(node: Nodes): string {
   return 'children' in node ? node.children.map(plain).join('') : '';
 }
 
-/** Removes the front matter, with the packages of a changeset. Blank lines replace it, so that line numbers stay correct. */
+/**
+ * Removes the front matter, which contains the packages of a changeset. Blank lines replace the front matter, so that
+ * line numbers stay correct.
+ */
 function withoutFrontMatter(markdown: string): string {
   return markdown.replace(/^---\n[\s\S]*?\n---\n/, (front) => front.replace(/[^\n]+/g, ''));
 }

@@ -27,8 +27,8 @@ const PERSONS = new Set(
 );
 
 /**
- * The start of a sentence that a reader understands only with the sentence before. A pronoun stands for the subject, or the
- * sentence depends on a condition before.
+ * The start of a sentence that a reader cannot understand alone: a pronoun as the subject, or a reference to an earlier
+ * condition.
  */
 const POINTS_BACK =
   /^(?:It|Its|They|Their|Them|Then|(?:This|These|Those|That) (?:is|are|was|were|has|have|can|cannot|may|must|does|do|means?|would|will))\b/;
@@ -41,9 +41,9 @@ const OWN_SUBJECT: Partial<Record<Kind, RegExp>> = {
 
 const english = new ParseEnglish();
 
-/** Checks a text against those rules of docs/contributing/writing.md that a program can decide. */
+/** Checks a text against the rules of docs/contributing/writing.md that a program can decide. */
 export function check({ kind, line, text, shown = text.length }: Text, phrases: Phrases): Violation[] {
-  // The help of a command contains a table of options, which is no sentence.
+  // The help of a command contains a table of options, which is not a sentence.
   const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
   // Parsing takes most of the time. A short text without phrases is not parsed.
@@ -75,8 +75,8 @@ export function check({ kind, line, text, shown = text.length }: Text, phrases: 
 }
 
 /**
- * Parses the text as a tree. Offsets are those of the text.
- * - The parser joins a sentence with the one before if it starts with a small letter, like the name `mcm`.
+ * Parses the text as a tree. Offsets refer to the text.
+ * - The parser joins a sentence with the previous sentence if it starts with a small letter, like the name `mcm`.
  * - Each item of a list becomes a paragraph.
  */
 function parsed(text: string): Root {
@@ -86,8 +86,8 @@ function parsed(text: string): Root {
 const patterns = new WeakMap<Phrases, RegExp>();
 
 /**
- * Whether a text may contain a phrase. The exact search ignores accents and apostrophes, so texts with such characters are
- * always searched.
+ * Whether a text may contain a phrase. The exact search ignores accents and apostrophes, so texts with such characters
+ * are always searched.
  */
 function mayContain(phrases: Phrases, text: string): boolean {
   let pattern = patterns.get(phrases);
@@ -99,7 +99,7 @@ function mayContain(phrases: Phrases, text: string): boolean {
   return pattern.test(text);
 }
 
-/** Whether a sentence of a text may start with a pronoun. A program parses only such texts. */
+/** Whether a sentence of a text may start with a pronoun. Only such texts are parsed. */
 const mayPointBack = (start: RegExp | undefined, text: string): boolean =>
   start !== undefined && text.split(/(?<=[.!?:;])\s+|\n[-*]? */).some((part) => start.test(part));
 

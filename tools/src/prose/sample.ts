@@ -17,7 +17,10 @@ const GROUPS: readonly { name: string; kinds: readonly Kind[]; count: number }[]
   { name: 'messages', kinds: ['message'], count: 40 },
 ];
 
-/** Draws random sentences for a reader. No sentence is drawn twice. If a group has fewer sentences, all of them are used. */
+/**
+ * Draws random sentences for a reader, without duplicates. If a group has fewer sentences, the sample contains all of
+ * them.
+ */
 export function drawSample(
   texts: ReadonlyMap<string, readonly Text[]>,
   random: Random,

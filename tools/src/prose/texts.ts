@@ -18,8 +18,8 @@ export interface Text {
 }
 
 /**
- * The placeholder for code. The parser would treat a single letter as an abbreviation, and a small letter as the middle of a
- * sentence.
+ * The placeholder for code. The parser would treat a single letter as an abbreviation, and a small letter as the middle
+ * of a sentence.
  */
 export const CODE = 'CODE';
 
@@ -82,7 +82,7 @@ function stringsOf({ path, text: file, parsed }: Source, lineOf: (offset: number
   new Visitor({
     CallExpression(node) {
       const [first] = node.arguments;
-      // A text that is split into words is a list of names.
+      // A text that the code splits into words is a list of names.
       const { callee } = node;
       if (callee.type === 'MemberExpression' && file.slice(callee.property.start, callee.property.end) === 'split')
         lists.add(callee.object.start);

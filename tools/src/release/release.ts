@@ -17,7 +17,6 @@ const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const PREDICATE_TYPE = 'https://slsa.dev/provenance/v1';
 
-/** The origin of a release. */
 export interface ReleaseSources {
   /** The URL of the repository. */
   readonly repository: string;
@@ -76,7 +75,7 @@ function p256(key: KeyObject, file: string): KeyObject {
  * Signs all files of a folder. Writes their checksums, the signature of the checksums, and a signed provenance.
  *
  * @param keyFile A private key as PEM, for ECDSA with the curve P-256.
- * @returns The number of files.
+ * @returns the number of files.
  * @throws Error if the folder has no files, or if the key cannot be used.
  */
 export async function signRelease(folder: string, keyFile: string, sources: ReleaseSources): Promise<number> {
@@ -120,7 +119,7 @@ function statementOf(sums: ReadonlyMap<string, string>, sources: ReleaseSources)
  * Verifies a signed folder.
  *
  * @param keyFile The public key as PEM.
- * @returns A sentence for each wrong, missing or additional file and signature. Empty if everything is correct.
+ * @returns a sentence for each wrong, missing or additional file and signature. Empty if everything is correct.
  * @throws Error if the folder or the key cannot be read.
  */
 export async function verifyRelease(folder: string, keyFile: string): Promise<readonly string[]> {

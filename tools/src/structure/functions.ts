@@ -8,8 +8,8 @@ export interface LongFunction {
 }
 
 /**
- * The functions of a file, with their lengths in lines. The name of a function is that of its declaration, its variable, or
- * its property.
+ * The functions of a file, with their lengths in lines. The name of a function is the name of its declaration, its
+ * variable, or its property.
  */
 export function functionsOf({ path, text, parsed }: Source): LongFunction[] {
   const found: LongFunction[] = [];

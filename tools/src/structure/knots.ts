@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 
 /**
- * The groups of nodes that can reach each other, with the largest first. The groups are Tarjan's strongly connected
- * components with more than one node.
+ * The groups of nodes that can reach each other, largest first. The groups are Tarjan's strongly connected components
+ * with more than one node.
  */
 export function knots(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const index = new Map<string, number>();

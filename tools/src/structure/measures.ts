@@ -51,7 +51,6 @@ export function measuresOf(sources: readonly Source[]): Measure[] {
   ];
 }
 
-/** The package of a path, such as `packages/kube` or `e2e`. */
 export function packageOf(path: string): string {
   const parts = path.split('/');
   return parts.slice(0, /^(packages|providers|apps)$/.test(parts[0] ?? '') ? 2 : 1).join('/');

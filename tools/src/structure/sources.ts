@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ParseResult, parseSync } from 'oxc-parser';
 
-/** A parsed TypeScript file of the repository. */
 export interface Source {
   /** The path relative to the root of the repository. */
   path: string;
@@ -23,7 +22,7 @@ export function readSources(root: string): Source[] {
   return paths.sort().map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')));
 }
 
-/** Parses a file. Throws an Error with the name of the file if it is not valid TypeScript. */
+/** Parses a file. Throws an error with the name of the file if it is not valid TypeScript. */
 export function parseSource(path: string, text: string): Source {
   const parsed = parseSync(path, text);
   const [error] = parsed.errors;

@@ -7,12 +7,14 @@ interface Named {
   line?: number;
 }
 
-/** The fields of knip's report that are read here. */
+/** The fields of knip's report that this file reads. */
 export interface KnipReport {
   issues: { file: string; files?: Named[]; exports?: Named[]; types?: Named[] }[];
 }
 
-/** Exports and files that no file imports, from knip with the configuration of the repository. Throws the error of knip. */
+/**
+ * Exports and files that no file imports, from knip with the configuration of the repository. Throws the error of knip.
+ */
 export function unusedExports(root: string): Measure[] {
   const knip = join(root, 'node_modules/knip/bin/knip.js');
   const text = execFileSync(process.execPath, [knip, '--no-progress', '--no-exit-code', '--reporter', 'json'], {

@@ -7,11 +7,13 @@ import { programsKey } from './programs.ts';
 import { merged, missingReport, type Report, reportOf } from './report.ts';
 
 /**
- * `pnpm test` runs the tests of every package with turbo, which repeats only the tasks whose inputs changed. With arguments,
- * vitest runs the named files without the cache.
+ * `pnpm test` runs the tests of every package with turbo, which repeats only the tasks whose inputs changed. With
+ * arguments, vitest runs the named files without the cache.
  */
 
-/** Runs a program of `node_modules` with the Node.js of this process. The packages and tests then use the same Node.js. */
+/**
+ * Runs a program of `node_modules` with the Node.js of this process. The packages and tests then use the same Node.js.
+ */
 const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): number => {
   const { status } = spawnSync(process.execPath, [join(ROOT, 'node_modules', script), ...args], {
     cwd: ROOT,
@@ -21,11 +23,11 @@ const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {
   return status ?? 1;
 };
 
-/** The number of tasks that run at the same time. While one task waits for its last file, the other one uses the cores. */
+/** The number of parallel tasks. If one task waits for its last file, the other task uses the cores. */
 const TASKS = 2;
 /**
- * The number of workers of a task. In total, there are 1.5 times as many workers as cores, because files that start real
- * programs mostly wait.
+ * The number of workers of a task. In total, there are 1.5 times as many workers as cores, because files that start
+ * real programs mostly wait.
  */
 const WORKERS = Math.ceil((availableParallelism() * 1.5) / TASKS);
 
@@ -34,7 +36,6 @@ interface Task {
   readonly report: string;
 }
 
-/** The test tasks of all packages. */
 const tasks = (): readonly Task[] =>
   globSync(['{packages,providers,apps}/*/package.json', '{e2e,tools}/package.json'], { cwd: ROOT }).flatMap((path) => {
     const { name, scripts = {} } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {

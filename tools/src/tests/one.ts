@@ -28,7 +28,7 @@ const { status } = spawnSync(
     env: {
       ...process.env,
       MCM_TEST_REPORT: join(folder, reportOf(task)),
-      // vitest.config.ts then leaves out the files of thorough-only.ts.
+      // With this variable, vitest.config.ts omits the files of thorough-only.ts.
       MCM_TESTS_PLAIN: isThorough ? undefined : '1',
     },
   },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Programs that some tests start if they are installed. Otherwise, these tests are skipped. */
+/** Programs that some tests start. Without these programs, the tests are skipped. */
 const PROGRAMS = [
   ...['kubectl', 'helm', 'jq', 'promtool', 'bash', 'zsh', 'fish'],
   ...['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
@@ -11,7 +11,7 @@ const PROGRAMS = [
 /** The programs of a real API server in the folder `KUBEBUILDER_ASSETS`. */
 const ASSETS = ['kube-apiserver', 'kube-controller-manager', 'etcd'];
 
-/** The size and the time of an executable file, which change with its version; undefined if it does not exist. */
+/** The size and the time of an executable file, which change with its version. Undefined if the file does not exist. */
 function stampOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats?.isFile() ? `${path} ${stats.size} ${stats.mtimeMs}` : undefined;

@@ -13,7 +13,7 @@ export interface Report {
   readonly testResults: readonly object[];
 }
 
-/** The report of a task that ended without one. The report contains one failed file. */
+/** The report of a task that ended without a report. The result contains one failed file. */
 export const missingReport = (name: string): Report => ({
   numPassedTests: 0,
   numFailedTests: 0,
@@ -22,7 +22,6 @@ export const missingReport = (name: string): Report => ({
   testResults: [{ name, status: 'failed', message: 'The tests ended without a report.', assertionResults: [] }],
 });
 
-/** Combines several reports. */
 export function merged(reports: readonly Report[]): Report {
   const sum = (of: (report: Report) => number): number => reports.reduce((total, report) => total + of(report), 0);
   return {

@@ -1,6 +1,6 @@
 /**
- * Test files that run only with `MCM_THOROUGH=1`, as in `.ci/run`. Each list has the reason why a plain run can do without its files.
- * A command that names a file runs the file always.
+ * Test files that run only with `MCM_THOROUGH=1`, as in `.ci/run`. Each list has the reason why a plain run does not
+ * need its files. A command that names a file always runs the file.
  */
 export const THOROUGH_ONLY: readonly string[] = [
   // These tests verify the verifiers: they break the product on purpose, and a verifier must report the fault.

@@ -102,8 +102,8 @@ const OTHERS = [
 ] as const;
 
 /**
- * Counts the listings of an idle fleet during one orphan period. @param elsewhere Number of machines on the other clouds,
- * where the creation takes more time
+ * Counts the listings of an idle fleet during one orphan period.
+ * @param elsewhere Number of machines on the other clouds, where the creation takes more time.
  */
 async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];
@@ -170,8 +170,8 @@ async function* exhausted(machines: number): AsyncGenerator<Figure> {
 }
 
 /**
- * The same measurement for the other clouds. The limit is the number of calls for the creations, so a delay makes the result
- * worse.
+ * Creates many machines in the other clouds with a limited rate. The limit is the number of calls for the creations, so
+ * a delay makes the result worse.
  */
 async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   for (const [name, provider] of OTHERS) {
@@ -211,7 +211,6 @@ async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** All figures of the drivers. */
 export async function* driverFigures(): AsyncGenerator<Figure> {
   const back = await inAwsEnvironment();
   try {

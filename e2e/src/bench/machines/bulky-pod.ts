@@ -1,10 +1,10 @@
 import type { Draft, Pod } from '@mcm/kube';
 import { NAMESPACE } from '../../harness/stack.ts';
 
-/** The approximate size of a {@link bulkyPod} as JSON. */
+/** The approximate size of a {@link bulkyPod} as JSON, in bytes. */
 export const POD_BYTES = 7_000;
 
-/** A pod on a node without a kubelet. Only its size matters. */
+/** A pod on a node without a kubelet. Only the size of the pod matters. */
 export function bulkyPod(index: number, nodeName: string): Draft<Pod> {
   const env = Array.from({ length: 40 }, (_, i) => ({
     name: `VARIABLE_NUMBER_${i}`,

@@ -5,8 +5,8 @@ import { aws } from '../../drivers/providers.ts';
 import { atMost, type Figure } from './figure.ts';
 
 /**
- * Machines of a class whose first zone has no capacity, with the driver of AWS on its emulator. All times are virtual, so the
- * figures do not depend on the speed of this computer.
+ * Machines of a class whose first zone has no capacity, with the driver of AWS on its emulator. All times are virtual,
+ * so the figures do not depend on the speed of this computer.
  */
 
 const MACHINES = 200;
@@ -23,7 +23,10 @@ const ALTERNATIVES = [
   { subnet: 'subnet-c', zone: 'eu-north-1c' },
 ];
 
-/** A fleet on a cloud with a limited rate. @param isEmpty Whether the first zone has no capacity */
+/**
+ * A fleet on a cloud with a limited rate.
+ * @param isEmpty Whether the first zone has no capacity.
+ */
 async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly refused: () => number }> {
   const annotations = { [Annotations.CapacityAlternatives]: JSON.stringify(ALTERNATIVES) };
   const fleet = await Fleet.start(isEmpty ? { ...aws(), annotations } : aws());

@@ -123,7 +123,7 @@ const rssOf = (pid: number | undefined): string => (pid === undefined ? '?' : rs
 const controllerCpu = (stack: Stack): number =>
   [stack.manager, stack.machineController].reduce((sum, { pid }) => sum + (pid === undefined ? 0 : cpuMs(pid)), 0);
 
-/** Resolves when there are no machines left. With `terminatingOnly`, when no machine is being deleted. */
+/** Resolves when no machine exists. With `terminatingOnly`, resolves when no machine is in deletion. */
 async function watchMachinesUntil(
   stack: Stack,
   finished: (machines: ReadonlyMap<string, Machine>) => boolean,

@@ -1,6 +1,6 @@
 import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
 
-/** The objects of a kind by name, in one or all namespaces. A watch keeps them up to date. */
+/** The objects of a kind by name, in one or all namespaces. A watch keeps the objects up to date. */
 export class Follower<T extends KubeObject> {
   readonly objects = new Map<string, T>();
   readonly #stop = new AbortController();
@@ -34,7 +34,7 @@ export class Follower<T extends KubeObject> {
     }
   }
 
-  /** Resolves when the predicate is true, with the number of seconds that it took. */
+  /** Resolves when the predicate is true, with the elapsed seconds. */
   async until(what: string, holds: (objects: ReadonlyMap<string, T>) => boolean, timeoutMs: number): Promise<number> {
     const start = performance.now();
     while (!holds(this.objects)) {

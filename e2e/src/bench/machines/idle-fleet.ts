@@ -14,19 +14,21 @@ const PARALLEL = 16;
 const CLASS = 'blue';
 const IDLE_MS = 30_000;
 /**
- * The memory of the original's machine controller with 20,000 pods and one machine. With more machines it would use more.
+ * The memory of the original's machine controller with 20,000 pods and one machine. With more machines, the original
+ * would use more memory.
  */
 const ORIGINAL_MB = 577;
-/** If the host has no other load, all pending writes are complete after half a minute. */
+/** Without other load on the host, all pending writes complete within half a minute. */
 const QUIET_LIMIT_MS = 600_000;
 /** A kubelet reports its status every five minutes, even without a change. The controllers do not watch its Lease. */
 const HEARTBEAT_PERIOD_S = 300;
 /**
- * The minimum of the original, as measured with an informer of client-go v0.34.1. Alone in its process and with the same
- * nodes, the informer took 0.76 to 1.01 ms of CPU for each heartbeat. The result is 2.7 % of a core for 10,000 machines.
+ * The minimum of the original, as measured with an informer of client-go v0.34.1. Alone in its process and with the
+ * same nodes, the informer took 0.76 to 1.01 ms of CPU for each heartbeat. The result is 2.7 % of a core for 10,000
+ * machines.
  * - On the same machine, this project took 0.35 to 0.58 ms alone, and 0.70 to 0.89 ms in a whole controller.
- * - A Node.js program that only parses the watch took 0.28 to 0.39 ms, so 1 % is impossible while each heartbeat wakes the
- *   process.
+ * - A Node.js program that only parses the watch took 0.28 to 0.39 ms. So 1 % is impossible, because each heartbeat
+ *   wakes the process.
  * - A watch of metadata is not sufficient: controllers read zones, taints, conditions and capacity, and every heartbeat
  *   changes the version.
  */
@@ -65,9 +67,7 @@ const nodeStatus = (heartbeat: string) => ({
   })),
 });
 
-/**
- * Many running machines. The VMs and kubelets of these machines do not exist, because they would add to the measured cost.
- */
+/** Many running machines without VMs and kubelets, which would add to the measured cost. */
 export class IdleFleet {
   readonly #stack: Stack;
   readonly #machines: number;
@@ -138,7 +138,7 @@ export class IdleFleet {
     await atOnce(podCount, PARALLEL, async (index) => {
       const pod = bulkyPod(index, nameOf(index % this.#machines));
       await resource.create(pod).catch(async (error: unknown) => {
-        // On a busy machine, a connection can end before its answer.
+        // On a busy machine, a connection can end before its response.
         if (!(error instanceof KubeError && error.reason === 'NoAnswer')) throw error;
         await resource.create(pod).catch((again: unknown) => {
           if (!isAlreadyExists(again)) throw again;
@@ -216,8 +216,8 @@ export class IdleFleet {
   }
 
   /**
-   * Resolves when the controllers have sent no request for `ms`. If they do not become idle, it throws an error with their
-   * requests.
+   * Resolves when the controllers have sent no request for `ms`. If they do not become idle, the method throws an error
+   * with their requests.
    */
   async #quiet(ms: number): Promise<void> {
     const start = performance.now();
@@ -278,7 +278,7 @@ export class IdleFleet {
     while (!signal.aborted) {
       const due = ((performance.now() - start) / 1000) * this.#heartbeatsPerSecond;
       const status = { conditions: conditions(new Date().toISOString().replace(/\.\d+Z$/, 'Z')) };
-      // If the server is slow, the number of heartbeats is too low, but the load still ends on time.
+      // With a slow server, the number of heartbeats is too low, but the load still ends on time.
       for (; sent < due && !signal.aborted; sent += 1) {
         const body = { type: 'merge', body: { status } } as const;
         await this.#stack.client
@@ -290,7 +290,7 @@ export class IdleFleet {
     return sent / ((performance.now() - start) / 1000);
   }
 
-  /** Measures a restart of the controller. A machine is created while it is stopped. */
+  /** Measures a restart of the controller. A machine is created while the controller is stopped. */
   async *#restart(): AsyncGenerator<Figure> {
     const { client, machineController, requests } = this.#stack;
     await machineController.stop();

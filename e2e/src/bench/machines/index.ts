@@ -6,8 +6,8 @@ import { IdleFleet } from './idle-fleet.ts';
 import { interruptionFigures } from './interruptions.ts';
 
 /**
- * All figures of machines, drains and nodes. The machine controller runs in a separate process, and only this process is
- * measured.
+ * All figures of machines, drains and nodes. The machine controller runs in a separate process, and the benchmark
+ * measures only this process.
  */
 export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* BlockedDrains.figures();

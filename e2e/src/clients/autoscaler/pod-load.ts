@@ -16,14 +16,14 @@ const deployments: ResourceDefinition<AppsDeployment> = {
 
 const NAME = 'load';
 
-/** The pods that need nodes, and the machines that exist for them. One pod fills one node. */
+/** The pods that need nodes, and the machines that exist for these pods. One pod fills one node. */
 export class PodLoad {
   readonly #client: KubeClient;
-  /** The names of all machines that ever existed. */
+  /** The names of all machines that existed at any time. */
   readonly machines = new Set<string>();
-  /** The names of the machines that existed at the last look. */
+  /** The names of the machines at the last check. */
   #present: ReadonlySet<string> = new Set();
-  /** The results of all scale-ins. A MachineDeployment keeps only the last ones. */
+  /** The results of all scale-ins. A MachineDeployment keeps only the last results. */
   readonly #results = new Set<string>();
 
   constructor(client: KubeClient) {
@@ -54,7 +54,7 @@ export class PodLoad {
     for (const { outcome, message } of results) if (outcome === 'Accepted') this.#results.add(message);
   }
 
-  /** Returns true if each pod runs, and if there is no machine without a pod, apart from the last one. */
+  /** Returns true if each pod runs, and if every machine except the last one has a pod. */
   async isSettled(count: number): Promise<boolean> {
     await this.#collectResults();
     const all = (await this.#client.resource<Machine>(machines, NAMESPACE).list()).items;

@@ -16,7 +16,7 @@ export const AUTOSCALER = join('cluster-autoscaler', 'cluster-autoscaler');
 
 const POOL = 'workers';
 const LARGEST = 10;
-/** The numbers of pods, one after another. Each change is a scale-up or a scale-in. */
+/** The consecutive numbers of pods. Each change causes a scale-up or a scale-in. */
 const SIZES = [3, 1, 5, 0, 2, 8, 4, 6];
 const CHANGES = Number(process.env.MCM_AUTOSCALER_CHANGES ?? 16);
 const LIMIT_MS = 300_000;
@@ -48,7 +48,7 @@ const crdKind: ResourceDefinition<KubeObject> = {
 
 /**
  * The autoscaler lists these kinds of dynamic resource allocation and does not start without them. The embedded control
- * plane does not serve them.
+ * plane does not serve these kinds.
  */
 const LISTED_KINDS = [
   { plural: 'deviceclasses', kind: 'DeviceClass', scope: 'Cluster' },
@@ -126,9 +126,9 @@ async function followLoad(load: PodLoad, ended: () => boolean): Promise<Check[]>
 }
 
 /**
- * Runs the cluster autoscaler of the Kubernetes project with the real programs of mcm. Pods need nodes, and later do not need
- * them. With `KUBEBUILDER_ASSETS`, the API server is a real one.
- * @param dir The folder with the programs
+ * Runs the cluster autoscaler of the Kubernetes project with the real programs of mcm, and changes the number of pods.
+ * With `KUBEBUILDER_ASSETS`, the API server is a real one.
+ * @param dir The folder with the programs.
  */
 export async function runAutoscaler(dir: string): Promise<Check[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm autoscaler '));

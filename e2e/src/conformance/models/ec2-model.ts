@@ -19,12 +19,12 @@ export interface Node {
 
 type Sdk = Readonly<Record<string, unknown>>;
 
-// The SDKs are those of the driver, so that no second version is loaded.
+// The SDKs come from the package of the driver, so that no second version is loaded.
 const ofDriver = createRequire(new URL('../../../../providers/aws/package.json', import.meta.url));
 const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
 const sts: Sdk = ofDriver('@aws-sdk/client-sts');
 
-/** Reads the XML of the emulators, which contains elements and texts, and attributes only at the root. @throws Error */
+/** Parses the XML of the emulators, which contains elements and texts, and attributes only at the root. */
 export function parseXml(xml: string): Node {
   const tokens = xml.replace(/^<\?[^>]*\?>/, '').match(/<[^>]+>|[^<]+/g) ?? [];
   const open: { name: string; text: string; children: Node[] }[] = [{ name: '', text: '', children: [] }];
@@ -44,7 +44,7 @@ export function parseXml(xml: string): Node {
   return root;
 }
 
-/** The numbers of simple types in Smithy. The answers of these actions contain no others. */
+/** The numbers of simple types in Smithy that the responses of these actions contain. */
 const SCALARS: Readonly<Record<number, RegExp>> = {
   0: /^/,
   1: /^-?\d+(\.\d+)?$/,
@@ -67,18 +67,18 @@ function plain(member: Member): { type: number | Schema | ListSchema; traits: Re
   return { type: type as number | Schema | ListSchema, traits: isTraits(traits) ? traits : {} };
 }
 
-/** The differences between an answer and the schema of the SDK, one line each. */
+/** The differences between a response and the schema of the SDK, one line each. */
 export function ec2Differences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const schema = answerOf(ec2, action);
   const known = root.children.filter(({ name }) => name !== 'requestId');
-  // An action without a result answers that it succeeded.
+  // The response to an action without a result only reports success.
   if (!Array.isArray(schema) || schema[4].length === 0)
     return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the answer is empty`);
   return structure(schema as Schema, { ...root, children: known }, action);
 }
 
-/** The differences between an answer of STS and the schema of the SDK, one line each. */
+/** The differences between a response of STS and the schema of the SDK, one line each. */
 export function stsDifferences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const [result, metadata, ...more] = root.children;

@@ -6,7 +6,7 @@ type FieldType = string | readonly [FieldType] | { readonly '*': FieldType };
 /** Types by name, with the fields of each type. */
 export type Model = Readonly<Record<string, Readonly<Record<string, FieldType>> | 'any'>>;
 
-/** The fields of the cloud's official library; see `e2e/testdata/models`. */
+/** The fields of the cloud's official library, see `e2e/testdata/models`. */
 export const readModel = (name: string): Model =>
   JSON.parse(readFileSync(new URL(`../../../testdata/models/${name}.json`, import.meta.url), 'utf8'));
 
@@ -18,7 +18,7 @@ const SCALARS: Readonly<Record<string, (value: unknown) => boolean>> = {
   uint32: (value) => Number.isInteger(value) && Number(value) >= 0,
   float: (value) => typeof value === 'number',
   double: (value) => typeof value === 'number',
-  // A 64-bit integer is a text in JSON, because it is too large for a number in JavaScript.
+  // A 64-bit integer is a string in JSON, because it is too large for a number in JavaScript.
   int64: (value) => typeof value === 'string' && /^-?\d+$/.test(value),
   uint64: (value) => typeof value === 'string' && /^\d+$/.test(value),
   any: () => true,

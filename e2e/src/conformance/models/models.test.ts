@@ -10,8 +10,8 @@ import { ec2Differences, parseXml, stsDifferences } from './ec2-model.ts';
 import { differences, readModel } from './json-model.ts';
 
 /**
- * Compares the answers of the emulators and the requests of the drivers with the models in the clouds' libraries. An unknown
- * field or a field with another type is a difference.
+ * Compares the responses of the emulators and the requests of the drivers with the models in the clouds' libraries. An
+ * unknown field or a field with another type is a difference.
  */
 
 let back: () => void;
@@ -50,7 +50,7 @@ async function live(stage: Stage<never, never>): Promise<void> {
       await stage.start({ name, providerID });
     }
   }
-  await stage.status({ name: 'nobody' }).catch(() => undefined); // Also records the answer for a missing instance.
+  await stage.status({ name: 'nobody' }).catch(() => undefined); // Also records the response for a missing instance.
   expect(await stage.list()).toHaveLength(3);
   for (const [name, providerID] of ids) await stage.delete({ name, providerID });
 }
@@ -205,7 +205,7 @@ async function gcp(): Promise<readonly Exchange[]> {
   const secret = { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p' }), userData: 'x' };
   const stage = new Stage(time, driver, { provider: 'GCP', spec, secret });
   cloud.faults.order({ on: '^POST instances$', times: 1, failOperation: { code: 'QUOTA_EXCEEDED' } });
-  await stage.create().catch(() => undefined); // Records the answer of a failed operation.
+  await stage.create().catch(() => undefined); // Records the response of a failed operation.
   await live(stage as never);
   return seen;
 }
@@ -322,7 +322,10 @@ test('the answers of the Compute Engine emulator and the requests of the driver 
   expect([...met].toSorted()).toEqual(['Instance', 'InstanceList', 'Operation']);
 });
 
-/** The answers of a token endpoint (RFC 6749 §5) with the extensions of Entra ID and Google, and their required fields. */
+/**
+ * The responses of a token endpoint (RFC 6749 §5) with the extensions of Entra ID and Google, and their required
+ * fields.
+ */
 const OAUTH = {
   granted: {
     access_token: 'string',
@@ -350,7 +353,7 @@ const DISCOVERY = {
   document: { issuer: 'string', authorization_endpoint: 'string', token_endpoint: 'string', jwks_uri: 'string' },
 } as const;
 
-/** The differences between an answer of a token endpoint and RFC 6749. */
+/** The differences between a response of a token endpoint and RFC 6749. */
 function oauthDifferences({ status, text }: Pick<Exchange, 'status' | 'text'>): readonly string[] {
   const kind = status < 300 ? 'granted' : 'refused';
   const value: Readonly<Record<string, unknown>> = JSON.parse(text);
@@ -392,7 +395,7 @@ test('the answers of STS match the schemas of the SDK', async () => {
     ['Error', 'RequestId'],
   ]);
   expect(children[0]?.children.map((each) => each.name)).toEqual(['Type', 'Code', 'Message']);
-  // An answer with a missing envelope or an unknown field has differences.
+  // A response with a missing envelope or an unknown field has differences.
   expect(stsDifferences(question.Action, parseXml(text.replaceAll('AssumedRoleId', 'RoleId')))).toEqual([
     'AssumeRoleWithWebIdentity.AssumedRoleUser.RoleId: is not a field of AssumedRoleUser',
   ]);

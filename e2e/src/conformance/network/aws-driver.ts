@@ -3,8 +3,8 @@ import type { CreateDriver } from '@mcm/conformance';
 import { createAwsDriver } from '@mcm/provider-aws';
 
 /**
- * The driver with the options of its machine controller. The environment variables of the process contain the endpoint and
- * the region.
+ * The driver with the options of its machine controller. The environment variables of the process contain the endpoint
+ * and the region.
  */
 export const createDriver: CreateDriver = (context) =>
   createAwsDriver({

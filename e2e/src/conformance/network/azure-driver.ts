@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { CreateDriver } from '@mcm/conformance';
 import { createAzureDriver } from '@mcm/provider-azure';
 
-/** The driver with the options of its machine controller. The environment variables of the process contain the endpoints. */
+/**
+ * The driver with the options of its machine controller. The environment variables of the process contain the
+ * endpoints.
+ */
 export const createDriver: CreateDriver = (context) => {
   const { AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint, AZURE_AUTHORITY_HOST: login } = process.env;
   return createAzureDriver({

@@ -7,7 +7,7 @@ import { createCloud } from '@mcm/provider-local';
 /** A cloud on a port of the loopback address. The cloud verifies credentials. */
 export interface Loopback {
   readonly origin: string;
-  /** The certificate authority as PEM. If absent, the server uses plain http. */
+  /** The certificate authority as PEM. If absent, the server uses plain HTTP. */
   readonly ca?: string;
   /** The environment variables with which the process of a driver finds the server and authenticates. */
   readonly variables: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export interface Loopback {
 
 const KEY_ID = 'key-id-of-the-test';
 const KEY = 'key/of+the-test';
-/** The pages are small, so that a listing has several. */
+/** The pages are small, so that a listing has several pages. */
 const pageSize = 5;
 
 async function onPort(transport: Transport): Promise<{ origin: string; close: () => Promise<void> }> {

@@ -9,12 +9,12 @@ import { CLOUDS, type Loopback } from './loopback.ts';
 import { quickClock } from './quick-clock.ts';
 
 /**
- * Runs `mcm-conformance` like the CI of a provider. The input is the module of a driver, a configuration, and a cloud on a
- * socket. The reports are JUnit XML.
+ * Runs `mcm-conformance` like the CI of a provider. The input is the module of a driver, a configuration, and a cloud
+ * on a socket. The reports are JUnit XML.
  */
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-/** The folder for the reports. If it is not set, they are deleted after the test. */
+/** The folder for the reports. If the variable is not set, the reports are deleted after the test. */
 const { MCM_CONFORMANCE_REPORTS: reports } = process.env;
 
 let cloud: Loopback | undefined;
@@ -60,8 +60,8 @@ test.each(sampled(['aws', 'azure', 'gcp', 'local'] as const, 3, 3))(
     expect(out).not.toContain('FAIL');
     expect(code).toBe(0);
     const skipped = [...out.matchAll(/^SKIP {2}(.*)$/gm)].map(([, name]) => name ?? '');
-    // Only the driver of AWS has `initialize`, and that of Azure cannot stop VMs. The clouds of this test announce no
-    // interruptions.
+    // Only the driver of AWS has `initialize`, and the driver of Azure cannot stop VMs. The clouds of this test
+    // announce no interruptions.
     const power = provider === 'azure' ? ['stop and start', 'stop: deletion', 'start: capacity'] : [];
     const never = [...power, 'interruption', 'interruption: wait'];
     expect(skipped).toEqual(provider === 'aws' ? never : ['initialize', ...never]);

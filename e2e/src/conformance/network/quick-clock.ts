@@ -5,7 +5,7 @@ const STEP_MS = 500;
 /** The real time of a turn. The time is long enough for work outside of the event loop, such as signing a token. */
 const TURN_MS = 1;
 
-/** A clock that runs in real time while a request to the cloud is pending. At other times it runs faster. */
+/** A clock that runs in real time while a request to the cloud is pending. At other times, the clock runs faster. */
 export interface QuickClock {
   readonly clock: Clock;
   /** Wraps connections, so that the clock runs in real time during their requests. */
@@ -13,8 +13,8 @@ export interface QuickClock {
 }
 
 /**
- * Creates a clock whose time passes with the turns of the event loop while no request is pending. So even on a slow machine,
- * no deadline expires before an existing answer is read.
+ * Creates a clock whose time passes with the turns of the event loop while no request is pending. Even on a slow
+ * machine, no deadline expires before an existing response is read.
  */
 export function quickClock(): QuickClock {
   const since = realClock.now().getTime();

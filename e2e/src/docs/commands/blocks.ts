@@ -1,11 +1,12 @@
 /**
  * The shell blocks of the documentation. A hidden comment above the fence defines how a test runs the block:
  *
- * - no comment: the test runs it in the shell of the page's earlier blocks.
- * - `run with NAME=$MACHINE`: the same, after these commands. The placeholder NAME is replaced by its value.
- * - `run until /PATTERN/`: each command is stopped when it has printed a line with this pattern.
- * - `run by PATH`: another test runs it.
- * - `not run: REASON`, or `not run (COMMAND, COMMAND): REASON` for the lines that begin with one of them.
+ * - no comment: the test runs the block in the shell of the page's earlier blocks.
+ * - `run with NAME=$MACHINE`: the test runs the block after these commands, and replaces the placeholder NAME with its
+ *   value.
+ * - `run until /PATTERN/`: the test stops each command that has printed a line with this pattern.
+ * - `run by PATH`: another test runs the block.
+ * - `not run: REASON`, or `not run (COMMAND, COMMAND): REASON` for the lines that begin with one of these commands.
  */
 export interface Block {
   /** The page and the line of the fence, such as `docs/install.md:9`. */

@@ -19,7 +19,9 @@ const missing = ['kubectl', 'jq', 'curl'].filter(
 
 /** The README comes first, because its tour needs the fleet in its state after `start`. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
-/** The commands of these pages take longer than those of all other pages. Only a thorough run includes them. */
+/**
+ * Only a thorough run includes these pages, because their commands take longer than the commands of all other pages.
+ */
 const LONGEST = ['docs/how-to.md', 'docs/local.md', 'docs/machine-config-walkthrough.md'];
 const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].flatMap((page) =>
   blocksOf(page, readFileSync(join(ROOT, page), 'utf8')),
@@ -33,8 +35,8 @@ const needsMissing = ({ run }: Block): boolean =>
   );
 
 /**
- * The blocks of each page that the test runs. After a block that cannot run, it skips the rest of the page, because later
- * blocks may depend on it.
+ * The blocks of each page that the test runs. After a block that cannot run, the test skips the rest of the page,
+ * because later blocks may depend on that block.
  */
 function runnable(): readonly (readonly [page: string, blocks: readonly Block[]])[] {
   const run = blocks.filter((block) => ours(block) && (isThorough || !LONGEST.includes(block.page)));
@@ -72,7 +74,9 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
   all.filter((one) => !chosen(one)),
 ];
 
-/** These pages do not need the fleet, and start as soon as possible. The tour of the README mostly waits for machines. */
+/**
+ * These pages do not need the fleet, and start as soon as possible. The tour of the README mostly waits for machines.
+ */
 const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/tracing.md'];
 
 /** All pages share the fleet of one `mcm up`. Each page that installs objects has its own empty cluster. */
@@ -111,8 +115,8 @@ describe('the commands of the documentation work without changes', () => {
     return runScript(script, { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
   };
   const follow = (run: readonly Block[]): Promise<string> => start(pageScript(run));
-  // The results of commands that only read, by command. Many pages start with the same commands on the same fleet, and these
-  // have the same result.
+  // The results of commands that only read, by command. Many pages start with the same commands on the same fleet, and
+  // equal commands have equal results.
   const looks = new Map<string, Promise<string>>();
   const look = async (run: readonly Block[]): Promise<void> => {
     for (const line of linesOf(run)) {
@@ -157,7 +161,7 @@ async function aRunningMachine(kubeconfig: string): Promise<string> {
   return running?.metadata.name ?? '';
 }
 
-/** A minimal CRD of the Prometheus operator. With it, the API server accepts the operator's objects. */
+/** A minimal CRD of the Prometheus operator, so that the API server accepts the operator's objects. */
 const monitoring = (kind: string) => ({
   apiVersion: 'apiextensions.k8s.io/v1' as const,
   kind: 'CustomResourceDefinition' as const,

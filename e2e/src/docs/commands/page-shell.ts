@@ -28,9 +28,9 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 }
 
 /**
- * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y pnpm@12`
- * for the scripts of the workspace. The programs work in any folder, and use the bundle of a program if there is one.
- * Returns the folder.
+ * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y
+ * pnpm@12` for the scripts of the workspace. The programs work in any folder, and use the bundle of a program if it
+ * exists. Returns the folder.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');
@@ -46,16 +46,16 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
   write('pnpm', `script=$1; shift; case $script in\n${cases.join('\n')}\n*) exit 127 ;;\nesac`);
   write('npx', `[ "$1 $2" = "-y pnpm@12" ] || exit 127\nshift 2; exec pnpm "$@"`);
   write('kubectl-mcm', 'exec pnpm mcm "$@"');
-  // `mcm plan` exits with 1 if the plan has steps. The clusters of the pages have no nodes, so no pod of an installation
-  // becomes ready.
+  // `mcm plan` exits with 1 if the plan has steps. The clusters of the pages have no nodes, so no pod of an
+  // installation becomes ready.
   const mcmCases = ['plan) pnpm mcm "$@" || [ $? = 1 ] ;;', 'install) exec pnpm mcm "$@" --no-wait ;;'];
   write('mcm', `case $1 in\n${mcmCases.join('\n')}\n*) exec pnpm mcm "$@" ;;\nesac`);
   return bin;
 }
 
 /**
- * Stops a command when it has printed a line with a pattern. The command must then exit without an error. The command is
- * stopped by another process, like with Ctrl-C.
+ * Stops a command when it has printed a line with a pattern. The command must then exit without an error. Another
+ * process stops the command, as Ctrl-C does.
  */
 const UNTIL = `
 until_said() {
@@ -81,7 +81,7 @@ export const pageScript = (blocks: readonly Block[]): string =>
     }),
   ].join('\n');
 
-/** Scripts that each contain one command of a page and the lines that it needs. */
+/** Scripts that each contain one command of a page and the lines that the command needs. */
 export const linesOf = (blocks: readonly Block[]): readonly string[] =>
   blocks.flatMap(({ run }) =>
     run.by === 'us'
@@ -92,7 +92,7 @@ export const linesOf = (blocks: readonly Block[]): readonly string[] =>
 /** Escapes a line for double quotes, where the values of placeholders are still inserted. */
 const escaped = (line: string): string => line.replaceAll(/["\\`]/g, '\\$&');
 
-/** Runs a script in bash. If the exit status is not 0, it rejects with the output of the script. */
+/** Runs a script in bash. If the exit status is not 0, the function rejects with the output of the script. */
 export function runScript(
   script: string,
   { cwd, bin, env }: { readonly cwd: string; readonly bin: string; readonly env: Readonly<Record<string, string>> },

@@ -24,7 +24,8 @@ function afterString(text: string, at: number): number {
 }
 
 /**
- * The first index after `at` where `ends` is true, outside of brackets and strings. If there is none, the end of the text.
+ * The first index after `at` where `ends` is true, outside of brackets and strings. If there is none, the end of the
+ * text.
  */
 function scan(text: string, at: number, ends: (index: number) => boolean): number {
   let depth = 0;
@@ -104,7 +105,7 @@ function textAt(text: string, at: number, what: string): string {
   )}}`;
 }
 
-/** All exported declarations of a source file, in their order. Empty lines are left out. */
+/** All exported declarations of a source file, in their order. Empty lines are omitted. */
 export function declarationsIn(source: string): readonly Declaration[] {
   const text = withoutComments(source);
   return [...text.matchAll(START)].map((match) => {

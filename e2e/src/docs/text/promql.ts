@@ -21,7 +21,7 @@ const WORDS = new Set([
 ]);
 const NAME = /[a-zA-Z_:][\w:]*/y;
 
-/** Reads the metrics, labels and groups of an expression. The function supports selectors and aggregations. */
+/** Parses the metrics, labels and groups of an expression. The function supports selectors and aggregations. */
 export function askedBy(expr: string): Asked {
   const metrics = new Map<string, string[]>();
   const grouped: string[] = [];

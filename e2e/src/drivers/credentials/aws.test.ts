@@ -8,7 +8,7 @@ import { aws } from '../providers.ts';
 import { refused, Stage } from '../rows/stage.ts';
 import { forbidSockets } from './no-sockets.ts';
 
-/** Tests every source of the controller's own keys with the emulated STS, metadata service and container agent. */
+/** Every source of the controller's own keys, with the emulated STS, metadata service and container agent. */
 
 forbidSockets();
 let back: () => void;

@@ -14,7 +14,7 @@ import { refused, Stage } from '../rows/stage.ts';
 import { forbidSockets } from './no-sockets.ts';
 import { certificateOf, pemOf, rsaKeys } from './rsa.ts';
 
-/** Tests every login to Azure with the emulated Microsoft Entra and instance metadata service. */
+/** Every login to Azure, with the emulated Microsoft Entra and instance metadata service. */
 
 await loadSdk();
 forbidSockets();

@@ -8,7 +8,7 @@ import { refused, Stage } from '../rows/stage.ts';
 import { forbidSockets } from './no-sockets.ts';
 import { pemOf, rsaKeys } from './rsa.ts';
 
-/** Tests every login to Google Cloud with the emulated token services and metadata servers. */
+/** Every login to Google Cloud, with the emulated token services and metadata servers. */
 
 forbidSockets();
 

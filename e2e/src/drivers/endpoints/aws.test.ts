@@ -9,7 +9,7 @@ import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage } from '../rows/stage.ts';
 import { abortAfter, broken, reply, silence, Wire } from './wire.ts';
 
-/** Tests the rules of AWS for endpoints, retries, cancellations and errors: `docs/compatibility/rules-drivers.md`. */
+/** The rules of AWS for endpoints, retries, cancellations and errors: `docs/compatibility/rules-drivers.md`. */
 
 let back: () => void;
 let folder: string;
@@ -48,7 +48,7 @@ const readFile = async (path: string): Promise<string | undefined> => {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 };
 
-/** @param variables The variables of the process, because the SDK reads these. Undefined removes a variable. */
+/** @param variables The variables of the process, because the SDK reads them. Undefined removes a variable. */
 function open(
   variables: Readonly<Record<string, string | undefined>> = {},
   flags?: NonNullable<Parameters<typeof awsSettings>[1]>,
@@ -83,7 +83,7 @@ const error = (status: number, code: string, headers: Readonly<Record<string, st
     `<Response><Errors><Error><Code>${code}</Code><Message>ordered</Message></Error></Errors><RequestID>r-1</RequestID></Response>`,
     headers,
   );
-/** Gives this answer to the first requests with an action. */
+/** Gives this response to the first requests with an action. */
 const failing =
   (action: string, answer: () => ReturnType<typeof error> | Promise<never>, most = Number.POSITIVE_INFINITY) =>
   ({ body = '' }: { readonly body?: string | undefined }) =>
@@ -94,8 +94,8 @@ const NONE = { AWS_ENDPOINT_URL: undefined };
 describe('workload identity', () => {
   let made = 0;
   /**
-   * An STS with the keys `ASIA1`, `ASIA2`, and so on. The expiry of these keys uses real time, because the SDK reads the
-   * clock of the process.
+   * An STS with the keys `ASIA1`, `ASIA2`, and so on. The expiry of these keys uses real time, because the SDK reads
+   * the clock of the process.
    */
   const sts = (livesMs: number) =>
     failing('AssumeRoleWithWebIdentity', () =>
@@ -119,7 +119,7 @@ describe('workload identity', () => {
     workloadToken = 'rotated';
     await stage.list({ secret: WORKLOAD });
     expect([exchanged(wire), new Set(keysOf(wire))]).toEqual([['token-of-the-workload'], new Set(['ASIA1'])]);
-    // These keys expire within five minutes, so the SDK requests new ones.
+    // These keys expire within five minutes, so the SDK requests new keys.
     const other = open();
     other.wire.script = sts(60_000);
     await other.stage.list({ secret: WORKLOAD });

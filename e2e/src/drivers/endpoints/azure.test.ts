@@ -6,7 +6,7 @@ import { refused, Stage } from '../rows/stage.ts';
 import { abortAfter, broken, failing, reply, silence, timesOf, Wire } from './wire.ts';
 
 /**
- * Tests the rules of Azure for endpoints, retries, cancellations, errors and operations:
+ * The rules of Azure for endpoints, retries, cancellations, errors and operations:
  * `docs/compatibility/rules-drivers.md`.
  */
 

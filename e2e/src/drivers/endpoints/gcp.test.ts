@@ -7,7 +7,7 @@ import { refused, Stage } from '../rows/stage.ts';
 import { abortAfter, broken, failing, reply, silence, timesOf, Wire } from './wire.ts';
 
 /**
- * Tests the rules of Google Cloud for endpoints, retries, cancellations, errors and operations:
+ * The rules of Google Cloud for endpoints, retries, cancellations, errors and operations:
  * `docs/compatibility/rules-drivers.md`.
  */
 
@@ -178,7 +178,7 @@ describe('endpoints', () => {
 describe('tokens', () => {
   const STS = 'POST /v1/token';
   const IMPERSONATION = 'https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@p:generateAccessToken';
-  /** The answers of STS, of the impersonation and of Compute Engine to a listing. */
+  /** The responses of STS, of the impersonation and of Compute Engine to a listing. */
   const cloudOf = (livesS: number) => {
     let [given, played] = [0, 0];
     const sts = failing(STS, () => reply(200, { access_token: `own-${++given}`, expires_in: livesS }));

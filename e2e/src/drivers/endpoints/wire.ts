@@ -1,16 +1,16 @@
 import type { Transport, TransportRequest, TransportResponse, VirtualClock } from '@mcm/kube';
 
-/** A request, with the origin to which it was sent. */
+/** A request with its origin. */
 export interface Sent extends TransportRequest {
   readonly origin: string;
   /** Virtual milliseconds since the start. */
   readonly at: number;
 }
 
-/** Returns an answer that replaces the answer of the cloud. Undefined: the cloud answers. */
+/** Returns a response that replaces the response of the cloud. If the result is undefined, the cloud responds. */
 export type Script = (request: Sent, count: number) => TransportResponse | Promise<TransportResponse> | undefined;
 
-/** Records every request, and can answer it instead of the cloud. */
+/** Records every request, and can respond instead of the cloud. */
 export class Wire {
   readonly sent: Sent[] = [];
   script: Script = () => undefined;
@@ -43,7 +43,10 @@ export class Wire {
   }
 }
 
-/** An answer with this content. @param headers Their names are in lower case */
+/**
+ * A response with this content.
+ * @param headers Their names are in lower case.
+ */
 export const reply = (
   status: number,
   body: string | object = '',
@@ -59,20 +62,23 @@ export const reply = (
 export const broken = (code: string): Promise<never> =>
   Promise.reject(Object.assign(new Error(`connection broke: ${code}`), { code }));
 
-/** Simulates a server that never answers. The wait ends with the signal of the request. */
+/** Simulates a server that never responds. The wait ends with the signal of the request. */
 export const silence = ({ signal }: Sent): Promise<never> =>
   new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
-/** Cancels a call after a time. @returns the signal of the call */
+/**
+ * Cancels a call after a time.
+ * @returns the signal of the call.
+ */
 export function abortAfter(clock: VirtualClock, ms: number): AbortSignal {
   const controller = new AbortController();
   clock.setTimeout(() => controller.abort(new Error('the client cancelled the call')), ms);
   return controller.signal;
 }
 
-/** Replaces the first answers to requests whose `METHOD path` matches. */
+/** Replaces the first responses to requests whose `METHOD path` matches. */
 export const failing =
   (line: string, answer: (request: Sent) => TransportResponse | Promise<never>, most = Number.POSITIVE_INFINITY) =>
   (request: Sent): TransportResponse | Promise<never> | undefined =>

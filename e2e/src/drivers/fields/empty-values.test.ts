@@ -10,8 +10,8 @@ import { fieldOf, type Leaf, membersOf, put, without } from './leaves.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
- * Tests a rule of all drivers: null, an empty text, an empty list and an empty object count as an absent field. The
- * exceptions are from the original, where some fields are pointers. An empty value of such a field is sent or refused.
+ * For all drivers, null, an empty text, an empty list and an empty object count as an absent field. The exceptions come
+ * from the original, in which some fields are pointers. The driver sends or refuses an empty value of such a field.
  */
 
 let back: () => void;
@@ -64,7 +64,7 @@ const GCP_EXCEPTIONS: Exceptions = {
   shieldedInstanceConfiguration: 'sent',
 };
 
-/** The empty value of the same type; undefined if there is none. */
+/** The empty value of the same type. Undefined if there is none. */
 function emptyOf(value: unknown): unknown {
   if (typeof value === 'string') return '';
   if (Array.isArray(value)) return [];

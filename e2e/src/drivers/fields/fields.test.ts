@@ -9,15 +9,15 @@ import { another, fieldOf, fieldsOf, leavesOf, put } from './leaves.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
- * Tests that every field of every provider spec changes the requests to the cloud, unless its description says that it has
- * no effect.
+ * Every field of every provider spec must change the requests to the cloud, unless its description says that the field
+ * has no effect.
  */
 
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // The variable is removed, so that requests go to the hosts of the real cloud. For some requests, only the host contains
-  // the region.
+  // The variable is removed, so that requests go to the hosts of the real cloud. For some requests, only the host
+  // contains the region.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());

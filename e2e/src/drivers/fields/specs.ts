@@ -1,5 +1,5 @@
 /**
- * Provider specs that together contain every field. Each one is a change of the first spec. For some fields, `others`
+ * Provider specs that together contain every field. Each spec is a change of the first spec. For some fields, `others`
  * contains the replacement value, because not every value is valid.
  */
 export interface FieldSpecs {

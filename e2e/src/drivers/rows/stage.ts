@@ -11,7 +11,7 @@ import {
 import { defined, silentLogger, type VirtualClock } from '@mcm/kube';
 import { expect } from 'vitest';
 
-/** The inputs of one driver call. By default, the spec and the Secret of the stage are used. */
+/** The inputs of one driver call. Default: the spec and the Secret of the stage. */
 export interface Given {
   readonly provider?: string;
   readonly spec?: unknown;
@@ -65,7 +65,6 @@ export class Stage<Spec, Credentials> {
     });
   }
 
-  /** Whether the driver can stop and start VMs. */
   get canStop(): boolean {
     return this.#driver.stop !== undefined;
   }

@@ -8,13 +8,13 @@ export interface Outcome {
   readonly use?: string;
 }
 
-/** A set of recordings, and a function that checks our code with them. */
+/** A set of recordings, and a function that checks our code with the recordings. */
 export interface GoldenSet {
-  /** The name on the command line. The folder also has this name, unless `folder` is set. */
+  /** The name on the command line. Unless `folder` is present, the folder has the same name. */
   readonly name: string;
   /**
-   * Checks all recordings in `dir`, which has the folders of the recordings: `takeover/`, `golden/…`. Yields one result for
-   * each check.
+   * Checks all recordings in `dir`, which has the folders of the recordings: `takeover/`, `golden/…`. Yields one result
+   * for each check.
    */
   run(dir: string): AsyncIterable<Outcome>;
 }

@@ -1,7 +1,7 @@
 import type { Reported } from './caller.ts';
 import type { Expected, ExpectedResult } from './expected.ts';
 
-/** A request as one line, with the values that are compared. */
+/** A request as one line, with the compared values. */
 export interface Line {
   readonly text: string;
   readonly optional?: boolean | undefined;
@@ -51,14 +51,16 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
   return undefined;
 }
 
-/** The original returns the known data of the VM together with an error. This driver returns it from `initialize`. */
+/**
+ * The original returns the known data of the VM together with an error. This driver returns the data from `initialize`.
+ */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,
   reported: Reported,
 ): string | undefined {
   if (errorCode !== null || unknownResponse || reported.error) return undefined;
   const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, reported.response?.[key]]));
-  // If a list or a map is null in Go, it is empty here.
+  // A list or a map that is null in Go is empty here.
   const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
   const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
   return stable(wanted) === stable(ours) ? undefined : `response: wanted ${stable(wanted)}, got ${stable(ours)}`;

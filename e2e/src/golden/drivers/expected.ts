@@ -2,14 +2,14 @@ import { MachineCodes } from '@mcm/core';
 import { withoutUndefined } from '@mcm/kube';
 import type { RecordedCall, RecordedCase, RecordedRequest, RecordedResult, RecordedStep } from './recording.ts';
 
-/** An expected request. With `optional`, it may be missing. */
+/** An expected request. With `optional`, the request may be missing. */
 export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 
 /** The expected end of a call. */
 export type ExpectedResult = RecordedResult & {
-  /** The whole error text. The pattern replaces `errorText`. */
+  /** The pattern for the whole error text, which replaces `errorText`. */
   readonly textMatches?: RegExp;
-  /** The answer is in no recording, so it is not compared. */
+  /** The response is in no recording, so it is not compared. */
   readonly unknownResponse?: boolean | undefined;
   /** The allowed error codes, with null for success. The list replaces `errorCode`. */
   readonly codes?: readonly (string | null)[];
@@ -18,16 +18,19 @@ export type ExpectedResult = RecordedResult & {
 /** The expected behavior of this driver for a recording of the original. */
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
-  /** Whether these are all requests, or the call may end earlier, or it may send more requests. */
+  /**
+   * `whole` means that the call sends exactly these requests. Otherwise, the call may end earlier, or may send more
+   * requests.
+   */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
-  /** Changes of metrics by series: a number, `>=1`, or `*` for any number. If absent, they were not recorded. */
+  /** Changes of metrics by series: a number, `>=1`, or `*` for any number. Absent if the metrics were not recorded. */
   readonly metrics: RecordedCall['metrics'];
 }
 
 /**
- * The inputs of a rule: the inputs of the call, and the answers of the cloud. The inputs do not contain the requests of
- * this driver.
+ * The inputs of a rule: the inputs of the call, and the responses of the cloud. The inputs do not contain the requests
+ * of this driver.
  */
 export interface Situation {
   readonly recorded: RecordedCase;
@@ -41,7 +44,7 @@ export interface Situation {
 export interface Rule {
   /** The first cell of the row in docs/compatibility/differences.md. */
   readonly row: string;
-  /** @returns undefined if the rule does not apply */
+  /** @returns undefined if the rule does not apply. */
   readonly expect: (expected: Expected, situation: Situation) => Expected | undefined;
 }
 
@@ -86,11 +89,11 @@ function driverMetrics({ step, provider }: Situation, code: string | null): Read
 
 const isOfDriver = (name: string): boolean => name.startsWith('mcm_cloud_api_driver_');
 
-/** The metrics without those for services of the cloud. */
+/** The metrics without the metrics for services of the cloud. */
 export const withoutServices = (metrics: Expected['metrics']): Expected['metrics'] =>
   metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => isOfDriver(name)));
 
-/** The metrics, changed to those of a call that ends with the code. */
+/** Changes the metrics to the metrics of a call that ends with the code. */
 function counted(metrics: Expected['metrics'], situation: Situation, code: string | null): Expected['metrics'] {
   if (!metrics) return undefined;
   const others = Object.entries(metrics).filter(([name]) => !isOfDriver(name));
@@ -98,10 +101,7 @@ function counted(metrics: Expected['metrics'], situation: Situation, code: strin
   return { ...Object.fromEntries(others), ...(isCounted ? driverMetrics(situation, code) : {}) };
 }
 
-/**
- * The expectation that the call fails with this code. The text and everything else are unchanged, unless `change` contains
- * them.
- */
+/** The call fails with this code. The text and everything else are unchanged, unless `change` contains them. */
 export const failsWith = (
   expected: Expected,
   situation: Situation,
@@ -120,7 +120,7 @@ export const failsWith = (
   metrics: counted(expected.metrics, situation, code),
 });
 
-/** The expectation that the call succeeds with this response. If absent, the response is in no recording. */
+/** The call succeeds with this response. If absent, the response is in no recording. */
 export const succeeds = (
   expected: Expected,
   situation: Situation,
@@ -141,7 +141,7 @@ const withMetrics = (expected: Expected, change: Readonly<Record<string, number 
   metrics: expected.metrics && { ...expected.metrics, ...change },
 });
 
-/** Ignores the counts of those services whose names match `which`. */
+/** Ignores the counts of services whose names match `which`. */
 export const anyCountOf = (expected: Expected, which: RegExp): Expected => {
   const services = Object.keys(expected.metrics ?? {}).filter((name) => which.test(name));
   return withMetrics(expected, Object.fromEntries(services.map((name) => [name, '*'])));

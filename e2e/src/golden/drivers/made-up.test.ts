@@ -8,13 +8,13 @@ import type { PlayCase } from './run-set.ts';
 import { scriptedRules } from './scripted.ts';
 import { caseOf } from './testing.ts';
 
-/** Tests rules that no recording needs. The recordings are changed so that the original would have failed. */
+/** Rules that no recording needs. The test changes recordings so that the original would have failed. */
 
 const DOWN = 'a failure of the token host gets the code Unavailable';
 const DELETION = 'lookup/027';
 const NOBODYS = 'a 404 without an error code of the cloud does not mean NotFound';
 
-/** Changes a case: other answers to the requests of a path, and another end. */
+/** Changes a case: other responses to the requests of a path, and another end. */
 function changed(recorded: RecordedCase, path: RegExp, reply: object, end: Partial<RecordedStep>): RecordedCase {
   const rules = scriptedRules.parse(recorded.cloud);
   const cloud = rules.map((rule) => (path.test(rule.path) ? { ...rule, replies: [reply] } : rule));

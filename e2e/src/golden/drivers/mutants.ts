@@ -4,7 +4,7 @@ import type { RecordedCall, RecordedRequest } from './recording.ts';
 import type { PlayedCall } from './run-set.ts';
 
 /**
- * Tests of the comparison itself: each recording is changed in one value. The comparison must detect each change, unless a
+ * Tests the comparison itself by changing one value of each recording. The comparison must detect each change, unless a
  * rule allows the difference.
  */
 
@@ -69,7 +69,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
 /** The result of one change. */
 export interface Verified {
   readonly change: string;
-  /** `covered`: with and without the change, the rules lead to the same expectation. */
+  /** `covered` means that the rules produce the same expectation with and without the change. */
   readonly outcome: 'seen' | 'covered' | 'missed';
   readonly rows: readonly string[];
 }

@@ -26,7 +26,7 @@ const recordedRequest = z.looseObject({
     })
     .nullish(),
   answer: z.looseObject({ http: z.number().optional(), body: z.string().optional() }).optional(),
-  /** For REST APIs: the HTTP status of the answer. */
+  /** For REST APIs: the HTTP status of the response. */
   answered: z.number().optional(),
 });
 export type RecordedRequest = z.infer<typeof recordedRequest>;
@@ -103,7 +103,10 @@ export async function readCases(dir: string, cloud: string): Promise<readonly Re
   throw new Error(`${dir} has no folder golden/drivers/${cloud}/: --from names the folder that holds it`);
 }
 
-/** If a file is invalid, the result is one case that cannot be replayed. The same applies to each invalid case of a file. */
+/**
+ * For an invalid file, the result is one case that cannot be replayed. Each invalid case of a file also becomes such a
+ * case.
+ */
 async function readFileCases(path: string): Promise<readonly ReadCase[]> {
   try {
     const parsed = file.safeParse(JSON.parse(await readFile(path, 'utf8')));

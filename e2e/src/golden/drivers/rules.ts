@@ -31,7 +31,10 @@ function callPattern({ recorded: { machine }, step: { method } }: Situation): st
 /** The time when the caller cancels a call: never, before its start, or while it runs. */
 export type CallerEnd = 'never' | 'before' | 'during';
 
-/** The caller cancels the call. @param endOf Returns when it does, according to the recording */
+/**
+ * The caller cancels the call.
+ * @param endOf Returns the time of the cancellation in the recording.
+ */
 export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => CallerEnd): Rule => ({
   row,
   expect: (expected, situation) => {
@@ -45,7 +48,9 @@ export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => Ca
   },
 });
 
-/** The call takes longer than its deadline. The text of the original contains the cause, and ours contains the time. */
+/**
+ * The call takes longer than its deadline. The text of the original contains the cause, and our text contains the time.
+ */
 export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => number | undefined): Rule => ({
   row,
   expect: (expected, situation) => {
@@ -77,7 +82,7 @@ export const methodIsAbsent = (row: string, method: string): Rule => ({
 
 /**
  * The cloud throttles. Only the code differs from the original. `initialize` keeps `Uninitialized`.
- * @param isThrottle Whether the recorded error is throttling
+ * @param isThrottle Whether the recorded error is throttling.
  */
 export const throttledIsUnavailable = (
   row: string,
@@ -93,7 +98,8 @@ export const throttledIsUnavailable = (
 
 /**
  * The token service is unavailable. The error allows a retry, and no other request follows.
- * @param isLogin Whether a request is for a token. @param isDown Whether its first answer shows an outage.
+ * @param isLogin Whether a request is for a token.
+ * @param isDown Whether its first response shows an outage.
  */
 export const tokenHostIsDown = (
   row: string,
@@ -118,7 +124,8 @@ export const tokenHostIsDown = (
 });
 
 /**
- * The original crashed. Until then, this driver does the same. Afterwards, the driver continues or returns an error.
+ * The original crashed. Until the crash, this driver sends the same requests. After that, the driver continues or
+ * returns an error.
  * @param codes The machine codes of these errors.
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
@@ -146,8 +153,8 @@ const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
   raw !== undefined && raw !== '' && withoutBlanks(raw) !== canonical(raw);
 
 /**
- * The API server stores the provider spec with other values than the original received. The behavior of the original for
- * these values was not recorded, so only the code is compared.
+ * The API server stores the provider spec with other values than the original received. The behavior of the original
+ * for these values was not recorded, so only the code is compared.
  */
 export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule => ({
   row,
@@ -162,7 +169,7 @@ export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule
       : undefined,
 });
 
-/** The requests up to the first one that matches, including it. */
+/** The requests up to and including the first request that matches. */
 export function upTo(
   requests: readonly ExpectedRequest[],
   fits: (request: ExpectedRequest) => boolean,

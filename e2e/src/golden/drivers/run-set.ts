@@ -21,13 +21,18 @@ export interface PlayedCall {
   readonly verify: (call: RecordedCall) => string | undefined;
 }
 
-/** Called after each call. */
 export type Watch = (played: PlayedCall) => void;
 
-/** Replays a case. @returns the difference, or undefined */
+/**
+ * Replays a case.
+ * @returns the difference, or undefined.
+ */
 export type PlayCase = (recorded: RecordedCase, watch?: Watch) => Promise<string | undefined>;
 
-/** Compares a call with its expectation and with the allowed alternatives. @returns the difference */
+/**
+ * Compares a call with its expectation and with the allowed alternatives.
+ * @returns the difference.
+ */
 export function verified(played: PlayedCall, watch: Watch | undefined): string | undefined {
   watch?.(played);
   const { recorded, step, verify } = played;
@@ -38,7 +43,10 @@ export function verified(played: PlayedCall, watch: Watch | undefined): string |
   return `${at}${step.method} (${recorded.title}): ${difference}`;
 }
 
-/** Replays all cases of a cloud. A case that cannot be replayed counts as failed, and the other cases are still replayed. */
+/**
+ * Replays all cases of a cloud. A case that cannot be replayed counts as failed, and the other cases are still
+ * replayed.
+ */
 export async function* runCases(dir: string, cloud: string, play: PlayCase): AsyncIterable<Outcome> {
   for (const read of await readCases(dir, cloud)) {
     const failure = await playOne(read, play);
@@ -65,7 +73,7 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
   return raw ? { ...recorded, providerSpec: JSON.parse(raw) as unknown } : recorded;
 };
 
-/** The API server refuses such a class. The result is the difference if the original did not refuse it too. */
+/** The API server refuses such a class. The result is a difference if the original accepted the class. */
 const refusalMissing = (recorded: RecordedCase): string | undefined =>
   callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)
     ? undefined

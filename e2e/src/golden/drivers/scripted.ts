@@ -10,7 +10,7 @@ const reply = z.looseObject({
   times: z.number().optional(),
 });
 
-/** The rules for answers of a scripted REST cloud, in the format of the recordings. */
+/** The rules for responses of a scripted REST cloud, in the format of the recordings. */
 export const scriptedRules = z.array(
   z.looseObject({
     method: z.string(),
@@ -32,13 +32,14 @@ export interface ScriptedRequest {
   readonly authorization: string | undefined;
 }
 
-/** The answer of Compute Engine to requests without a matching rule. */
+/** The response of Compute Engine to requests without a matching rule. */
 const NOT_FOUND = {
   error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] },
 };
 
 /**
- * Whether a path matches a pattern. `*` matches any text without a slash. A pattern that starts with `//` includes the host.
+ * Whether a path matches a pattern. `*` matches any text without a slash. A pattern that starts with `//` includes the
+ * host.
  */
 const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
   new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^/]*')}$`).test(
@@ -48,7 +49,7 @@ const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
 const fitsQuery = (wanted: Rule['query'], { query }: ScriptedRequest): boolean =>
   Object.entries(wanted ?? {}).every(([key, value]) => (query[key] ?? null) === value);
 
-/** The first answer of a recorded cloud to a request; undefined if no rule matches. */
+/** The first response of a recorded cloud to a request. Undefined if no rule matches. */
 export function firstReply(
   rules: unknown,
   {
@@ -71,7 +72,7 @@ export function firstReply(
 const fits = (rule: Rule, request: ScriptedRequest): boolean =>
   rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
 
-/** A cloud that answers with the first matching rule, and records its requests. */
+/** A cloud that applies the first matching rule to each request, and records its requests. */
 export class ScriptedCloud {
   readonly seen: ScriptedRequest[] = [];
   readonly #rules: readonly Rule[];
@@ -79,7 +80,7 @@ export class ScriptedCloud {
 
   readonly #notFound: object;
 
-  /** @param notFound The body of the answer if no rule matches. */
+  /** @param notFound The body of the response if no rule matches. */
   constructor(rules: unknown, notFound: object = NOT_FOUND) {
     this.#notFound = notFound;
     this.#rules = scriptedRules.parse(rules ?? []);

@@ -20,8 +20,8 @@ export interface Played {
 }
 
 /**
- * Replays all recordings of a cloud. To test the comparison, it also compares each call with changed versions of its
- * recording.
+ * Replays all recordings of a cloud. To test the comparison, the function also compares each call with changed versions
+ * of its recording.
  */
 export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   const failures: string[] = [];

@@ -50,14 +50,17 @@ async function play(recorded: RecordedCase): Promise<string | undefined> {
   }
 }
 
-/** Returns our result for a recorded call. @throws Error if the function is unknown */
+/**
+ * Returns our result for a recorded call.
+ * @throws Error if the function is unknown.
+ */
 export async function answerOf(recorded: RecordedCase): Promise<unknown> {
   const call = CALLS[recorded.fn];
   if (!call) throw new Error(`function ${recorded.fn} does not exist here`);
   return await call(recorded.input as never);
 }
 
-/** Returns the unintended difference between our result and the recorded one; undefined if there is none. */
+/** Returns the unintended difference between our result and the recorded result. Undefined if there is none. */
 export function compare(recorded: RecordedCase, answer: unknown): string | undefined {
   try {
     const { expected, actual } = corrected(recorded, answer);

@@ -22,7 +22,7 @@ const changed = (value: unknown): unknown => {
   return typeof value === 'string' ? `${value}§` : 'something';
 };
 
-/** Returns the answer with another value at a path. */
+/** Returns the result with another value at a path. */
 function mutated(value: unknown, [key, ...rest]: Path): unknown {
   if (key === undefined) return changed(value);
   if (Array.isArray(value)) return value.map((entry, index) => (index === key ? mutated(entry, rest) : entry));
@@ -37,7 +37,7 @@ const kindOf = (fn: string, path: Path): string =>
     .map((key) => (/[./-]|\d/.test(key) ? '*' : key))
     .join('.')}`;
 
-/** The maximum number of changed values per case. The changes are distributed over its answer. */
+/** The maximum number of changed values per case. The changes are distributed over its result. */
 const CHANGES = 30;
 
 async function survivorsOf(recorded: RecordedCase): Promise<readonly string[]> {

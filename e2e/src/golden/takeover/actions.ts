@@ -11,7 +11,7 @@ interface Target {
   readonly namespace: string | undefined;
 }
 
-/** An action that a controller did not cause: of a user, of an agent on a node, or of a kubelet. */
+/** An action of a user, of an agent on a node, or of a kubelet. No controller caused the action. */
 export type Action =
   | { readonly do: 'create'; readonly object: Recorded }
   | (Target & {
@@ -21,7 +21,7 @@ export type Action =
       readonly awaits?: string | undefined;
     })
   | (Target & { readonly do: 'conditions'; readonly conditions: readonly Condition[] })
-  /** `now`: deletion without a grace period, as a kubelet does when a pod has ended. */
+  /** `now` deletes without a grace period, as a kubelet does when a pod has ended. */
   | (Target & { readonly do: 'delete'; readonly now?: true });
 
 export interface Step {
@@ -30,7 +30,7 @@ export interface Step {
   readonly actions: readonly Action[];
 }
 
-/** Kinds that only users create. The controllers only add a finalizer to them. */
+/** Kinds that only users create. The controllers only add a finalizer to these objects. */
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
 /** Kinds that users and controllers create. The objects of controllers have an owner. */
 const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
@@ -76,8 +76,8 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * The reason why a recording cannot be replayed after a given state. The recording contains an unknown kind, or a section
- * has no action with its name. Without this action, the later states would not match.
+ * The reason why a recording cannot be replayed after a given state: an unknown kind, or a section without an action of
+ * its name. Without this action, the later states would not match.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));
@@ -96,7 +96,7 @@ export function unplayable(states: readonly State[], from = -1): string | undefi
 }
 
 interface Context {
-  /** The names of machines that were deleted by their sets. */
+  /** The names of machines that their sets deleted. */
   readonly removed: ReadonlySet<string>;
   /** Whether this is the first state after the next action of the user. */
   readonly begins: boolean;
@@ -223,8 +223,8 @@ const isSelectedByHand = (objects: State['objects']): boolean =>
   });
 
 /**
- * The labels and annotations that a user removed. If a controller could also have removed one, it counts only at the start
- * of a new section.
+ * The labels and annotations that a user removed. If a controller could also have removed one, the removal counts only
+ * at the start of a new section.
  */
 function withdrawals(before: State, state: State): readonly Action[] {
   return [...state.objects].flatMap(([key, object]): readonly Action[] => {

@@ -19,12 +19,12 @@ export class Cast {
   readonly #stage: Stage;
   readonly #recorded: ReadonlyMap<string, Recorded>;
   readonly #names: Names;
-  /** Machines that were loaded from the recording. These machines have the same names in the replay. */
+  /** Machines that were loaded from the recording and have the same names in the replay. */
   readonly #loaded: ReadonlySet<string>;
   readonly #parts = new Map<string, string>();
   readonly #mentioned: RegExp;
 
-  /** @param recorded All objects in the rest of the recording */
+  /** @param recorded All objects in the rest of the recording. */
   constructor(stage: Stage, recorded: readonly Recorded[], loaded: ReadonlySet<string>) {
     this.#stage = stage;
     const machines = recorded.filter(({ kind }) => kind === 'Machine');
@@ -35,7 +35,10 @@ export class Cast {
     this.#mentioned = new RegExp(`(?<![a-z0-9-])(?:${all.join('|') || '(?!)'})(?![a-z0-9-])`, 'g');
   }
 
-  /** The machine in the replay for a recorded machine. @throws Error if no machine matches */
+  /**
+   * The machine in the replay for a recorded machine.
+   * @throws Error if no machine matches.
+   */
   async nameOf(recorded: string): Promise<string> {
     if (!this.#recorded.has(recorded)) return recorded;
     const known = this.#parts.get(recorded);
@@ -48,7 +51,7 @@ export class Cast {
     return name;
   }
 
-  /** Chooses an unused machine of the same set that has the same progress. */
+  /** Chooses an unused machine of the same set with the same progress. */
   #choose(recorded: string, living: readonly Machine[]): Machine | undefined {
     const here = new Names(objectsIn(this.#stage.observer.lives));
     const taken = new Set(this.#parts.values());
@@ -70,8 +73,8 @@ export class Cast {
   }
 
   /**
-   * Waits until a node was selected, so that its agent can act. If several nodes are equal, the controllers may select any
-   * of them, in any order. So the node with the most progress replaces the recorded node.
+   * Waits until a node is selected, so that its agent can act. The controllers may select equal nodes in any order. So
+   * the node with the most progress replaces the recorded node.
    */
   async awaitAgent(recorded: string, reason: string): Promise<void> {
     for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {

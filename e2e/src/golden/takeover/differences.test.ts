@@ -43,7 +43,7 @@ const hiding =
       ? undefined
       : object;
 
-/** A lens that replaces one value with another. */
+/** A lens that replaces one value with another value. */
 const swapping = (kind: string, one: string, other: string): Lens => {
   const swap = (text: string): string => (text === one ? other : one);
   return (object) =>

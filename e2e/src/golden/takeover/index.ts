@@ -6,8 +6,8 @@ import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * Histories of clusters with the original. Our controllers take over each state. Our controllers also replay each history
- * from the start.
+ * Histories of clusters with the original. Our controllers take over each state, and also replay each history from the
+ * start.
  */
 export const takeover: GoldenSet = {
   name: 'takeover',

@@ -11,9 +11,9 @@ import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * The recordings of the original do not contain all actions of users. These tests record our own controllers during such
- * actions, and then replay the recording like one of the original. Such tests prove nothing about the original, but verify
- * that the replay reads every user action correctly.
+ * The recordings of the original do not contain all actions of users. These tests record our own controllers during
+ * such actions, and then replay the recording. The tests prove nothing about the original, but verify that the replay
+ * reads every user action correctly.
  */
 const [birth] = (await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)))).filter(
   ({ file }) => file === 'birth.json',
@@ -174,7 +174,7 @@ const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
   ],
 ];
 
-/** A deletion takes long, so that the states during it are visible in the recording. */
+/** A deletion takes long, so that the recording shows the states during the deletion. */
 const SLOW: Pace = { joinMs: () => 0, leaveMs: () => 15_000 };
 
 async function historyOf(deeds: readonly Deed[], until: number): Promise<History> {

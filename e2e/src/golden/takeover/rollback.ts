@@ -5,8 +5,9 @@ type Fields = Readonly<Record<string, unknown>>;
 const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
- * The rollback request of a user, if the controller rolled back the template of a deployment. The request may be removed
- * before the recording sees it, and its event follows later. Undefined if there was no rollback between the two states.
+ * The rollback request of a user, if the controller rolled back the template of a deployment. The request may be
+ * removed before the recording contains it, and its event follows later. Undefined if there was no rollback between the
+ * two states.
  */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {
   const { rollbackTo: _asked, template: _old, ...oldRest } = specOf(old);
@@ -20,7 +21,7 @@ export function rolledBackTo(old: Recorded, now: Recorded, before: State | undef
     const all = { ...spec, ...others };
     return Object.keys(all).length > 0 ? { spec: all } : {};
   };
-  // The controller carried out the request and removed it.
+  // The controller performed the rollback and removed the request.
   if (specOf(old).rollbackTo !== undefined && rollbackTo === undefined) return withOthers({});
   const event = newRollback(now.metadata.name, before, soon);
   if (!event || rollbackTo !== undefined) return undefined;

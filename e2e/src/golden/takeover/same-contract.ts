@@ -24,7 +24,7 @@ const LOOK_EVERY_MS = 1_000;
 /** The maximum time until mcm is idle before the next user action, in virtual milliseconds. */
 const USERS_PATIENCE_MS = 10_000;
 const USE = 'same contract';
-/** Maximum number of reported problems. */
+/** The maximum number of reported problems. */
 const TOLD = 4;
 
 interface Findings {
@@ -88,7 +88,7 @@ class Replay {
     }
   }
 
-  /** How long the user waits. He does not wait for a timeout of mcm that the original did not reach. */
+  /** The wait before the next user action. The wait ends before a timeout of mcm that the original did not reach. */
   async #usersPatience(): Promise<number> {
     const { clock } = this.#stage;
     return Math.min(USERS_PATIENCE_MS, untilTimeout(await this.#stage.objects(), clock.now()));

@@ -19,11 +19,11 @@ import { untilTimeout } from './stage/timeouts.ts';
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
 /**
- * The time for which our final state must stay unchanged, unless a timeout expires earlier. The time applies if the
+ * The time for which our final state must stay unchanged, unless a timeout expires earlier. This applies if the
  * original was idle at the end.
  */
 const REST_MS = 60_000;
-/** Maximum number of reported problems. */
+/** The maximum number of reported problems. */
 const TOLD = 4;
 
 /** The result of a check, and the rules that it needed. */
@@ -75,7 +75,7 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
   }
 }
 
-/** Completes the boot of VMs that were loaded without a Node. If a VM joined in the recording, it joins now. */
+/** Completes the boot of VMs that were loaded without a Node. A VM that joined in the recording joins now. */
 async function finishBoots(stage: Stage, { objects }: State, { loaded }: RecordedPace): Promise<void> {
   for (const [name, { joinAt }] of loaded)
     if (joinAt !== undefined && stage.cloud.vms.has(name) && !objects.has(`Node/${name}`))

@@ -42,16 +42,16 @@ const number = (name: 'kills' | 'machines' | 'minutes' | 'seed'): number => {
 };
 
 /**
- * The maximum and the minimum time between two kills. Programs need some of it to start, so some are killed before they are
- * ready.
+ * The maximum and the minimum time between two kills. Some programs are killed before they are ready, because their
+ * start takes longer.
  */
 const PAUSE_MS = 4_000;
 const LEAST_PAUSE_MS = 200;
-/** Maximum number of kills during one rollout or scaling, so that it completes. */
+/** The maximum number of kills during one rollout or scaling, so that it completes. */
 const KILLS_AN_ACT = 8;
 /**
- * Maximum duration of a rollout or scaling after the last kill. The duration includes a drain of 2 pods on each machine,
- * one machine after the other.
+ * The maximum duration of a rollout or scaling after the last kill. The duration includes a drain of 2 pods on each
+ * machine, one machine after the other.
  */
 const REST_MS = 600_000;
 const LOOK_MS = 500;
@@ -69,7 +69,7 @@ interface Run {
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const total = (killed: ReadonlyMap<ProgramName, number>): number => [...killed.values()].reduce((a, b) => a + b, 0);
 
-/** Reads all pods and machines into the record until the signal aborts. If a program does not answer, it was killed. */
+/** Reads all pods and machines into the record until the signal aborts. A program that does not respond was killed. */
 async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
   let provenAt = 0;
   while (!signal.aborted) {
@@ -120,7 +120,7 @@ function kill({ stack, random, killed }: Run): ProgramName | undefined {
   return name;
 }
 
-/** Changes the deployment: starts a rollout to another class, or scales it. */
+/** Changes the deployment: starts a rollout to another class, or scales the deployment. */
 async function change({ stack, random, machines }: Run, acts: number): Promise<string> {
   const replicas = Math.ceil(machines * (0.6 + 0.4 * random.next()));
   const name = CLASSES[Math.ceil(acts / 2) % 2] ?? CLASSES[0];

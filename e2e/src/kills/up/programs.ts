@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** The programs of `mcm up --machine-config`, with a part of the command line that identifies each. */
+/** The programs of `mcm up --machine-config`, with a part of the command line that identifies each program. */
 const PROGRAMS = {
   'control-plane': /\/control-plane\/src\/main\.ts/,
   'local-cloud': /\/local\/src\/cloud\/main\.ts/,

@@ -27,7 +27,7 @@ interface SeenPod {
   goesAt: number;
 }
 
-/** The controller may not yet see a pod that was bound this shortly before the deletion of its VM. */
+/** A pod may be bound so shortly before the deletion of its VM that the controller does not know the pod. */
 const UNKNOWN_MS = 2_000;
 /** The API server rounds times to seconds. */
 const ROUNDING_MS = 1_000;
@@ -35,8 +35,8 @@ const ROUNDING_MS = 1_000;
 const millis = (text: string | undefined): number => (text === undefined ? Number.NaN : Date.parse(text));
 
 /**
- * Records the states of the cloud and of the pods. The record finds VMs that were duplicated, lost, or deleted while pods
- * ran on them. The record only reads from the servers, so it does not need the killed programs.
+ * Records the states of the cloud and of the pods. The record finds VMs that were duplicated, lost, or deleted while
+ * pods ran on them. The record reads only from the servers, so it does not need the killed programs.
  */
 export class FleetRecord {
   readonly violations: string[] = [];
@@ -84,8 +84,8 @@ export class FleetRecord {
   }
 
   /**
-   * Records the end of a Machine. The finalizer of a Machine stays until its VM is deleted, so the deletion of the VM was
-   * requested.
+   * Records the end of a Machine. The finalizer of a Machine stays until its VM is deleted, so the deletion of the VM
+   * was requested.
    */
   machineGone(uid: string): void {
     const known = this.#machines.get(uid);

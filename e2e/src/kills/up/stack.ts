@@ -106,13 +106,12 @@ export class KilledStack {
 
   /**
    * Verifies the record of the cloud.
-   * @throws when the cloud does not answer.
+   * @throws Error if the cloud does not respond.
    */
   async verify(knownUntil: number): Promise<void> {
     this.record.verify(await this.#instances(), knownUntil);
   }
 
-  /** Verifies an idle fleet. */
   async verifyRest(): Promise<void> {
     this.record.verifyRest(await this.#instances(), (await this.machines()).map(known));
   }

@@ -17,7 +17,10 @@ async function textOf({ folder }: PackageIn): Promise<readonly [name: string, te
   return [heading, [heading, '='.repeat(heading.length), ...texts.map((text) => text.trim())].join('\n\n')];
 }
 
-/** The licenses of all third-party packages in a program, sorted by name. Each copy of the program must contain them. */
+/**
+ * The licenses of all third-party packages in a program, sorted by name. Each copy of the program must contain these
+ * licenses.
+ */
 export async function licenceTexts(packages: readonly PackageIn[]): Promise<string> {
   const texts = new Map(await Promise.all(packages.map(textOf)));
   return `${[...texts.keys()]

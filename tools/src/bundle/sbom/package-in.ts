@@ -1,4 +1,3 @@
-/** A third-party package in a bundle. */
 export interface PackageIn {
   readonly name: string;
   /** The folder of its package.json. */

@@ -41,8 +41,8 @@ export async function componentsOf(packages: readonly PackageIn[]): Promise<read
 }
 
 /**
- * The bill of materials of a program in CycloneDX 1.6. The bill contains no time and no random number, so that two of them
- * can be compared.
+ * The bill of materials of a program in CycloneDX 1.6. The bill contains no time and no random number, so that equal
+ * programs have equal bills.
  */
 export const billOfMaterials = (program: PackageJson, components: readonly Component[]): object => ({
   $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',

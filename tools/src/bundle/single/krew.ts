@@ -9,7 +9,7 @@ const ARCHIVE = /^mcm-v(?<version>[^-]+(?:-[a-z0-9.]+)?)-(?<os>linux|darwin|wind
  * Writes `mcm.yaml`, the krew manifest of the kubectl plugin, with the checksums of all archives in a folder.
  *
  * @param url The URL of the folder of a release.
- * @returns The path of the manifest.
+ * @returns the path of the manifest.
  * @throws Error if there is no archive, or if the archives have several versions.
  */
 export async function krewManifest(folder: string, url: string): Promise<string> {

@@ -6,8 +6,8 @@ import { bundle } from '../bundle.ts';
 import { krewManifest } from './krew.ts';
 import { platformOf, writeArchive, writeSingleFile } from './single-file.ts';
 
-// usage: pnpm single-file [--into DIR] [--download-url URL]
-//        builds mcm and all its programs as one executable file for this platform, its archive, and a krew manifest of all archives in DIR.
+// usage: pnpm single-file [--into DIR] [--download-url URL] builds mcm and all its programs as one executable file for
+// this platform, its archive, and a krew manifest of all archives in DIR.
 const { values } = parseArgs({
   options: {
     into: { type: 'string', default: join(ROOT, 'dist/release') },

@@ -1,4 +1,3 @@
-/** A file in a pack. */
 export interface PackedFile {
   /** The path relative to the root of the pack, with slashes. */
   readonly path: string;
@@ -6,7 +5,8 @@ export interface PackedFile {
 }
 
 /**
- * Joins several files: the length of the index in 4 bytes, the index as JSON, and the contents in the order of the index.
+ * Joins several files: the length of the index in 4 bytes, the index as JSON, and the contents in the order of the
+ * index.
  */
 export function packFiles(files: readonly PackedFile[]): Buffer {
   const index = Buffer.from(JSON.stringify(files.map(({ path, data }) => [path, data.length])));
@@ -15,7 +15,7 @@ export function packFiles(files: readonly PackedFile[]): Buffer {
   return Buffer.concat([length, index, ...files.map(({ data }) => data)]);
 }
 
-/** Returns the files of a text from {@link packFiles}. */
+/** Returns the files of a buffer from {@link packFiles}. */
 export function unpackFiles(packed: Buffer): readonly PackedFile[] {
   const end = 4 + packed.readUInt32BE(0);
   const index = JSON.parse(packed.subarray(4, end).toString('utf8')) as readonly (readonly [string, number])[];

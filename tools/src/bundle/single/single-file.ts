@@ -45,9 +45,9 @@ async function filesOf(bundles: string): Promise<readonly { readonly path: strin
 
 /**
  * Writes `mcm`, Node.js and all programs as one executable file.
- * @param bundles The folder of all bundled programs
- * @param node The Node.js binary for this platform
- * @returns the path of the file
+ * @param bundles The folder of all bundled programs.
+ * @param node The Node.js binary for this platform.
+ * @returns the path of the file.
  */
 export async function writeSingleFile(bundles: string, into: string, node: string): Promise<string> {
   const work = await mkdtemp(join(tmpdir(), 'mcm-single-'));
@@ -91,7 +91,10 @@ export async function writeSingleFile(bundles: string, into: string, node: strin
   }
 }
 
-/** Adds the blob to the binary. macOS refuses a binary whose signature does not match, so it is signed again. */
+/**
+ * Adds the blob to the binary. macOS refuses a binary whose signature does not match, so the function signs the binary
+ * again.
+ */
 async function inject(file: string, blob: string): Promise<void> {
   const isMac = process.platform === 'darwin';
   if (isMac) await run('codesign', ['--remove-signature', file]);
@@ -101,7 +104,7 @@ async function inject(file: string, blob: string): Promise<void> {
   if (isMac) await run('codesign', ['--sign', '-', file]);
 }
 
-/** Writes the archive for krew with the file and the license. Returns its path. */
+/** Writes the archive for krew with the file and the license. Returns the path of the archive. */
 export async function writeArchive(file: string, into: string, { os, arch }: Platform): Promise<string> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'apps/mcm/package.json'), 'utf8')) as { version: string };
   const path = join(into, `mcm-v${version}-${os}-${arch}.tar.gz`);

@@ -6,15 +6,18 @@ import { getAsset, getRawAsset } from 'node:sea';
 import { gunzipSync } from 'node:zlib';
 import { unpackFiles } from './pack.ts';
 
-// The start of the single executable file. The programs read files and start each other, so these must exist on disk. The
-// first start therefore writes all programs to the cache folder of the user.
+// The start of the single executable file. The programs read files and start each other, so their files must exist on
+// disk. The first start therefore writes all programs to the cache folder of the user.
 
 function cacheFolder(): string {
   if (process.platform === 'win32') return process.env.LOCALAPPDATA ?? join(homedir(), 'AppData/Local');
   return process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
 }
 
-/** Writes the programs into a new folder and renames it. So two first starts at the same time do not disturb each other. */
+/**
+ * Writes the programs into a new folder and renames it, so that two simultaneous first starts do not disturb each
+ * other.
+ */
 function writePrograms(root: string): void {
   mkdirSync(dirname(root), { recursive: true, mode: 0o700 });
   const work = mkdtempSync(`${root}-`);
@@ -36,7 +39,7 @@ const given = process.argv.slice(2);
 try {
   if (!existsSync(root)) writePrograms(root);
   const [first = ''] = given;
-  // `mcm up` starts the other programs by the path of their file. The command uses this executable as Node.js.
+  // `mcm up` starts the other programs by the path of their file, and uses this executable as Node.js.
   const isProgram = first.startsWith(root) && first.endsWith('main.js');
   const program = isProgram ? first : join(root, 'mcm/dist/main.js');
   process.argv = [process.execPath, program, ...(isProgram ? given.slice(1) : given)];

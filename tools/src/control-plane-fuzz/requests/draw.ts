@@ -6,7 +6,7 @@ export interface Draw {
   int(below: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** Chooses a value. A higher weight makes it more likely. */
+  /** Chooses a value. A higher weight makes a value more likely. */
   weigh<T>(list: readonly (readonly [weight: number, value: T])[]): T;
 }
 

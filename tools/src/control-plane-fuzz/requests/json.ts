@@ -6,10 +6,10 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Marks a number in a string, if JavaScript cannot represent it exactly. */
+/** Marks a number in a string, if JavaScript cannot represent the number exactly. */
 export const raw = (token: string): string => `@raw:${token}@`;
 
-/** The body of a step. The body is a value, or a text if it contains marked numbers or a key twice. */
+/** The body of a step: a value, or a text if the value contains marked numbers or a duplicate key. */
 export function bodyOf(value: Json): { readonly body: Json } | { readonly text: string } {
   const text = JSON.stringify(value);
   return /@raw:|@twice@/.test(text)

@@ -7,11 +7,11 @@ interface Place {
   readonly holder: JsonObject | Json[];
   readonly key: string | number;
   readonly schema: Schema;
-  /** The name of the field. For an item of a list, it is the name of the list. */
+  /** The name of the field. For an item of a list, the name of the list. */
   readonly field: string;
 }
 
-/** All positions in a value with their schemas. Fields that identify the object are left out. */
+/** All positions in a value with their schemas. Fields that identify the object are excluded. */
 function placesOf(schemas: Schemas, value: Json, given: Schema, field: string, places: Place[] = []): Place[] {
   const { schema } = schemas.resolve(given);
   if (Array.isArray(value))
@@ -173,7 +173,7 @@ function metadataOf(object: JsonObject): JsonObject {
   return object['metadata'] as JsonObject;
 }
 
-/** Adds a field of the schema that the object lacks, at a random position. Sometimes it adds an unknown field. */
+/** Adds a field of the schema that the object lacks, at a random position. Sometimes the field is unknown. */
 function addField(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   const holders = [
     { value: object as Json, schema },

@@ -59,7 +59,7 @@ const DIRECTIVES: readonly JsonObject[] = [
   { $retainKeys: [1] },
 ];
 
-/** Items that change the list in which they are. */
+/** Items that change the list that contains them. */
 const ITEMS: readonly JsonObject[] = [
   { $patch: 'delete', name: 'c' },
   { $patch: 'delete', name: 'b' },

@@ -82,7 +82,7 @@ const ACCEPTS = [
   'application/yaml',
 ];
 
-/** With some probability, a header that asks for another form of the answer. */
+/** With some probability, a header that asks for another form of the response. */
 export const accepting = (draw: Draw, probability: number): Readonly<Record<string, string>> =>
   draw.chance(probability) ? { accept: draw.pick(ACCEPTS) } : {};
 
@@ -146,7 +146,7 @@ export const list = (source: Source, kind: Kind): readonly Step[] => {
   if (draw.chance(0.2)) query.push(draw.pick(VERSIONS));
   query.push(...tableQuery(draw));
   const headers = accepting(draw, 0.4);
-  // The objects of all namespaces, of which the answer contains those of the case.
+  // A list of all namespaces. The comparison uses only the objects of the case.
   if (kind.namespaced && draw.chance(0.08)) {
     const everywhere = kind.collection.replace('/namespaces/${ns}', '');
     return [{ request: target(`GET ${everywhere}`, ['fieldSelector=metadata.namespace=${ns}']), headers }];
@@ -219,7 +219,7 @@ export const watchNow = ({ draw }: Source, kind: Kind): readonly Step[] => {
   ];
 };
 
-/** A method that the path does not have, or a path that does not exist. */
+/** A method that the path does not support, or a path that does not exist. */
 export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const { collection } = kind;
   const path = `${collection}/${nameOf(draw, kind)}`;
@@ -235,7 +235,8 @@ export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
     `POST ${path}/status`,
     `DELETE ${path}/scale`,
     `PUT ${path}/bogus`,
-    // Without its query, this list would contain the objects of other cases, and those that the servers create at their start.
+    // Without the query, this list would contain the objects of other cases, and the objects that the servers create at
+    // their start.
     target(`GET ${collection}/`, own(kind)),
     `GET ${path}/`,
   ]);

@@ -3,7 +3,7 @@ import { isJsonObject } from './json.ts';
 import type { Kind, Samples } from './kinds.ts';
 import type { Schemas } from './schema.ts';
 
-/** The inputs from which the steps of a case are generated. */
+/** The inputs for the steps of a case. */
 export interface Source {
   readonly draw: Draw;
   readonly schemas: Schemas;
@@ -11,8 +11,8 @@ export interface Source {
 }
 
 /**
- * Kinds that change the behavior of all other objects, or whose objects the real server writes at any time. Requests for
- * these kinds contain `dryRun=All`, so that cases do not affect each other.
+ * These kinds change the behavior of all other objects, or the real server writes their objects at any time. Requests
+ * for these kinds contain `dryRun=All`, so that cases do not affect each other.
  */
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);
@@ -31,6 +31,5 @@ export const nameOf = (draw: Draw, kind: Kind): string => {
   return kind.namespaced || own !== 'a' ? name : `${name}-\${id}`;
 };
 
-/** A path with a query. */
 export const target = (path: string, query: readonly string[]): string =>
   query.length === 0 ? path : `${path}?${query.join('&')}`;

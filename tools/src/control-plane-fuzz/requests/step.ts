@@ -12,7 +12,7 @@ export interface Step {
   readonly answer?: Answer;
 }
 
-/** A normalized answer in the format of the battery. */
+/** A normalized response in the format of the battery. */
 export interface Answer {
   readonly status?: number;
   readonly contentType?: string;

@@ -21,7 +21,9 @@ function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
   return object;
 }
 
-/** Changes an object zero to three times. Most errors then have a single cause, so that they can be compared completely. */
+/**
+ * Changes an object zero to three times. Most errors then have a single cause, so that they can be compared completely.
+ */
 function mutated({ draw, schemas }: Source, kind: Kind, object: JsonObject): JsonObject {
   for (
     let count = draw.weigh([
@@ -43,7 +45,7 @@ const write = (draw: Draw): string[] => [
   ...(draw.chance(0.15) ? [`fieldManager=${draw.pick(['m1', 'm2', 'a'.repeat(129), ''])}`] : []),
 ];
 
-/** A step with a body. The step is a dry run if the kind or the body requires that. */
+/** A step with a body. The step is a dry run if the kind or the body requires it. */
 function send(
   kind: Kind,
   request: string,
@@ -59,7 +61,7 @@ function send(
   return { request: target(request, all), headers: Object.keys(headers).length === 0 ? undefined : headers, ...body };
 }
 
-/** Content types of creations. JSON is YAML, too. */
+/** Content types of creations. Every JSON text is also YAML. */
 const TYPES = [
   'application/yaml',
   'application/json',
@@ -282,7 +284,7 @@ export const review = ({ draw, schemas, samples }: Source, kind: Kind): readonly
   return [send({ ...kind, apiVersion: 'v1' }, `POST ${collection}`, write(draw), body)];
 };
 
-/** The next steps of a case: one request, or two requests if the second one uses the answer of the first one. */
+/** The next steps of a case: one request, or two requests if the second request uses the response of the first one. */
 export function nextSteps(source: Source, kind: Kind): readonly Step[] {
   const { draw } = source;
   const others = kind.subresources.filter(

@@ -48,7 +48,7 @@ describe('data that all machines of a class share', () => {
   test('an image and its accepted terms are requested at intervals', async () => {
     const opened = open();
     for (const name of ['m-1', 'm-2', 'm-3', 'm-4']) await opened.stage.create({ spec, name });
-    // The first creation accepted the terms. The second one found them accepted.
+    // The first creation accepted the terms. The second creation did not accept them again.
     expect(counts(opened)).toEqual([1, 2, 1]);
     await opened.clock.advance(600_000);
     await opened.stage.create({ spec, name: 'm-5' });
@@ -75,7 +75,7 @@ describe('data that all machines of a class share', () => {
 });
 
 describe('an operation continues after the end of its process', () => {
-  /** Simulates a process that is killed during a call, after `count` matching requests were answered. */
+  /** Simulates a process that is killed during a call, after responses to `count` matching requests. */
   const dieAfter = async (opened: ReturnType<typeof open>, call: 'create' | 'delete', method: string, part: string) => {
     const { stage, asked, clock } = opened;
     const over = new AbortController();

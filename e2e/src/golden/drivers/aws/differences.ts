@@ -35,7 +35,7 @@ const callerEnd = (recorded: RecordedCase): CallerEnd => {
   return scriptOf(recorded).some(({ cancelCaller }) => cancelCaller === true) ? 'during' : 'never';
 };
 
-/** Maximum number of attempts: of the original, and of this driver. */
+/** The maximum number of attempts of the original, and of this driver. */
 const THEIRS = 3;
 const OURS = 10;
 
@@ -56,7 +56,7 @@ const triesOften: Rule = {
   },
 };
 
-/** Whether an answer with HTTP 200 does not contain the answer of the action. */
+/** Whether the body of a response with HTTP 200 lacks the result of the action. */
 const isNoAnswer = (action: string, body: string): boolean => !body.includes(`<${action}Response`);
 
 const noAnswer: Rule = {
@@ -67,7 +67,7 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // After any answer, a creation repeats this request until its VM appears.
+    // After any response, a creation repeats this request until its VM appears.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances') return undefined;
     const code = situation.step.method === 'InitializeMachine' ? 'Uninitialized' : 'Internal';
     const textMatches = new RegExp(`${odd.action}: \\S+ returned an incomplete or invalid ${odd.action}Response`);
@@ -93,7 +93,7 @@ const noSecondTry: Rule = {
       ({ action, error, times }) =>
         action === 'RunInstances' && times !== undefined && CAPACITY.test(error?.code ?? ''),
     );
-    // The SDK for Go repeats a request only after an answer with the status 5xx.
+    // The SDK for Go repeats a request only after a response with the status 5xx.
     if (!lack?.error || lack.error.http < 500 || situation.step.method !== 'CreateMachine') return undefined;
     const { http, code, message } = lack.error;
     const refused = { textIs: 'sdk', cloudError: { http, code, message } } as const;
@@ -125,7 +125,9 @@ const nextToken: Rule = {
 
 const COUNTS = ['api_request_duration_seconds_count', 'requests_total'];
 
-/** The original reads the source/destination check only from the VM, which contains the check of its first interface. */
+/**
+ * The original reads the source/destination check only from the VM, which contains the check of its first interface.
+ */
 const secondInterface: Rule = {
   row: 'the source/destination check is disabled on every interface',
   expect: (expected, situation) => {
@@ -159,7 +161,7 @@ const secondInterface: Rule = {
 
 const ABSENT = 'AWS plugin is returning no VM instances backing this machine object';
 
-/** When a terminated VM is requested by ID, EC2 returns it for an hour. This driver treats it as absent. */
+/** For an hour, EC2 still returns a terminated VM that is requested by ID. This driver treats the VM as absent. */
 const terminatedIsNone: Rule = {
   row: 'a terminated VM counts as deleted',
   expect: (expected, situation) => {
@@ -186,7 +188,7 @@ function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
   return { ...Object.fromEntries(others), [failure]: 1 };
 }
 
-/** A launch that EC2 accepted, and then terminated the VM. */
+/** EC2 accepted the launch, and then terminated the VM. */
 const endedAtOnce: Rule = {
   row: 'a VM that ends immediately after its launch is reported as such',
   expect: (expected, situation) => {
@@ -247,15 +249,15 @@ const LOGIN = 'AssumeRoleWithWebIdentity';
 const isLogin = ({ action }: ExpectedRequest): boolean => action === LOGIN;
 
 /**
- * The library sends as many requests as the library of the original, so the last error of the original counts. `initialize`
- * keeps its code.
+ * The library sends as many requests as the library of the original, so the last error of the original counts.
+ * `initialize` keeps its code.
  */
 const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   const { errorCode, errorText, cloudError } = step.result;
   return errorCode === 'Internal' && errorText?.includes(LOGIN) === true && (cloudError?.http ?? 0) >= 500;
 };
 
-/** Intended differences of calls. Each is a row of docs/compatibility/differences.md. */
+/** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   specIsKeptOtherwise('the provider spec is read in the form that the API server stores', [
     'InvalidArgument',

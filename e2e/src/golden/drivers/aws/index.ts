@@ -29,14 +29,18 @@ export const awsDriver: GoldenSet = {
   },
 };
 
-/** Replays a case. @returns the first difference, or undefined */
+/**
+ * Replays a case.
+ * @returns the first difference, or undefined.
+ */
 export const playCase: PlayCase = (recorded, watch) => {
   const environment = { ...BASE, ...recorded.env };
   return inEnvironment(environment, () => playIn(environment, recorded, watch));
 };
 
 /**
- * Sets the AWS variables of the process while `work` runs, because the SDK reads them. All other AWS variables are removed.
+ * Sets the AWS variables of the process while `work` runs, because the SDK reads them. All other AWS variables are
+ * removed.
  */
 async function inEnvironment<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   const before = { ...process.env };

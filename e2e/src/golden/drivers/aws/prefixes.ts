@@ -2,8 +2,8 @@ import { type Expected, failsWith, type Rule, type Situation, succeeds } from '.
 import { instanceOf, type RecordedInterface, request, specOf } from './situation.ts';
 
 /**
- * Rules for IPv6 prefixes of interfaces. The original uses the device index of an interface as its position in the provider
- * spec.
+ * Rules for IPv6 prefixes of interfaces. The original uses the device index of an interface as its position in the
+ * provider spec.
  */
 
 interface Gap {
@@ -13,9 +13,9 @@ interface Gap {
   readonly missing: number;
 }
 
-/** How a driver determines the missing prefixes from the provider spec and the VM. */
+/** Defines how a driver determines the missing prefixes from the provider spec and the VM. */
 interface Reading {
-  /** Whether the entry for an interface is found by device index and network card. */
+  /** Whether the driver finds the entry for an interface by device index and network card. */
   readonly ownEntry: boolean;
   /** Whether additional prefixes do not count as a difference. */
   readonly moreIsFine: boolean;
@@ -45,7 +45,7 @@ function gapsOf(situation: Situation, reading: Reading): readonly Gap[] {
   });
 }
 
-/** The expected requests if the missing prefixes are determined differently. */
+/** The expected requests if the driver determines the missing prefixes differently. */
 function reread(row: string, from: Reading, to: Reading): Rule {
   return {
     row,

@@ -3,7 +3,7 @@ import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } fr
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
-/** Rules that only recordings of another cloud, or the changed recordings in made-up.test.ts, need. */
+/** Only recordings of another cloud, or the changed recordings in made-up.test.ts, need these rules. */
 const ELSEWHERE = [
   'the provider spec is read in the form that the API server stores',
   'a failure of the token host gets the code Unavailable',

@@ -28,7 +28,7 @@ const seenLine = ({ method, path, query, body }: ScriptedRequest): Line => ({
   text: `${method} ${path} ${stable(query)} ${stable(bodyOf(body))}`,
 });
 
-/** Parallel deletions have no order. So after the first of them, the order of requests is ignored. */
+/** Parallel deletions have no order. So the comparison ignores the order of requests after the first deletion. */
 const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
   from < 0
     ? collapse(lines)
@@ -37,7 +37,7 @@ const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
         ...collapse(lines.slice(from).toSorted((a, b) => (a.text < b.text ? -1 : 1))),
       ];
 
-/** The index of the first request without an order; -1 if all requests are ordered. */
+/** The index of the first request without an order. -1 if all requests are ordered. */
 function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[]): number {
   const first = requests.find((each) => each.unordered === true);
   if (!first) return -1;
@@ -45,7 +45,7 @@ function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[])
 }
 
 /**
- * The first difference between our call and the expected call; undefined if there is none.
+ * The first difference between our call and the expected call. Undefined if there is none.
  * @param secret A text that must not be in our messages.
  */
 export const differenceOf = (

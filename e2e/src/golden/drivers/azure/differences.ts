@@ -47,7 +47,7 @@ function deadlineOf(recorded: RecordedCase): number | undefined {
   return DRIVER_TIMEOUTS.create;
 }
 
-/** The expected text: the text of the original, with some parts replaced by ours. */
+/** The expected text: the text of the original, with some parts replaced by our parts. */
 const textWith = (result: Expected['result'], change: (pattern: string) => string): RegExp => {
   const words = String(result.driverText ?? result.errorText ?? '').split(/<cloud error [^>]+>/);
   return new RegExp(`^${change(words.map(escaped).join('[\\s\\S]+'))}$`);
@@ -68,7 +68,7 @@ const leftOvers: Rule = {
 /** Matches an image as Go prints it, with memory addresses. */
 const POINTERS = /\\\{[^}]*<pointer>[^}]*\\\}/g;
 const RETRIEVED = /Failed to retrieve VM Image: \\\{[^}]*<pointer>[^}]*\\\}/g;
-/** The error of the request for the image. The original leaves it out. */
+/** The error of the request for the image, which the original omits. */
 const CAUSE = ': GET \\S+: \\d+ [^\\]]+';
 const URN = '[^:\\s]+(:[^:\\s]+){3}';
 
@@ -87,7 +87,7 @@ const imageUrn: Rule = {
 
 const UNREGISTERED = 'MissingSubscriptionRegistration';
 
-/** The first answer of the recorded cloud to a request, as text. */
+/** The first response of the recorded cloud to a request, as text. */
 const answerTo = ({ recorded }: Situation, request: ExpectedRequest): string => {
   const { body, text } = firstReply(recorded.cloud, request) ?? {};
   return text ?? JSON.stringify(body ?? '');
@@ -138,8 +138,8 @@ const isOfVm = ({ path }: ExpectedRequest): boolean => /\/virtualMachines\/[^/]+
 const UPDATE = 'virtual_machine_update';
 
 /**
- * The original compares the ARM ID of the NIC with its name. The two are never equal, so the original treats its own NIC as
- * foreign.
+ * The original compares the ARM ID of the NIC with its name. The two are never equal, so the original treats its own
+ * NIC as foreign.
  */
 const ownNic: Rule = {
   row: 'the driver deletes a NIC that would remain after its VM',
@@ -184,7 +184,7 @@ const ownNic: Rule = {
 const text = z.string().nullish().catch(undefined);
 const rows = z.looseObject({ data: z.array(z.looseObject({ type: text, name: text }).catch({})).nullish() });
 
-/** The names of machines in the answers, from VMs, NICs and OS disks. */
+/** The names of machines in the responses, from VMs, NICs and OS disks. */
 function namedMachines({ recorded }: Situation): readonly string[] {
   const answers = scriptedRules.parse(recorded.cloud ?? []).flatMap(({ replies }) => replies.map(({ body }) => body));
   return answers.flatMap((body) =>
@@ -333,7 +333,7 @@ const headerBesidePage: Rule = {
 
 const DISK_VERSION = { 'api-version': '2023-04-02' };
 
-/** The original treats any 404 as an answer of the cloud. This driver requires that it has an error code. */
+/** The original treats any 404 as a response of the cloud. For this driver, the response needs an error code. */
 const nobodysNotFound: Rule = {
   row: 'a 404 without an error code of the cloud does not mean NotFound',
   expect: (expected, situation) => {
@@ -355,7 +355,9 @@ const priorityOf = ({ providerSpec }: RecordedCase): unknown => {
   return properties?.priority;
 };
 
-/** The original ignores `properties.priority`. An unknown value is refused, after the original's own checks. */
+/**
+ * The original ignores `properties.priority`. This driver refuses an unknown value, after the original's own checks.
+ */
 const priority: Rule = {
   row: 'the priority of a class is sent',
   expect: (expected, situation) => {
@@ -380,7 +382,7 @@ const priority: Rule = {
   },
 };
 
-/** Intended differences of calls. Each is a row of docs/compatibility/differences.md. */
+/** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('a driver without initialize sends no call for it', 'InitializeMachine'),
   endsOriginal('input that ends the process of the original causes an error here', [

@@ -21,7 +21,10 @@ export const azureDriver: GoldenSet = {
   },
 };
 
-/** Replays a case. @returns the first difference, or undefined */
+/**
+ * Replays a case.
+ * @returns the first difference, or undefined.
+ */
 export const playCase: PlayCase = async (recorded, watch) => {
   // The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
   await loadSdk();

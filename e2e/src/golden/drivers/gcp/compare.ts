@@ -44,7 +44,10 @@ function formOf(body: string, start: number): Record<string, unknown> {
   return form;
 }
 
-/** @param tokens Whether the recording contains hosts, token requests and authorization. @param start In seconds. */
+/**
+ * @param tokens Whether the recording contains hosts, token requests and authorization.
+ * @param start In seconds.
+ */
 const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Line => {
   const { method, host, path, query, body } = request;
   const isForm = body !== '' && !body.startsWith('{');
@@ -52,7 +55,7 @@ const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Lin
   return { text: line(method, tokens ? host : '', path, query, reported) };
 };
 
-/** The first difference between our call and the expected call; undefined if there is none. */
+/** The first difference between our call and the expected call. Undefined if there is none. */
 export const differenceOf = (
   expected: Expected,
   reported: Reported,

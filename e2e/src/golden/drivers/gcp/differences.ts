@@ -62,7 +62,7 @@ const quota: Rule = {
   },
 };
 
-/** A class without the required tags is refused before all other checks. */
+/** This driver refuses a class without the required tags before all other checks. */
 const untagged: Rule = {
   row: 'a class without the tags for the listing creates no VM',
   expect: (expected, situation) => {
@@ -86,7 +86,7 @@ const untagged: Rule = {
   },
 };
 
-/** Maximum number of insertions. After them, an operation that is done at once counts as new. */
+/** The maximum number of insertions. After these insertions, an operation that is done immediately counts as new. */
 const REPLAYS = 5;
 
 const doneAtOnce: Rule = {
@@ -138,7 +138,7 @@ const SERVICES: Readonly<Record<string, string>> = {
   ListMachines: 'instance_list',
 };
 
-/** The token host in the key of a service account, if it does not belong to Google. */
+/** The token host in the key of a service account, if the host does not belong to Google. */
 function foreignTokenHost({ secret }: RecordedCase): string | undefined {
   const text = secret?.serviceAccountJSON ?? secret?.['serviceaccount.json'] ?? secret?.credentialsConfig ?? '';
   try {
@@ -210,11 +210,11 @@ const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situ
   return status >= 500 || status === 429;
 };
 
-/** The first answer of the recorded cloud to a request. */
+/** The first response of the recorded cloud to a request. */
 const replyTo = ({ recorded }: Situation, { method, path, host = '' }: ExpectedRequest) =>
   firstReply(recorded.cloud, { method, path, host });
 
-/** The original treats any 404 as an answer of the cloud. This driver requires an error of Google. */
+/** The original treats any 404 as a response of the cloud. For this driver, the response needs an error of Google. */
 const nobodysNotFound: Rule = {
   row: 'A 404 without an error of Google',
   expect: (expected, situation) => {
@@ -250,7 +250,7 @@ const oddAnswer: Rule = {
   },
 };
 
-/** Intended differences of calls. Each is a row of docs/compatibility/differences.md. */
+/** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('the driver does not have the unsupported methods', 'InitializeMachine'),
   endsOriginal('input that ends the process of the original causes an error', ['Internal', 'NotFound']),

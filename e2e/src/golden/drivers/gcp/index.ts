@@ -42,7 +42,10 @@ const withKey = (recorded: RecordedCase, key: string): RecordedCase => {
   return recorded.secret ? { ...recorded, secret: Object.fromEntries(entries) } : recorded;
 };
 
-/** Replays a case. @returns the first difference, or undefined */
+/**
+ * Replays a case.
+ * @returns the first difference, or undefined.
+ */
 export const playCase: PlayCase = async (given, watch) => {
   const recorded = withKey(given, madeUpKey());
   const clock = new VirtualClock({ quietTurns: 4 });

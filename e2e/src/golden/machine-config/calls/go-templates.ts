@@ -15,9 +15,8 @@ const variable = (path: string): string =>
         .join('.');
 
 /**
- * Converts a Go template to a Liquid template, because the recordings were made with Go templates. The conversion supports
+ * Converts a Go template to a Liquid template, because the recordings contain Go templates. The conversion supports
  * only the syntax of the recordings.
- * @returns the template with the same meaning
  */
 export function toLiquid(template: string): string {
   const blocks: string[] = [];

@@ -40,7 +40,9 @@ interface SyncInput {
   readonly steps: readonly Step[];
 }
 
-/** The objects of an API server in memory. The class applies the actions of the KubeletConfigController to them. */
+/**
+ * The objects of an API server in memory. The class applies the actions of the KubeletConfigController to the objects.
+ */
 class World {
   readonly #input: SyncInput;
   readonly #configs: Map<string, KubeletConfig>;

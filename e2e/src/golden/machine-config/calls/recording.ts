@@ -23,7 +23,10 @@ export interface RawCase {
   readonly raw: unknown;
 }
 
-/** Validates a case. @returns the case, or the error text of an invalid recording */
+/**
+ * Validates a case.
+ * @returns the case, or the error text of an invalid recording.
+ */
 export function parseCase(raw: unknown): RecordedCase | string {
   const parsed = recordedCase.safeParse(raw);
   return parsed.success ? parsed.data : `is not a recorded case: ${z.prettifyError(parsed.error)}`;

@@ -35,7 +35,7 @@ const NOW = '<now>';
 /** Fields that Go writes although they are not set. */
 const GO_ZEROS = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
 
-/** The objects of an API server in memory. The class applies the actions of the RenderController to them. */
+/** The objects of an API server in memory. The class applies the actions of the RenderController to the objects. */
 class World {
   readonly #input: Input;
   readonly #configs: Map<string, MachineConfig>;

@@ -1,7 +1,7 @@
 import { isRecord } from '@mcm/kube';
 import { comparableTexts } from './texts.ts';
 
-/** The difference between two answers, in one line; undefined if there is none. */
+/** The difference between two results, in one line. Undefined if there is none. */
 export function differenceOf(expected: unknown, actual: unknown, path = ''): string | undefined {
   const [a, b] = [plain(expected), plain(actual)];
   if (path.endsWith('rror')) return errorDifference(a, b, path);
@@ -24,7 +24,7 @@ export function differenceOf(expected: unknown, actual: unknown, path = ''): str
   return reported(path, a, b);
 }
 
-/** Absent and null are equal, and so are absent and empty lists and objects, as in Go. */
+/** As in Go, absent and null are equal, and absent equals an empty list or object. */
 function plain(value: unknown): unknown {
   if (value === null) return undefined;
   if (Array.isArray(value)) return value.length === 0 ? undefined : value;

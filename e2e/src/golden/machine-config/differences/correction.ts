@@ -7,7 +7,7 @@ export interface Compared {
 }
 
 /**
- * A rule for an intended difference. docs/compatibility/machine-config.md contains the reasons. A rule uses the input and
- * the results, but never the name of a case.
+ * A rule for an intended difference. docs/compatibility/machine-config.md contains the reasons. A rule uses the input
+ * and the results, but never the name of a case.
  */
 export type Correction = (recorded: RecordedCase, compared: Compared) => Compared;

@@ -30,8 +30,8 @@ const ownerOf = (config: Fields): unknown => listOf(config.owners)[0]?.name;
 const byName = (a: Fields, b: Fields): number => (String(a.name) < String(b.name) ? -1 : 1);
 
 /**
- * In mcm, each pool has its own suffix, so that no object overwrites the object of another pool. The answers are compared
- * with the names of the original. MachineConfigs that the original overwrote are left out.
+ * In mcm, each pool has its own suffix, so that no object overwrites the object of another pool. The comparison uses
+ * the names of the original, and ignores MachineConfigs that the original overwrote.
  */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
@@ -75,7 +75,9 @@ const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** mcm does not delete a MachineConfig without a version, even if its name has the prefix, because it belongs to a user. */
+/**
+ * mcm does not delete a MachineConfig without a version, even if its name has the prefix, because it belongs to a user.
+ */
 const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const version = ConfigAnnotations.GeneratedByControllerVersion;

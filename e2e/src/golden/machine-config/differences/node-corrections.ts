@@ -58,8 +58,8 @@ function withoutTexts(value: unknown): unknown {
 }
 
 /**
- * After a change of a node, mcm enqueues each affected pool once. mcm enqueues the pools that select the node before or
- * after the change. The original enqueues no pool if the node is then in no pool or in two custom pools.
+ * After a change of a node, mcm enqueues each affected pool once: the pools that select the node before or after the
+ * change. The original enqueues no pool if the changed node is in no pool or in two custom pools.
  */
 const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
@@ -77,7 +77,7 @@ const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** If a node booted into a pool, it is an update candidate even if the selector of the pool has no labels. */
+/** A node that booted into a pool is an update candidate even if the selector of the pool has no labels. */
 const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-sync' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
   const selectorless = (input.pools as Fields[]).some((pool) => !isRecord(pool.spec) || !pool.spec.nodeSelector);

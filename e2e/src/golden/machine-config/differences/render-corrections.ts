@@ -22,13 +22,15 @@ const onlyErrors: Correction = (_recorded, { expected, actual }) => {
   return { expected: Object.fromEntries(set), actual: Object.fromEntries(ours) };
 };
 
-/** Removes those parts of an answer that depend on the serialization of the original. */
+/** Removes the parts of a result that depend on the serialization of the original. */
 const withoutBytes: Correction = (_recorded, { expected, actual }) => {
   const { serialisedPrefix: _prefix, ...rest } = fieldsOf(expected);
   return { expected: rest, actual };
 };
 
-/** JavaScript cannot represent some JSON numbers exactly, so the hashed text differs. Only these numbers are ignored. */
+/**
+ * JavaScript cannot represent some JSON numbers exactly, so the hashed text differs. Only these numbers are ignored.
+ */
 const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
   const inexact = /[:,[]-?\d{16,}/.test(JSON.stringify(input).replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
   if (fn !== 'name' || !inexact) return { expected, actual };
@@ -70,8 +72,8 @@ const blame: Correction = (_recorded, { expected, actual }) => {
 };
 
 /**
- * mcm always checks the extensions of a MachineConfig, with and without an Ignition config. The original accepts some of
- * these MachineConfigs.
+ * mcm always checks the extensions of a MachineConfig, with and without an Ignition config. The original accepts some
+ * of these MachineConfigs.
  */
 const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
@@ -114,7 +116,7 @@ function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[]
     const { overwrite, ...rest } = fieldsOf(file);
     return forced[index] ? rest : { ...rest, overwrite };
   });
-  // The name is derived from the content, so it differs too.
+  // The name is derived from the content, so the name differs too.
   if ('renderedName' in copy) copy.renderedName = fieldsOf(actual).renderedName;
   if (/overwrite must be false if source is unspecified/.test(String(copy.mergedIgnitionError))) {
     const others = String(copy.mergedIgnitionError).match(
@@ -139,8 +141,8 @@ const sizeHint: Correction = (_recorded, { expected, actual }) => {
 };
 
 /**
- * In mcm, a refused config does not stop its pools. The other configs are rendered, and the pools get a condition. A config
- * with an empty selector belongs to no pool.
+ * In mcm, a refused config does not stop its pools. mcm renders the other configs, and the pools get a condition. A
+ * config with an empty selector belongs to no pool.
  */
 const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
   const theirs = [fieldsOf(expected).steps ?? []].flat().map(fieldsOf);
@@ -152,9 +154,9 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map(fieldsOf)
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
-  // Steps before the first refused config are compared completely. From then on, the pools of the original are outdated. So
-  // our result is compared with our result for the input without the refused configs. The pools must report the refused
-  // configs.
+  // Steps before the first refused config are compared completely. From the refusal on, the pools of the original are
+  // outdated. So our result is compared with our result for the input without the refused configs. The pools must
+  // report the refused configs.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]
@@ -173,7 +175,7 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
   };
 };
 
-/** The configs of an input without the refused ones. */
+/** The input without the refused configs. */
 const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields => ({
   kubeletConfigs: [kubeletConfigs ?? []].flat().filter((one) => !isRefused(fieldsOf(one))),
   containerRuntimeConfigs: [containerRuntimeConfigs ?? []].flat().filter((one) => !isRefused(fieldsOf(one))),
@@ -212,7 +214,7 @@ const selectsPool = (selector: unknown, pool: unknown): boolean =>
 /** Matches the condition of the original for a pool with a refused config. */
 const STOPPED = /^(KubeletConfig|ContainerRuntimeConfig) has not completed$/;
 
-/** A different order of keys is not a change for mcm, so it writes nothing. */
+/** For mcm, a different order of keys is not a change, so mcm writes nothing. */
 const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'apply') return { expected, actual };
   const configOf = (one: unknown) => fieldsOf(fieldsOf(one).spec).config;
@@ -243,14 +245,14 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
     const selector = fieldsOf(fieldsOf(pool).spec).machineConfigSelector;
     return isRecord(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
-  // The original enqueues only the pools for the current labels, and mcm also those for the previous labels. All other pools
-  // are compared.
+  // The original enqueues only the pools for the current labels. mcm also enqueues the pools for the previous labels.
+  // All other pools are compared.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
   const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };
 };
 
-/** The same rule for the files of templates. */
+/** For templates, mcm also does not set `overwrite` for a file without content. */
 const templatesWithoutForcedOverwrite: Correction = ({ fn }, { expected, actual }) =>
   fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
 

@@ -1,17 +1,16 @@
 /**
- * Defines how the error texts of a function are compared. Only the words of third-party parsers are ignored. The text before
- * these words is always compared, and so is the subject of the error.
+ * Defines the comparison of a function's error texts. The comparison ignores only the words of third-party parsers. The comparison always includes the text before these words, and the subject of the error.
  */
 interface TextRule {
   /** The parser whose messages differ. */
   readonly parser: string;
-  /** The compared part of a text of the original. Undefined: the rule does not apply. */
+  /** The compared part of a text of the original. Undefined if the rule does not apply. */
   readonly theirs: (text: string) => string | undefined;
   /** The compared part of our text. */
   readonly ours: (text: string) => string;
 }
 
-/** Returns the text before the match of a pattern, without positions. A mark replaces the match. */
+/** Returns the text before the match of a pattern, without positions. A marker replaces the match. */
 const before =
   (pattern: RegExp) =>
   (text: string): string | undefined => {
@@ -75,7 +74,7 @@ const messagesOfV2 = (report: string): readonly string[] =>
 const isV2 = (text: string): boolean => /spec v2 failed/.test(text) && REPORT.test(text);
 const v2 = (text: string): string => JSON.stringify([headOf(text), messagesOfV2(reportOf(text))]);
 
-/** If a config contains JSON with wrong types, there is one entry: the error of the decoder. */
+/** For a config that contains JSON with wrong types, there is one entry: the error of the decoder. */
 const isUndecoded = (text: string): boolean =>
   REPORT.test(text) && entriesOf(reportOf(text)).some(({ message }) => DECODER.test(message));
 const undecoded = (text: string): string => `${headOf(text)} with ${entriesOf(reportOf(text)).length} decoder error`;
@@ -120,7 +119,7 @@ function templateOf(text: string, pattern: RegExp): string | undefined {
   return match ? `${text.slice(0, match.index)}template ${match[1]}` : undefined;
 }
 
-/** Two error texts, reduced to the parts that are compared. */
+/** Two error texts, reduced to the compared parts. */
 export function comparableTexts(expected: string, actual: string): readonly [theirs: string, ours: string] {
   for (const { theirs, ours } of RULES) {
     const counts = theirs(expected);

@@ -3,16 +3,16 @@ import type { Pairing } from './match.ts';
 import type { Rule, Step } from './rules.ts';
 import { ABSENT, type Course, type Visit } from './sequences.ts';
 
-/** A recording contains a state every 0.2 to 0.5 s, so shorter states may be missing. The value is in seconds. */
+/** In seconds. A recording contains a state every 0.2 to 0.5 s, so shorter states may be missing. */
 const BRIEF_S = 1;
 /**
- * The weights of a difference between steps. `open`: no rule allows it. `excused`: a rule allows it. `free`: the recording
- * may have missed the step.
+ * The weights of a difference between steps. `open` means that no rule allows the difference, and `excused` that a rule
+ * allows it. `free` means that the recording may have missed the step.
  */
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
-  /** Whether the recording ends before its work is complete. Later states of ours then count as no difference. */
+  /** Whether the recording ends before its work is complete. If true, our later states do not count as a difference. */
   readonly openEnd: boolean;
 }
 
@@ -36,8 +36,8 @@ interface LaneTask extends Ends {
 }
 
 /**
- * Finds the alignment of their steps and our steps with the lowest cost. Both keep their order. A step that only one side
- * has needs a rule.
+ * Finds the alignment of the steps of the original and our steps with the lowest cost. Both sides keep their order. A
+ * step that only one side has needs a rule.
  */
 class LaneAlignment {
   readonly #task: LaneTask;
@@ -51,7 +51,7 @@ class LaneAlignment {
     this.#wanted = task.theirs.lanes.get(task.lane) ?? [];
   }
 
-  /** The best alignment of the remaining steps, from a position in their steps and in ours. */
+  /** The best alignment of the remaining steps, from a position in the steps of the original and in our steps. */
   best(row: number, column: number): Pairing {
     const key = `${row}/${column}`;
     const known = this.#known.get(key);
@@ -92,8 +92,8 @@ class LaneAlignment {
   }
 
   /**
-   * Whether a state was so short that the recording may have missed it. The result is false if the recording contains the
-   * same state elsewhere.
+   * Whether a state was so short that the recording may have missed it. The result is false if the recording contains
+   * the same state elsewhere.
    */
   #isBrief({ value, from, to }: Visit): boolean {
     return to - from < BRIEF_S && (this.#isCounted || !this.#wanted.some((visit) => visit.value === value));

@@ -6,7 +6,7 @@ import type { Recorded } from '../recordings/recording.ts';
 /** An intended difference between the events of two histories, with its row in `docs/compatibility/differences.md`. */
 export interface EventRule {
   readonly row: string;
-  /** The difference, and why the row of the table describes it. */
+  /** A description of the difference, and the reason why the row of the table covers it. */
   readonly what: string;
   excuses(difference: EventDifference): boolean;
 }
@@ -43,7 +43,7 @@ interface EventSide {
   readonly names: Names;
 }
 
-/** Compares the events of two histories: for each kind of object, how often each reason occurs. */
+/** Compares the events of two histories: for each kind of object, the number of events with each reason. */
 export function compareEvents(
   ours: EventSide,
   theirs: EventSide,
@@ -76,8 +76,8 @@ function tally(events: readonly Recorded[]): ReadonlyMap<string, number> {
 }
 
 /**
- * The sizes at which each set stopped growing or shrinking. The number of steps is ignored, because it depends on how many
- * machines become ready at the same time.
+ * The sizes at which each set stopped growing or shrinking. The number of steps is ignored, because it depends on how
+ * many machines become ready at the same time.
  */
 function turnsOf({ events, names }: EventSide): ReadonlyMap<string, readonly number[]> {
   const sizes = new Map<string, number[]>();

@@ -15,20 +15,23 @@ interface Now {
   readonly uids: Uids;
 }
 
-/** The machines of a state that still existed at the end and were not being deleted. */
+/** The machines of a state that still existed at the end and were not in deletion. */
 const keptBy = (state: State, end: State): readonly Recorded[] =>
   machinesOf(state).filter(({ metadata: { name, uid } }) => {
     const last = end.objects.get(`Machine/${name}`)?.metadata;
     return last?.uid === uid && last.deletionTimestamp === undefined;
   });
 
-/** The time when the original decided to delete a machine: the state before, and the first state that shows the decision. */
+/**
+ * The time when the original decided to delete a machine: the state before, and the first state that shows the
+ * decision.
+ */
 interface Farewell {
   readonly before: State;
   readonly shown: State;
 }
 
-/** @param states The states from the loaded one on */
+/** @param states The states from the loaded state on. */
 function farewellTo({ metadata: { name, uid } }: Recorded, states: readonly State[]): Farewell | undefined {
   const index = states.findIndex(({ objects }) => {
     const now = objects.get(`Machine/${name}`)?.metadata;
@@ -45,7 +48,8 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
 
 /**
  * The sort keys of the deletion order when the original chose a machine. The choice between equal machines is free. The
- * recording may show the marks of users and sets only together with the choice. The phase is the one before the choice.
+ * recording may show the marks of users and sets only together with the choice. The phase is the phase before the
+ * choice.
  */
 function rankOf(machine: Recorded, { before, shown }: Farewell): string {
   const earlier = versionIn(before, machine) ?? machine;
@@ -69,7 +73,7 @@ function rankOf(machine: Recorded, { before, shown }: Farewell): string {
  * The machines that the original kept but mcm deleted, with their VMs and nodes. If several machines were equal in the
  * deletion order of the original, mcm may keep any of them.
  *
- * @param states The states from the loaded one on
+ * @param states The states from the loaded state on.
  */
 export function lost(states: readonly State[], { machines, objects, vms, uids }: Now): readonly string[] {
   const [state, end] = [states[0], states.at(-1)];

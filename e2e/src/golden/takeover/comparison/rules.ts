@@ -5,7 +5,7 @@ import { ABSENT, type Course } from './sequences.ts';
 export interface Rule {
   /** The first cell of the row. */
   readonly row: string;
-  /** The difference, and why the row of the table describes it. */
+  /** A description of the difference, and the reason why the row of the table covers it. */
   readonly what: string;
   readonly kinds: readonly string[];
   /** Whether the row describes this difference between two objects. */
@@ -14,7 +14,7 @@ export interface Rule {
   excusesStep?(step: Step, courses: Courses): boolean;
 }
 
-/** The two objects that are compared. */
+/** The two compared objects. */
 interface Sides {
   readonly ours: Picture;
   readonly theirs: Picture;
@@ -37,8 +37,8 @@ const NODE_FINALIZER = 'node.machine.sapcloud.io/machine-controller';
 const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
 const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno-labels-taints';
 /**
- * The labels, annotations and taints that the controllers copy from a machine to its Node, and the annotation that records
- * them.
+ * The labels, annotations and taints that the controllers copy from a machine to its Node, and the annotation that
+ * records them.
  */
 const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
@@ -51,7 +51,7 @@ const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
 /** Matches the reason for a wait, which mcm writes before the text of a step. */
 const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
-/** Matches the steps of a deletion. The original writes each one, and mcm only those that take time. */
+/** Matches the steps of a deletion. The original writes each step, and mcm only the steps that take time. */
 const STEP_OF_DELETION =
   /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
 const PHASE = '.status.currentStatus.phase';
@@ -204,7 +204,7 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
-/** The earlier revisions in a history, without repetitions and without the current one. */
+/** The earlier revisions in a history, without repetitions and without the current revision. */
 function withoutRepeats(history: string | undefined, present: string | undefined): string {
   return [...new Set((history ?? '').split(',').filter((revision) => revision && revision !== present))].join(',');
 }

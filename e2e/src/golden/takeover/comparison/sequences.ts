@@ -11,7 +11,7 @@ export interface Visit {
   readonly to: number;
 }
 
-/** The values of one object over time. Each field that is compared is a lane. */
+/** The values of one object over time. Each compared field is a lane. */
 export interface Course {
   readonly name: string;
   readonly kind: string;
@@ -22,8 +22,8 @@ export const ABSENT = 'absent';
 const METADATA = /^\.metadata\.(labels|annotations|finalizers|ownerReferences\[.*\]\.name|deletionTimestamp)/;
 const CONDITION = /^(\.status\.conditions\[[^\]]+\])\.(status|reason)$/;
 /**
- * The fields whose order of values matters to other programs, without metadata and conditions. Counts are compared when they
- * are stable.
+ * The fields whose order of values matters to other programs, without metadata and conditions. Counts are compared when
+ * they are stable.
  */
 const LANES: Readonly<Record<string, RegExp>> = {
   Machine: /^\.spec\.providerID$|^\.status\.currentStatus\.phase$/,
@@ -36,7 +36,8 @@ const OPERATION = '.status.lastOperation';
 const PRESENCE = 'presence';
 
 /**
- * The courses of all objects of the controllers. A machine and its node have the same name, so the kind is part of the key.
+ * The courses of all objects of the controllers. A machine and its node have the same name, so the kind is part of the
+ * key.
  */
 export function coursesOf(lives: readonly Life[], names: Names, until: number): readonly Course[] {
   return lives.filter(({ kind }) => kind in LANES).map((life) => courseOf(life, names, until));

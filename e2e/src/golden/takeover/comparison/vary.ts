@@ -23,7 +23,8 @@ export const changing =
   };
 
 /**
- * Doubles all machines and counts. The change is only for histories in which all machines of a set have the same states.
+ * Doubles all machines and counts. The change is only for histories in which all machines of a set have the same
+ * states.
  */
 export const widened: Change = (text) => {
   const wide = text

@@ -3,7 +3,7 @@ import { type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
 import { type Clock, type KubeClient, nodes, sleep } from '@mcm/kube';
 import { z } from 'zod';
 
-/** The scripted answers of the cloud for a class. Field names are case-insensitive. */
+/** The scripted responses of the cloud for a class. Field names are case-insensitive. */
 const script = z
   .record(z.string(), z.unknown())
   .transform((spec) => Object.fromEntries(Object.entries(spec).map(([key, value]) => [key.toLowerCase(), value])))
@@ -26,7 +26,6 @@ export interface Pace {
   /** From the deletion of the machine until its VM is deleted. */
   leaveMs(machine: Machine): number;
 }
-/** All durations are 0. */
 export const INSTANT: Pace = { joinMs: () => 0, leaveMs: () => 0 };
 
 const fail = (code: string | undefined): void => {

@@ -10,8 +10,8 @@ export const involvedOf = (event: Recorded): { readonly kind?: string; readonly 
   (event.involvedObject ?? {}) as { readonly kind?: string; readonly name?: string };
 
 /**
- * The names of machines that their sets deleted, from the events of the sets. If the events of a set were too many to name
- * each machine, all machines of the set.
+ * The names of machines that their sets deleted, from the events of the sets. If a set had too many events to name each
+ * machine, the result contains all machines of the set.
  */
 export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');
@@ -34,7 +34,7 @@ export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   return removed;
 }
 
-/** Whether a deletion can only be a user's request. */
+/** Whether only a user can have requested the deletion. */
 export function isByHand(
   object: Recorded,
   before: State | undefined,
@@ -56,7 +56,7 @@ const isStaying = (key: string, { objects }: State): boolean => {
   return object !== undefined && object.metadata.deletionTimestamp === undefined;
 };
 
-/** Whether a user deleted a Node. The controllers delete a Node only if its machine is being deleted. */
+/** Whether a user deleted a Node. The controllers delete a Node only if its machine is in deletion. */
 function isNodeByHand({ metadata: { name } }: Recorded, before: State | undefined, state: State): boolean {
   const machine = machineOf(name, before);
   const isThere =

@@ -24,7 +24,7 @@ export const KINDS = [
 ] as readonly Definition[];
 export const EVENTS = events as Definition;
 
-/** @throws Error with the kind and the known kinds */
+/** @throws Error with the kind and the known kinds. */
 export function definitionOf(kind: string): Definition {
   const found = KINDS.find((definition) => definition.kind === kind);
   if (!found)

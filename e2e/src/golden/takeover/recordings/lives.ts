@@ -25,7 +25,7 @@ export interface Life {
   readonly goneAt: number | undefined;
 }
 
-/** The lives of all objects in a recording. */
+/** The states of all objects in a recording. */
 export function livesIn(states: readonly State[]): readonly Life[] {
   const lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   for (const { at, objects } of states) {
@@ -47,8 +47,8 @@ export const objectsIn = (lives: readonly Life[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 
 /**
- * Returns the compared form of an object, or undefined to hide it. Tests use other lenses to verify that a difference is
- * reported.
+ * Returns the compared form of an object, or undefined to hide the object. Tests use other lenses to verify that a
+ * difference is reported.
  */
 export type Lens = (object: KubeObject) => KubeObject | undefined;
 export const PLAIN: Lens = (object) => object;
@@ -60,8 +60,8 @@ export class Observer {
   readonly #lens: Lens;
 
   /**
-   * @param seconds Returns the seconds since the start
-   * @param lens Returns the compared form of an object
+   * @param seconds Returns the seconds since the start.
+   * @param lens Returns the compared form of an object.
    */
   constructor(seconds: () => number, lens: Lens) {
     this.#seconds = seconds;

@@ -9,15 +9,15 @@ const ownerOf = (object: KubeObject, kind: string): string | undefined =>
 const quoted = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
- * Replaces generated names with neutral names. A set gets the number that it has in its deployment, and a machine the number
- * in its set. Names from users stay unchanged.
+ * Replaces generated names with neutral names. A set gets its number within its deployment, and a machine its number
+ * within its set. Names from users stay unchanged.
  */
 export class Names {
   readonly #parts = new Map<string, string>();
   readonly #hashes = new Map<string, string>();
   readonly #pattern: RegExp | undefined;
 
-  /** @param objects All objects, in the order of their creation */
+  /** @param objects All objects, in the order of their creation. */
   constructor(objects: Iterable<KubeObject>) {
     const all = [...new Map([...objects].map((object) => [object.metadata.uid, object])).values()];
     const sets = all.filter(({ kind }) => kind === 'MachineSet').sort((one, other) => bornAt(one) - bornAt(other));

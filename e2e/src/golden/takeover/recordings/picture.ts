@@ -40,7 +40,7 @@ const TOOK = /\b(\d+(?:\.\d+)?(?:h|m|µs|ms|s))+\b/g;
 /** The compared fields of one object: the value of each path. */
 export type Picture = ReadonlyMap<string, string>;
 
-/** Returns the compared fields of an object, which other programs use. Neutral names replace generated ones. */
+/** Returns the compared fields of an object, which other programs use. Neutral names replace generated names. */
 export function pictureOf(object: KubeObject, names: Names): Picture {
   const picture = new Map<string, string>();
   const text = (value: unknown): string => names.text(String(value)).replace(TIME, '<time>');
@@ -73,14 +73,13 @@ function valueAt(path: string, value: unknown, names: Names, text: (value: unkno
   return path.endsWith('.description') ? canon.replace(TOOK, '<duration>') : canon;
 }
 
-/** A path at which two pictures differ. */
+/** A path at which the compared fields differ. */
 export interface Difference {
   readonly path: string;
   readonly ours: string | undefined;
   readonly theirs: string | undefined;
 }
 
-/** The differences between two pictures. */
 export function differences(ours: Picture, theirs: Picture): readonly Difference[] {
   return [...new Set([...ours.keys(), ...theirs.keys()])]
     .map((path) => ({ path, ours: ours.get(path), theirs: theirs.get(path) }))

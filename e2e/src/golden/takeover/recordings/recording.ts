@@ -23,7 +23,6 @@ const recording = z.object({
     .min(1),
 });
 
-/** An object from a recording. */
 export type Recorded = KubeObject & { readonly [field: string]: unknown };
 
 /** All objects at one time, by `Kind/name`. */
@@ -52,14 +51,20 @@ export interface Section {
 
 const keyOf = ({ kind, metadata: { name } }: KubeObject): string => `${kind}/${name}`;
 
-/** Reads all recordings of a folder. @throws Error with the file and the problem */
+/**
+ * Reads all recordings of a folder.
+ * @throws Error with the file and the problem.
+ */
 export async function readHistories(dir: string): Promise<readonly History[]> {
   const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
   if (files.length === 0) throw new Error(`${dir} contains no recording (*.json)`);
   return Promise.all(files.map(async (file) => parseHistory(file, await readFile(join(dir, file), 'utf8'))));
 }
 
-/** Reads one recording. @throws Error with the file and the problem */
+/**
+ * Reads one recording.
+ * @throws Error with the file and the problem.
+ */
 export function parseHistory(file: string, text: string): History {
   const parsed = recording.safeParse(parseJson(file, text));
   if (!parsed.success) throw new Error(`${file} is not a recording of a take-over: ${z.prettifyError(parsed.error)}`);

@@ -4,7 +4,7 @@ import type { Recorded, State } from '../recordings/recording.ts';
 import { millis, type Stage } from './stage.ts';
 
 const SERVER_SET = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
-/** Kinds whose status is not loaded, because they have none. */
+/** Kinds without a status. */
 const STATELESS = new Set(['Secret', 'MachineClass']);
 /** Matches the steps of a deletion after the VM was deleted. */
 const VM_GONE = /VM deletion was successful|[Nn]ode object deletion|finalizer removal/;
@@ -55,8 +55,8 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
 }
 
 /**
- * Adds missing owner references. If a machine moved to another set, it is older than this set, whose UID did not exist when
- * the machine was created.
+ * Adds missing owner references. A machine that moved to another set is older than this set. So the UID of the set did
+ * not exist when the machine was created.
  */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {
   for (const { kind, metadata } of objects) {

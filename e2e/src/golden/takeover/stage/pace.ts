@@ -26,14 +26,13 @@ interface LoadedTimes {
 
 /** The durations of a recorded cloud, starting with the first state. */
 export interface RecordedPace extends Pace {
-  /** The times of the machines in the first state by name, if they were loaded. */
+  /** The times of the loaded machines in the first state, by name. */
   readonly loaded: ReadonlyMap<string, LoadedTimes>;
 }
 
 /**
- * Returns the durations for the cloud of a history. The n-th machine of a set joins after the same time as the recorded n-th
- * machine, and its n-th deletion takes as long. So user actions occur in the same situations. A machine that was loaded
- * during its creation or deletion completes it at the recorded time.
+ * Returns the durations for the cloud of a history. The n-th machine of a set joins after the recorded time of the n-th machine. The n-th deletion takes as long as the recorded deletion. So user actions occur in the same situations.
+ * A machine that was loaded during its creation or deletion completes it at the recorded time.
  *
  * @param isLoaded Whether the machines of the first state are loaded instead of created.
  */

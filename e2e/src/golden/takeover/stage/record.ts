@@ -14,8 +14,8 @@ export interface Deed {
 const LOOK_EVERY_S = 0.4;
 
 /**
- * Records histories of our own controllers in the format of the original's recordings. The histories contain user actions
- * that the recordings of the original do not contain. Tests verify that the replay detects these actions.
+ * Records histories of our own controllers in the format of the original's recordings. The histories contain user
+ * actions that the recordings of the original do not contain. Tests verify that the replay detects these actions.
  */
 export async function record(stage: Stage, deeds: readonly Deed[], until: number): Promise<string> {
   const states: object[] = [];

@@ -4,7 +4,7 @@ import type { Recorded, State } from '../recordings/recording.ts';
 export const machinesOf = (state: State): readonly Recorded[] =>
   [...state.objects.values()].filter(({ kind }) => kind === 'Machine');
 
-/** Whether nothing was in progress: no machine is being deleted, and every node is Ready. */
+/** Whether nothing was in progress: no machine is in deletion, and every node is Ready. */
 export const isAtRest = (state: State): boolean =>
   machinesOf(state).every(
     (machine) =>
@@ -13,8 +13,8 @@ export const isAtRest = (state: State): boolean =>
   );
 
 /**
- * The original reconciles again within this time. If an object has not changed for longer, it waits for an action. In
- * seconds.
+ * In seconds. The original reconciles again within this time, so an object without a change for longer waits for an
+ * action.
  */
 const QUIET_S = 20;
 
@@ -22,7 +22,7 @@ const QUIET_S = 20;
 const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
 
 /**
- * Whether everything waited for the next action of the user. The system was idle, it waited for an agent, or it had not
+ * Whether everything waited for the next action of the user. The system was idle, waited for an agent, or had not
  * changed for a long time.
  */
 export function isSettled(end: State, nextAt: number): boolean {
@@ -42,8 +42,8 @@ const phaseOf = ({ status }: Recorded): unknown =>
   isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
 
 /**
- * The part of a history whose work is complete. If the recording ended during the work after the last action, the part ends
- * before this action.
+ * The part of a history whose work is complete. If the recording ended during the work after the last action, the part
+ * ends before this action.
  */
 export function complete(states: readonly State[]): readonly State[] {
   const last = states.at(-1);
@@ -51,7 +51,7 @@ export function complete(states: readonly State[]): readonly State[] {
   return last && before && before.after !== last.after && !isAtRest(last) ? states.slice(0, -1) : states;
 }
 
-/** The machines that were being deleted, if nothing else was in progress. Otherwise undefined. */
+/** The machines that were in deletion, if nothing else was in progress. Otherwise undefined. */
 export function lastLeaving(end: State): readonly Recorded[] | undefined {
   const leaving = machinesOf(end).filter(
     (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',

@@ -43,7 +43,7 @@ export class Stage {
   readonly cloud: ScriptedCloud;
   readonly observer: Observer;
   readonly namespace: string;
-  /** Number of machines that were created since the start of the controllers. */
+  /** The number of machines that were created since the start of the controllers. */
   made = 0;
   readonly failures: string[] = [];
   readonly #plane: Plane;

@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineDeployment, parseDurationMs } fr
 import type { KubeObject } from '@mcm/kube';
 import { DEFAULTS, millis } from './stage.ts';
 
-/** A user action is replayed this long before a timeout, so that the timeout has no effect. In milliseconds. */
+/** In milliseconds. The replay performs a user action this long before a timeout, so that the timeout has no effect. */
 const MARGIN_MS = 1_000;
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff']);
 const IN_PLACE: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateSuccessful']);
