@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Machine, machines } from '@mcm/api';
 import { createClient, loadKubeconfig, realClock, seededRandom, sleep, undiciTransport } from '@mcm/kube';
 import { chromiumPath, startBrowser } from '../dashboard/browser.ts';
-import { addCrowd, addLeases, statusOf } from '../dashboard/crowd.ts';
+import { addLargeFleet, addLeases, statusOf } from '../dashboard/large-fleet.ts';
 import { type McmRun, mcm } from '../harness/mcm.ts';
 import { cpuMs } from '../harness/process-usage.ts';
 import { atMost, type Figure, reported } from './machines/figure.ts';
@@ -41,7 +41,7 @@ export async function* dashboardFigures(): AsyncGenerator<Figure> {
   let server: McmRun | undefined;
   try {
     const bands = Array.from({ length: BANDS }, (_, index) => ({ name: `pool-${index}`, machines: MACHINES / BANDS }));
-    const names = await addCrowd(client, bands, seededRandom(1));
+    const names = await addLargeFleet(client, bands, seededRandom(1));
     await addLeases(client);
     server = mcm(['dashboard', '--port=0', `--kubeconfig=${config}`], { cwd: folder });
     const line = await server.line(/^dashboard of /);

@@ -5,7 +5,7 @@ import { createAwsDriver } from '@mcm/provider-aws';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../drivers/aws-environment.ts';
 import { targetOnMoto } from './moto.ts';
-import { configOf, proves, provesOn } from './proof.ts';
+import { configOf, expectScenariosToPass, expectScenarioToPass } from './run-scenarios.ts';
 
 let back: () => void;
 beforeAll(async () => {
@@ -46,7 +46,9 @@ const target = (visibleAfterMs: number): ConformanceTarget => ({
   ...configOf('aws'),
 });
 
-test.each(SCENARIOS.map(({ name }) => name))('the AWS driver conforms: %s', (name) => proves(target(0), name));
+test.each(SCENARIOS.map(({ name }) => name))('the AWS driver conforms: %s', (name) =>
+  expectScenarioToPass(target(0), name),
+);
 
 test.each([
   'creation',
@@ -54,7 +56,7 @@ test.each([
   'lost answers of a creation',
   'many machines at once',
 ])('the AWS driver conforms although new VMs are visible only after a delay: %s', (name) =>
-  proves(target(4_000), name),
+  expectScenarioToPass(target(4_000), name),
 );
 
 /** Uses a moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`. See `providers/aws/README.md`. */
@@ -62,7 +64,7 @@ const { MCM_MOTO_URL: server } = process.env;
 
 describe.skipIf(!server)('on moto', () => {
   test('the AWS driver conforms on moto', { timeout: 600_000 }, async () => {
-    await provesOn(
+    await expectScenariosToPass(
       { ...(await targetOnMoto(server ?? '')), ...driver },
       {
         otherwise: [

@@ -3,7 +3,7 @@ import { type ConformanceTarget, SCENARIOS } from '@mcm/conformance';
 import { VirtualClock } from '@mcm/kube';
 import { createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import { test } from 'vitest';
-import { configOf, proves } from './proof.ts';
+import { configOf, expectScenarioToPass } from './run-scenarios.ts';
 
 // The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
@@ -30,7 +30,7 @@ const target: ConformanceTarget = {
 };
 
 test.each(SCENARIOS.map(({ name }) => name))('the Azure driver conforms: %s', (name) =>
-  proves(target, name, [
+  expectScenarioToPass(target, name, [
     'initialize',
     'interruption',
     'interruption: wait',

@@ -4,7 +4,7 @@ import { undiciTransport, VirtualClock } from '@mcm/kube';
 import { createGcpDriver } from '@mcm/provider-gcp';
 import { describe, test } from 'vitest';
 import { quickClock } from './network/quick-clock.ts';
-import { configOf, GCP_KEYS, proves, provesOn } from './proof.ts';
+import { configOf, expectScenariosToPass, expectScenarioToPass, GCP_KEYS } from './run-scenarios.ts';
 
 const driver: Pick<ConformanceTarget, 'createDriver'> = {
   createDriver: (context) =>
@@ -32,7 +32,7 @@ const target: ConformanceTarget = {
 };
 
 test.each(SCENARIOS.map(({ name }) => name))('the GCP driver conforms: %s', (name) =>
-  proves(target, name, ['initialize', 'interruption', 'interruption: wait']),
+  expectScenarioToPass(target, name, ['initialize', 'interruption', 'interruption: wait']),
 );
 
 /**
@@ -43,7 +43,7 @@ const { MCM_GCPLOCAL_URL: server } = process.env;
 
 describe.skipIf(!server)('on gcplocal', () => {
   test('the GCP driver conforms on gcplocal', { timeout: 600_000 }, () =>
-    provesOn(
+    expectScenariosToPass(
       {
         name: 'gcp on gcplocal',
         openCloud: () => {

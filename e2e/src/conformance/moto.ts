@@ -1,7 +1,7 @@
 import type { ConformanceTarget } from '@mcm/conformance';
 import { undiciTransport } from '@mcm/kube';
 import { quickClock } from './network/quick-clock.ts';
-import { configOf } from './proof.ts';
+import { configOf } from './run-scenarios.ts';
 
 const ask = async (server: string, action: string, service = 'ec2', version = '2016-11-15'): Promise<string> => {
   const transport = undiciTransport({ server });

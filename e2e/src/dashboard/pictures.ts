@@ -6,11 +6,11 @@ import { startControlPlane } from '@mcm/control-plane';
 import { createClient, type KubeClient, realClock, seededRandom } from '@mcm/kube';
 import type { Page } from 'playwright-core';
 import { chromiumPath, startBrowser } from './browser.ts';
-import { addCrowd, addLeases, type Band, statusOf } from './crowd.ts';
+import { addLargeFleet, addLeases, type FleetPart, statusOf } from './large-fleet.ts';
 
 const INTO = join(import.meta.dirname, '../../../docs/images/dashboard');
 const NAMESPACE = 'default';
-const BANDS: readonly Band[] = [
+const BANDS: readonly FleetPart[] = [
   { name: 'gateway', machines: 12 },
   { name: 'workers-general', machines: 120, states: { creating: 6, joining: 8, refused: 3, leaving: 2 }, old: 20 },
   {
@@ -85,7 +85,7 @@ async function main(): Promise<void> {
   const plane = await startControlPlane({ crds, controllers: false });
   const client = createClient({ transport: plane.transport, userAgent: 'pictures', clock: realClock });
   const end = new AbortController();
-  await addCrowd(client, BANDS, seededRandom(3));
+  await addLargeFleet(client, BANDS, seededRandom(3));
   await addLeases(client);
   const cluster = { client, target: client, namespace: NAMESPACE, close: async () => undefined };
   const { url, close } = await serveDashboard(cluster, { random: seededRandom(1), signal: end.signal, port: 0 });

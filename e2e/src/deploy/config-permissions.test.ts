@@ -30,7 +30,7 @@ import {
 } from '@mcm/machine-config';
 import { createConfigControllers, TEMPLATES } from '@mcm/machine-config-controller';
 import { expect, test } from 'vitest';
-import { allowedBy, askedFor, type RoleObject } from './asked.ts';
+import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
 /**
  * Runs the machine-config-controller with the ServiceAccount of the installation. The server must refuse no request,
@@ -103,7 +103,7 @@ test('no request of the machine-config-controller is refused, and each of its pe
     const { pathname, search } = new URL(request.url);
     if (answer.status === 403) refused.add(`${request.method} ${pathname}`);
     for (const each of beside) (allowed.has(each) ? used : refused).add(each);
-    const hit = askedFor(request.method, pathname + search).find((each) => allowed.has(each));
+    const hit = neededPermissions(request.method, pathname + search).find((each) => allowed.has(each));
     if (hit !== undefined) used.add(hit);
     return answer;
   });

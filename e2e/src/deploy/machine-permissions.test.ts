@@ -5,7 +5,7 @@ import { playMachines } from '../simulation/machines/machine-history.ts';
 import { FAULT_HEADER } from '../simulation/network/network.ts';
 import type { Plan } from '../simulation/script/script.ts';
 import { asInstalled, makeRoles } from '../simulation/world/installed-roles.ts';
-import { allowedBy, askedFor, type RoleObject } from './asked.ts';
+import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
 /**
  * Runs the machine controller with the ServiceAccount and the roles of the installation, in histories with pods,
@@ -61,7 +61,7 @@ test('with the roles of the machine controller, no request is refused, and each 
   const withRoles = (transport: Transport): Transport =>
     asInstalled(async (request) => {
       const answer = await transport(request);
-      const what = askedFor(request.method, request.path);
+      const what = neededPermissions(request.method, request.path);
       if (answer.status === 403 && answer.headers.get(FAULT_HEADER) === null)
         refused.add(`${request.method} ${request.path}`);
       const hit = what.find((each) => allowed.has(each));

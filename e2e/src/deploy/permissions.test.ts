@@ -12,7 +12,7 @@ import {
 } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simulation/world/world.ts';
-import { allowedBy, askedFor, type RoleObject } from './asked.ts';
+import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
 /**
  * Runs both controllers with the ServiceAccount and the roles of the installation. The server must refuse no request.
@@ -62,7 +62,7 @@ const beyond = new Set<string>();
 const asServiceAccount = (name: ProcessName, transport: Transport): Transport =>
   async function ask(request) {
     const answer = await transport({ ...request, headers: { ...request.headers, 'impersonate-user': USER } });
-    const asked = askedFor(request.method, request.path);
+    const asked = neededPermissions(request.method, request.path);
     if (answer.status === 403) refused.add(`${name}: ${request.method} ${request.path}`);
     const hit = asked.find((each) => allowed[name].has(each));
     if (hit !== undefined) used[name].add(hit);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { generatedPages } from './generated.ts';
 import { knownMetrics } from './metric-reference.ts';
-import { askedBy } from './text/promql.ts';
+import { namesIn } from './text/promql.ts';
 
 const known = knownMetrics();
 /** Labels that Prometheus adds to a pod, and the label of histograms. */
@@ -16,7 +16,7 @@ const familyOf = (series: string): string => {
 
 /** The errors in an expression. */
 function faults(expr: string): string[] {
-  const { metrics, grouped } = askedBy(expr);
+  const { metrics, grouped } = namesIn(expr);
   const labelsOf = (series: string): readonly string[] => [...(known.get(familyOf(series))?.labels ?? []), ...ADDED];
   const all = [...metrics.keys()].flatMap(labelsOf);
   return [
@@ -59,7 +59,7 @@ describe.each(boards)('%s', (_, text) => {
   test('its legends use only labels of the results', () => {
     const missing = queries.flatMap(({ title, expr, legendFormat }) =>
       [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)]
-        .filter(([, label = '']) => !askedBy(expr).grouped.includes(label))
+        .filter(([, label = '']) => !namesIn(expr).grouped.includes(label))
         .map(([, label]) => `${title}: ${label}`),
     );
     expect(missing).toEqual([]);

@@ -6,7 +6,7 @@ import { createClient, type KubeClient, type Lease, leases, realClock } from '@m
 import { sharedBundle } from '@mcm/tools/bundles';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Binary, startBinary } from '../harness/binary.ts';
-import { type Door, openDoor } from '../harness/door.ts';
+import { type ExtraAddress, openExtraAddress } from '../harness/extra-address.ts';
 import { NAMESPACE, until } from '../harness/stack.ts';
 import { makeLocalClass } from './local-class.ts';
 
@@ -29,11 +29,11 @@ afterAll(() => plane.close());
 
 interface Started {
   readonly binary: Binary;
-  readonly door: Door;
+  readonly door: ExtraAddress;
 }
 
 async function start(program: string, flags: readonly string[] = []): Promise<Started> {
-  const door = await openDoor(plane);
+  const door = await openExtraAddress(plane);
   const common = [`--target-kubeconfig=${door.kubeconfig}`, `--namespace=${NAMESPACE}`, '--port=0'];
   const binary = startBinary(program, [...common, ...flags]);
   onTestFinished(async () => {

@@ -6,7 +6,7 @@ import { Annotations, Labels, type Machine, type MachineClass, machineClasses, m
 import { expect, test } from 'vitest';
 import { blocksOf } from '../docs/commands/blocks.ts';
 import { ROOT } from '../docs/sources.ts';
-import { openDoor } from '../harness/door.ts';
+import { openExtraAddress } from '../harness/extra-address.ts';
 import { RestoreVerifier } from '../simulation/verifiers/restore-verifier.ts';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
@@ -40,7 +40,7 @@ test('the commands of the how-to list, release and replace after a restore of th
     wrapCloud: verifier.wrap,
   });
   verifier.watch(world);
-  const door = await openDoor(world);
+  const door = await openExtraAddress(world);
   try {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -80,7 +80,7 @@ test('the commands of the how-to list, release and replace after a restore of th
 
 test('the manifest of the how-to takes a VM back from the quarantine, into its MachineSet', async () => {
   const world = await World.start();
-  const door = await openDoor(world);
+  const door = await openExtraAddress(world);
   try {
     await world.createDeployment(4);
     await world.untilSettled(4, 'blue');

@@ -73,7 +73,7 @@ const nonsense = ({ body = '', headers }: TransportRequest): Response =>
   new Response(`{"token": ${JSON.stringify(headers)} ${body}`, { status: 200 });
 
 /** Gives these responses to the first requests of each kind, one after the other, and forwards later requests. */
-function parrot(transport: Transport, answers: readonly ((request: TransportRequest) => Response)[]): Transport {
+function replyFrom(transport: Transport, answers: readonly ((request: TransportRequest) => Response)[]): Transport {
   const count = new Map<string, number>();
   return async (request) => {
     if (request.path.includes('watch=')) return transport(request);
@@ -102,7 +102,7 @@ const listening = (transport: Transport): Transport =>
   };
 
 /** The occurrences of canaries in a text, as `place: …text…`. */
-function heard(place: string, text: string, also: readonly string[] = []): string[] {
+function canariesIn(place: string, text: string, also: readonly string[] = []): string[] {
   const all = [...Object.values(CANARIES), ...tokens, ...also].flatMap(forms);
   return all.flatMap((form) => {
     const at = text.indexOf(form);
@@ -124,7 +124,7 @@ async function heardInObjects(world: World): Promise<string[]> {
   const all: string[] = [];
   for (const definition of READ) {
     const { items } = await world.admin.resource(definition).list();
-    all.push(...items.flatMap((item) => heard(`${definition.kind} ${item.metadata.name}`, JSON.stringify(item))));
+    all.push(...items.flatMap((item) => canariesIn(`${definition.kind} ${item.metadata.name}`, JSON.stringify(item))));
   }
   return all;
 }
@@ -148,12 +148,12 @@ async function heardInCommand(world: World): Promise<string[]> {
       const command = [program, ...args, '--kubeconfig', kubeconfig];
       const { stdout, stderr } = await run(process.execPath, command, { cwd: folder, maxBuffer: 1e8 });
       expect(`${stdout}${stderr}`.length, args.join(' ')).toBeGreaterThan(10);
-      outputs.push(...heard(`mcm ${args.join(' ')}`, stdout + stderr));
+      outputs.push(...canariesIn(`mcm ${args.join(' ')}`, stdout + stderr));
     }
     const files = await readdir(bundle, { recursive: true, withFileTypes: true });
     const texts = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
     expect(texts.length).toBeGreaterThan(3);
-    for (const text of texts) outputs.push(...heard(text, await readFile(text, 'utf8')));
+    for (const text of texts) outputs.push(...canariesIn(text, await readFile(text, 'utf8')));
     return outputs;
   } finally {
     await rm(folder, { recursive: true });
@@ -161,16 +161,16 @@ async function heardInCommand(world: World): Promise<string[]> {
 }
 
 /** The occurrences of secrets on the page with the journal of the machine controller. */
-async function heardInJournal(world: World, journal: Journal): Promise<string[]> {
+async function canariesInJournal(world: World, journal: Journal): Promise<string[]> {
   const known = knownOf((await world.admin.resource(secrets, NAMESPACE).list()).items);
   const header = { version: '0', controller: 'both', at: world.clock.now() };
   const lines = [...journalLines(header, journal.entries(), scrubber(known))];
   expect(lines.length).toBeGreaterThan(20);
-  return lines.flatMap((line) => heard('journal', line));
+  return lines.flatMap((line) => canariesIn('journal', line));
 }
 
 /** Records the spans of the driver's calls with all of their data, as text. */
-function spanKeeper(): { readonly tracer: DriverTracer; readonly spans: string[] } {
+function spanRecorder(): { readonly tracer: DriverTracer; readonly spans: string[] } {
   const spans: string[] = [];
   const keep = (...reported: readonly unknown[]): void => void spans.push(JSON.stringify(reported));
   const startSpan: DriverTracer['startSpan'] = (name, options) => {
@@ -199,7 +199,7 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
 ])('%s: no secret is printed', { timeout: 180_000 }, async (_what, api, cloud) => {
   tokens.clear();
   const machine = cloud ? { creationTimeout: '30m' } : {};
-  const { tracer, spans } = spanKeeper();
+  const { tracer, spans } = spanRecorder();
   const journal = new Journal({ perObject: 50, total: 5_000 });
   const world = await World.start({
     port: 0,
@@ -207,8 +207,8 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
     tracer,
     journal,
     secretData: { token: CANARIES.token, userData: USER_DATA },
-    wrap: (_name, transport) => listening(api ? parrot(transport, [...echoes, nonsense]) : transport),
-    wrapCloud: (transport) => (cloud ? parrot(transport, [...echoes, nonsense]) : transport),
+    wrap: (_name, transport) => listening(api ? replyFrom(transport, [...echoes, nonsense]) : transport),
+    wrapCloud: (transport) => (cloud ? replyFrom(transport, [...echoes, nonsense]) : transport),
   });
   try {
     const sung: string[] = [];
@@ -224,17 +224,17 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
     expect(tokens.size).toBeGreaterThan(0);
     // The objects that may contain canaries do contain them. Otherwise, a search without a result would prove nothing.
     const [own] = (await world.admin.resource(secrets, NAMESPACE).list()).items;
-    expect(heard('Secret', Buffer.from(own?.data?.userData ?? '', 'base64').toString())).not.toEqual([]);
-    expect(heard('Secret', own?.data?.userData ?? '')).not.toEqual([]);
+    expect(canariesIn('Secret', Buffer.from(own?.data?.userData ?? '', 'base64').toString())).not.toEqual([]);
+    expect(canariesIn('Secret', own?.data?.userData ?? '')).not.toEqual([]);
     sung.push(...(await heardInObjects(world)));
-    sung.push(...world.log.lines.flatMap((line) => heard('log', JSON.stringify(line))));
+    sung.push(...world.log.lines.flatMap((line) => canariesIn('log', JSON.stringify(line))));
     expect(spans.some((span) => span.includes('cannot take'))).toBe(cloud);
-    sung.push(...spans.flatMap((span) => heard('span', span)), ...(await heardInJournal(world, journal)));
+    sung.push(...spans.flatMap((span) => canariesIn('span', span)), ...(await canariesInJournal(world, journal)));
     if (cloud) sung.push(...(await heardInCommand(world)));
     expect([...new Set(sung)]).toEqual([]);
     await world.deleteDeployment();
     await world.until(async () => (await world.machines()).length === 0, 24 * 60 * MINUTE);
-    expect(world.log.lines.flatMap((line) => heard('log', JSON.stringify(line)))).toEqual([]);
+    expect(world.log.lines.flatMap((line) => canariesIn('log', JSON.stringify(line)))).toEqual([]);
     expect(await heardInObjects(world)).toEqual([]);
   } finally {
     await world.close();
@@ -248,7 +248,7 @@ test('the keys of generated certificates are not printed, even if the API server
     const stop = new AbortController();
     const { clock } = world;
     const random = seededRandom(1);
-    const transport = parrot(world.transport(), echoes);
+    const transport = replyFrom(world.transport(), echoes);
     const keys = new Set<string>();
     const kept = keepSelfMadeCertificates(
       {
@@ -270,7 +270,7 @@ test('the keys of generated certificates are not printed, even if the API server
     const words = [...keys].flatMap((key) => key.split('\n').filter((line) => line.length > 40));
     expect(words.length).toBeGreaterThan(0);
     expect(log.lines.length).toBeGreaterThan(0);
-    expect(log.lines.flatMap((line) => heard('log', JSON.stringify(line), words))).toEqual([]);
+    expect(log.lines.flatMap((line) => canariesIn('log', JSON.stringify(line), words))).toEqual([]);
     expect(log.lines.map((line) => JSON.stringify(line)).join('\n')).not.toContain('PRIVATE KEY');
   } finally {
     await world.close();

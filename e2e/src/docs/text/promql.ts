@@ -1,5 +1,5 @@
 /** The metrics and labels of a PromQL expression. */
-export interface Asked {
+export interface PromqlNames {
   /** The names of metrics, with the labels in their selectors. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
   /** The labels in `by (…)`. */
@@ -22,7 +22,7 @@ const WORDS = new Set([
 const NAME = /[a-zA-Z_:][\w:]*/y;
 
 /** Parses the metrics, labels and groups of an expression. The function supports selectors and aggregations. */
-export function askedBy(expr: string): Asked {
+export function namesIn(expr: string): PromqlNames {
   const metrics = new Map<string, string[]>();
   const grouped: string[] = [];
   const text = expr.replaceAll(/\[[^\]]*\]/g, ''); // Removes ranges.

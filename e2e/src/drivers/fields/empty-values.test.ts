@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inAwsEnvironment } from '../aws-environment.ts';
 import type { FleetProvider } from '../fleet.ts';
 import { aws, azure, gcp } from '../providers.ts';
-import { askedFor } from './asked.ts';
 import { fieldOf, type Leaf, membersOf, put, without } from './leaves.ts';
+import { requestsFor } from './recorded-requests.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
@@ -20,10 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => back());
 
-type Fate = 'sent' | 'refused';
+type EmptyValueEffect = 'sent' | 'refused';
 
 /** Fields whose empty value does not count as absent. */
-type Exceptions = Readonly<Record<string, Fate>>;
+type Exceptions = Readonly<Record<string, EmptyValueEffect>>;
 
 const AWS_EXCEPTIONS: Exceptions = {
   'blockDevices[].ebs.snapshotID': 'sent',
@@ -97,11 +97,11 @@ function describeEmpties<Spec, Credentials>(
   });
 
   test.each(sampled([...first], 3))('%s', async (field, { spec, path, value }) => {
-    const absent = await askedFor(open(), without(spec, path) as object);
-    expect(await askedFor(open(), put(spec, path, null) as object)).toEqual(absent);
+    const absent = await requestsFor(open(), without(spec, path) as object);
+    expect(await requestsFor(open(), put(spec, path, null) as object)).toEqual(absent);
     const empty = emptyOf(value);
     if (empty === undefined) return;
-    const asked = await askedFor(open(), put(spec, path, empty) as object);
+    const asked = await requestsFor(open(), put(spec, path, empty) as object);
     const fate = exceptions[field];
     if (fate === undefined) expect(asked).toEqual(absent);
     else {

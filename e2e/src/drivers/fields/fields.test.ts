@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inAwsEnvironment } from '../aws-environment.ts';
 import type { FleetProvider } from '../fleet.ts';
 import { aws, azure, gcp } from '../providers.ts';
-import { type Asked, askedFor } from './asked.ts';
 import { another, fieldOf, fieldsOf, leavesOf, put } from './leaves.ts';
+import { type RecordedRequests, requestsFor } from './recorded-requests.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
@@ -44,9 +44,9 @@ function describeFields<Spec, Credentials>(
     expect(new Set(all.map(({ field }) => field))).toEqual(new Set(about.keys()));
   });
 
-  const asked = new Map<object, Promise<Asked>>();
-  const askedForAsItIs = (spec: object): Promise<Asked> => {
-    const known = asked.get(spec) ?? askedFor(open(), spec);
+  const asked = new Map<object, Promise<RecordedRequests>>();
+  const requestsForUnchanged = (spec: object): Promise<RecordedRequests> => {
+    const known = asked.get(spec) ?? requestsFor(open(), spec);
     asked.set(spec, known);
     return known;
   };
@@ -55,10 +55,10 @@ function describeFields<Spec, Credentials>(
   const beforeAndAfter = async (field: string): Promise<readonly [before: string, after: string]> => {
     const refusals: string[] = [];
     for (const { spec, path, value } of all.filter((each) => each.field === field)) {
-      const before = await askedForAsItIs(spec);
+      const before = await requestsForUnchanged(spec);
       expect(before.failed).toBeUndefined();
       const other = others[field] === undefined ? another(value) : others[field];
-      const after = await askedFor(open(), put(spec, path, other) as object);
+      const after = await requestsFor(open(), put(spec, path, other) as object);
       if (after.requests !== '') return [before.requests, after.requests];
       refusals.push(after.failed ?? '');
     }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { KubeObject } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import type { Lens } from './recordings/lives.ts';
+import type { Lens } from './recordings/object-states.ts';
 import { type History, readHistories } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';

@@ -6,7 +6,7 @@ import type { Pace } from './recordings/cloud.ts';
 import { type History, parseHistory, type Recorded, readHistories } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { put } from './stage/load.ts';
-import { type Deed, record } from './stage/record.ts';
+import { record, type UserAction } from './stage/record.ts';
 import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
@@ -25,7 +25,7 @@ const given = (kind: string): Recorded => {
   return found;
 };
 
-const deployment = (spec: object): Deed => ({
+const deployment = (spec: object): UserAction => ({
   at: 0.1,
   after: 'deployment created',
   act: async (stage) => {
@@ -36,7 +36,7 @@ const deployment = (spec: object): Deed => ({
     await put(stage, { ...draft, spec: { ...(draft.spec as object), ...spec } }, new Map(), false);
   },
 });
-const patch = (at: number, after: string, body: object, kind = 'MachineDeployment', name?: Finder): Deed => ({
+const patch = (at: number, after: string, body: object, kind = 'MachineDeployment', name?: Finder): UserAction => ({
   at,
   after,
   act: async (stage) => {
@@ -44,7 +44,7 @@ const patch = (at: number, after: string, body: object, kind = 'MachineDeploymen
     await stage.resource(kind).patch(target, { type: 'merge', body });
   },
 });
-const remove = (at: number, after: string, kind: string, name: Finder): Deed => ({
+const remove = (at: number, after: string, kind: string, name: Finder): UserAction => ({
   at,
   after,
   act: async (stage) => {
@@ -61,7 +61,7 @@ const annotate = (annotations: object) => ({ metadata: { annotations } });
 const rolling = (maxSurge: number, maxUnavailable: number) => ({
   strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } },
 });
-const notReady = (at: number, after: string, node: Finder): Deed => ({
+const notReady = (at: number, after: string, node: Finder): UserAction => ({
   at,
   after,
   act: async (stage) => {
@@ -74,7 +74,7 @@ const notReady = (at: number, after: string, node: Finder): Deed => ({
 });
 const PRESERVE = 'node.machine.sapcloud.io/preserve';
 
-const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
+const HISTORIES: readonly (readonly [string, readonly UserAction[], number])[] = [
   [
     'a rollback',
     [
@@ -177,19 +177,19 @@ const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
 /** A deletion takes long, so that the recording shows the states during the deletion. */
 const SLOW: Pace = { joinMs: () => 0, leaveMs: () => 15_000 };
 
-async function historyOf(deeds: readonly Deed[], until: number): Promise<History> {
+async function historyOf(actions: readonly UserAction[], until: number): Promise<History> {
   if (!birth) throw new Error('there is no birth.json');
   const stage = await Stage.open(birth, { pace: SLOW });
   try {
     stage.startControllers();
-    return parseHistory('own.json', await record(stage, deeds, until));
+    return parseHistory('own.json', await record(stage, actions, until));
   } finally {
     await stage.close();
   }
 }
 
-test.each(sampled(HISTORIES, 3))('%s: the replay finds the action in the recording', async (_what, deeds, until) => {
-  const history = await historyOf(deeds, until);
+test.each(sampled(HISTORIES, 3))('%s: the replay finds the action in the recording', async (_what, actions, until) => {
+  const history = await historyOf(actions, until);
   const failures: string[] = [];
   let checks = 0;
   for (const index of [0.3, 0.6, 0.9].map((part) => Math.floor(history.states.length * part))) {

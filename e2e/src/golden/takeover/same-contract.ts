@@ -1,19 +1,19 @@
 import { stepsAfter, unplayable } from './actions.ts';
-import { Cast } from './cast.ts';
 import { align } from './comparison/align.ts';
-import { carriedOn } from './comparison/carried-on.ts';
 import { compare, type Side } from './comparison/compare.ts';
 import { compareEvents } from './comparison/event-counts.ts';
 import { matchAll } from './comparison/match.ts';
+import { openEndRules } from './comparison/open-end-rules.ts';
 import { RULES } from './comparison/rules.ts';
 import { coursesOf } from './comparison/sequences.ts';
-import { play } from './play.ts';
-import { type Lens, type Life, livesIn, PLAIN } from './recordings/lives.ts';
+import { MachineMapping } from './machine-mapping.ts';
+import { inWords } from './recordings/compared-fields.ts';
 import { Names } from './recordings/names.ts';
-import { inWords } from './recordings/picture.ts';
+import { type Lens, type ObjectStates, PLAIN, statesByObject } from './recordings/object-states.ts';
 import { type History, type Section, type State, sectionsOf } from './recordings/recording.ts';
+import { replayActions } from './replay-actions.ts';
+import { complete, isAtRest, isSettled, lastLeaving, without } from './stage/idle.ts';
 import { paceOf } from './stage/pace.ts';
-import { complete, isAtRest, isSettled, lastLeaving, without } from './stage/rest.ts';
 import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 import { type Checked, type Reason, recordedFrom, sideOf } from './take-over.ts';
@@ -39,9 +39,9 @@ class Replay {
   readonly #history: History;
   readonly #states: readonly State[];
   readonly #stage: Stage;
-  readonly #cast: Cast;
+  readonly #mapping: MachineMapping;
   readonly #names: Names;
-  readonly #lives: readonly Life[];
+  readonly #lives: readonly ObjectStates[];
   readonly #uids = new Map<string, string>();
 
   constructor(history: History, stage: Stage) {
@@ -49,9 +49,9 @@ class Replay {
     this.#states = complete(history.states);
     this.#stage = stage;
     const recorded = recordedFrom(this.#states);
-    this.#cast = new Cast(stage, recorded, new Set());
+    this.#mapping = new MachineMapping(stage, recorded, new Set());
     this.#names = new Names(recorded);
-    this.#lives = livesIn(this.#states);
+    this.#lives = statesByObject(this.#states);
   }
 
   /** Yields a result for each stable state after a user action, and one result for the order of all changes. */
@@ -70,7 +70,7 @@ class Replay {
     const name = `same contract ${this.#history.file} after ${this.#states[section.first]?.at} s (${section.after})`;
     try {
       const steps = stepsAfter(this.#states, undefined).slice(section.first, section.last + 1);
-      await play(this.#stage, this.#cast, steps, this.#uids);
+      await replayActions(this.#stage, this.#mapping, steps, this.#uids);
       if (isLast) return { name, use: USE, ...reported(await this.#atTheEnd(end)) };
       const next = this.#states[section.last + 1]?.at ?? end.at;
       if (!isSettled(end, next)) {
@@ -127,7 +127,7 @@ class Replay {
     if (verdict.problems.length === 0 || !leaving) return { ...verdict, depth: 0 };
     const later = compare(ours, { objects: [...without(end, leaving).values()], names }, [
       ...RULES,
-      ...carriedOn(leaving),
+      ...openEndRules(leaving),
     ]);
     return { ...later, depth: 0 };
   }
@@ -166,7 +166,7 @@ class Replay {
 const isNearer = (one: Findings, other: Findings): boolean =>
   one.depth - other.depth > 0 || (one.depth === other.depth && one.problems.length < other.problems.length);
 
-const objectsOf = ({ versions }: Life) => versions.at(-1)?.object ?? [];
+const objectsOf = ({ versions }: ObjectStates) => versions.at(-1)?.object ?? [];
 
 function reported({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'name' | 'use'> {
   const failure = problems.slice(0, TOLD).join(' | ').replaceAll('\n', ' ');

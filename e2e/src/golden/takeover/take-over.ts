@@ -1,17 +1,17 @@
 import type { Outcome } from '../common/set.ts';
 import { stepsAfter, unplayable } from './actions.ts';
-import { Cast } from './cast.ts';
-import { carriedOn } from './comparison/carried-on.ts';
 import { compare, type Side, type Verdict } from './comparison/compare.ts';
 import { lost } from './comparison/identity.ts';
+import { openEndRules } from './comparison/open-end-rules.ts';
 import { RULES } from './comparison/rules.ts';
-import { play } from './play.ts';
-import { type Lens, objectsIn, PLAIN } from './recordings/lives.ts';
+import { MachineMapping } from './machine-mapping.ts';
 import { Names } from './recordings/names.ts';
+import { type Lens, objectsIn, PLAIN } from './recordings/object-states.ts';
 import type { History, Recorded, State } from './recordings/recording.ts';
+import { replayActions } from './replay-actions.ts';
+import { complete, isAtRest, lastLeaving, machinesOf, without } from './stage/idle.ts';
 import { load, type Uids } from './stage/load.ts';
 import { paceOf, type RecordedPace } from './stage/pace.ts';
-import { complete, isAtRest, lastLeaving, machinesOf, without } from './stage/rest.ts';
 import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 
@@ -63,9 +63,9 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
     const uids = await load(stage, state);
     await finishBoots(stage, state, pace);
     const loaded = new Set(machinesOf(state).map(({ metadata }) => metadata.name));
-    const cast = new Cast(stage, recordedFrom(states.slice(index)), loaded);
+    const mapping = new MachineMapping(stage, recordedFrom(states.slice(index)), loaded);
     stage.startControllers();
-    await play(stage, cast, stepsAfter(states, index), uids);
+    await replayActions(stage, mapping, stepsAfter(states, index), uids);
     return { name, use, ...(await endsAlike(stage, { states, state, end, uids })) };
   } catch (error) {
     const failure = error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error);
@@ -104,7 +104,8 @@ async function endsAlike(stage: Stage, ending: Ending): Promise<Omit<Checked, 'n
     const ours = await sideOf(stage);
     verdict = compare(ours, theirs, RULES);
     if (verdict.problems.length === 0) break;
-    if (later && leaving && waited === PATIENCE_MS) verdict = compare(ours, later, [...RULES, ...carriedOn(leaving)]);
+    if (later && leaving && waited === PATIENCE_MS)
+      verdict = compare(ours, later, [...RULES, ...openEndRules(leaving)]);
     await stage.clock.advance(LOOK_EVERY_MS);
   }
   if (verdict.problems.length === 0 && isAtRest(end)) {

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { sampled } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { findSets } from '../sets.ts';
-import { carriedOn } from './comparison/carried-on.ts';
 import { EVENT_RULES } from './comparison/event-counts.ts';
+import { openEndRules } from './comparison/open-end-rules.ts';
 import { RULES } from './comparison/rules.ts';
 import { widened } from './comparison/vary.ts';
 import { parseHistory, readHistories } from './recordings/recording.ts';
@@ -18,7 +18,7 @@ import { type Checked, type Reason, takeOver } from './take-over.ts';
 const FLOOR = { takeOver: 173, sameContract: 32 };
 
 const histories = await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)));
-const reasons: readonly Reason[] = [...RULES, ...carriedOn([]), ...EVENT_RULES];
+const reasons: readonly Reason[] = [...RULES, ...openEndRules([]), ...EVENT_RULES];
 const states = histories.reduce((sum, { states: all }) => sum + all.length, 0);
 const textOf = ({ row, what }: Reason): string => `${row}: ${what}`;
 

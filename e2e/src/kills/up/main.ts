@@ -84,7 +84,7 @@ const isRunning = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
 
 /** Repeats a request until it succeeds, because the API server may be killed at any time. */
-async function surely<T>(request: () => Promise<T>): Promise<T> {
+async function untilSuccess<T>(request: () => Promise<T>): Promise<T> {
   const end = Date.now() + REST_MS;
   for (;;) {
     try {
@@ -128,7 +128,7 @@ async function change({ stack, random, machines }: Run, acts: number): Promise<s
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } };
   const spec = isRoll ? { strategy, template: { spec: { class: { name } } } } : { replicas };
   const resource = stack.client.resource(machineDeployments, NAMESPACE);
-  await surely(() => resource.patch('workers', { type: 'merge', body: { spec } }));
+  await untilSuccess(() => resource.patch('workers', { type: 'merge', body: { spec } }));
   return isRoll ? `roll to ${name}` : `scale to ${replicas}`;
 }
 
@@ -151,7 +151,7 @@ async function act(run: Run, acts: number, most: number): Promise<void> {
     }
     await sleep(realClock, LOOK_MS);
   }
-  await surely(() => stack.verifyRest());
+  await untilSuccess(() => stack.verifyRest());
   say(
     `${what}, killed ${names.join(', ') || 'none'}: ${stack.record.verified} VM deletions, ${total(run.killed)} kills`,
   );

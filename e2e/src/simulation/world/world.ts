@@ -230,7 +230,7 @@ export class World extends Fleet {
     await this.#plane.restore(backup, { bumpRevision });
   }
 
-  /** Handles a request to the API server as its administrator, for `openDoor`. */
+  /** Handles a request to the API server as its administrator, for `openExtraAddress`. */
   readonly fetch = (request: Request): Promise<Response> => this.#plane.fetch(request);
 
   transport(): Transport {

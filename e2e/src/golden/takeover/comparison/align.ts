@@ -1,4 +1,4 @@
-import type { Difference } from '../recordings/picture.ts';
+import type { Difference } from '../recordings/compared-fields.ts';
 import type { Pairing } from './match.ts';
 import type { Rule, Step } from './rules.ts';
 import { ABSENT, type Course, type Visit } from './sequences.ts';

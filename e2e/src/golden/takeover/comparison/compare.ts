@@ -1,6 +1,12 @@
 import type { KubeObject } from '@mcm/kube';
+import {
+  type ComparedFields,
+  comparedFieldsOf,
+  type Difference,
+  differences,
+  inWords,
+} from '../recordings/compared-fields.ts';
 import type { Names } from '../recordings/names.ts';
-import { type Difference, differences, inWords, type Picture, pictureOf } from '../recordings/picture.ts';
 import { matchAll, type Pairing } from './match.ts';
 import type { Rule } from './rules.ts';
 
@@ -45,12 +51,12 @@ export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdi
   return { problems, used };
 }
 
-const nameOf = (picture: Picture): string => picture.get('.metadata.name') ?? '?';
+const nameOf = (picture: ComparedFields): string => picture.get('.metadata.name') ?? '?';
 
-const picturesOf = (kind: string, { objects, names }: Side): Picture[] =>
-  objects.filter((object) => object.kind === kind).map((object) => pictureOf(object, names));
+const picturesOf = (kind: string, { objects, names }: Side): ComparedFields[] =>
+  objects.filter((object) => object.kind === kind).map((object) => comparedFieldsOf(object, names));
 
-function pairUp(ours: Picture, theirs: Picture, rules: readonly Rule[]): Pairing {
+function pairUp(ours: ComparedFields, theirs: ComparedFields, rules: readonly Rule[]): Pairing {
   const open: Difference[] = [];
   const needed = new Set<Rule>();
   for (const difference of differences(ours, theirs)) {

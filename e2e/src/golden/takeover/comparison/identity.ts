@@ -1,8 +1,8 @@
 import type { Machine } from '@mcm/api';
 import type { KubeObject } from '@mcm/kube';
 import type { Recorded, State } from '../recordings/recording.ts';
+import { machinesOf } from '../stage/idle.ts';
 import type { Uids } from '../stage/load.ts';
-import { machinesOf } from '../stage/rest.ts';
 
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const PRESERVE = 'node.machine.sapcloud.io/preserve';
@@ -26,13 +26,13 @@ const keptBy = (state: State, end: State): readonly Recorded[] =>
  * The time when the original decided to delete a machine: the state before, and the first state that shows the
  * decision.
  */
-interface Farewell {
+interface DeletionDecision {
   readonly before: State;
   readonly shown: State;
 }
 
 /** @param states The states from the loaded state on. */
-function farewellTo({ metadata: { name, uid } }: Recorded, states: readonly State[]): Farewell | undefined {
+function decisionFor({ metadata: { name, uid } }: Recorded, states: readonly State[]): DeletionDecision | undefined {
   const index = states.findIndex(({ objects }) => {
     const now = objects.get(`Machine/${name}`)?.metadata;
     return now?.uid !== uid || now.deletionTimestamp !== undefined;
@@ -51,7 +51,7 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
  * recording may show the marks of users and sets only together with the choice. The phase is the phase before the
  * choice.
  */
-function rankOf(machine: Recorded, { before, shown }: Farewell): string {
+function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string {
   const earlier = versionIn(before, machine) ?? machine;
   const { ownerReferences, annotations, creationTimestamp, labels } = (versionIn(shown, machine) ?? earlier).metadata;
   const { currentStatus } = (earlier.status ?? {}) as {
@@ -95,7 +95,7 @@ export function lost(states: readonly State[], { machines, objects, vms, uids }:
       continue;
     }
     const equal = spare.findIndex((other) => {
-      const farewell = farewellTo(other, states);
+      const farewell = decisionFor(other, states);
       return farewell !== undefined && rankOf(other, farewell) === rankOf(machine, farewell);
     });
     if (equal < 0) problems.push(`Machine ${name} no longer exists, but the original kept it`);

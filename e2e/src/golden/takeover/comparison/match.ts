@@ -1,4 +1,4 @@
-import type { Difference } from '../recordings/picture.ts';
+import type { Difference } from '../recordings/compared-fields.ts';
 import type { Rule } from './rules.ts';
 
 /** The result of comparing two values. */

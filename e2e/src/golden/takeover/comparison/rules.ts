@@ -1,4 +1,4 @@
-import type { Difference, Picture } from '../recordings/picture.ts';
+import type { ComparedFields, Difference } from '../recordings/compared-fields.ts';
 import { ABSENT, type Course } from './sequences.ts';
 
 /** An intended difference, with its row in `docs/compatibility/differences.md`. */
@@ -16,8 +16,8 @@ export interface Rule {
 
 /** The two compared objects. */
 interface Sides {
-  readonly ours: Picture;
-  readonly theirs: Picture;
+  readonly ours: ComparedFields;
+  readonly theirs: ComparedFields;
 }
 
 /** A step that only one side has, or that has different texts on both sides. */
@@ -60,7 +60,7 @@ const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
 const BIRTH = new Set(['Pending', 'Create Processing Creating machine on cloud provider']);
 
 const isFinalizer = (path: string): boolean => path.startsWith('.metadata.finalizers');
-const isLeaving = (node: Picture): boolean => node.get(`${TERMINATING}.status`) === 'True';
+const isLeaving = (node: ComparedFields): boolean => node.get(`${TERMINATING}.status`) === 'True';
 const withoutWaiting = (text: string): string => text.replace(WAITING, (_all, kind?: string) => kind ?? '');
 const isWaiting = (ours: string | undefined, theirs: string | undefined): boolean =>
   ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@mcm/kube';
-import type { Life } from '../recordings/lives.ts';
+import { type ComparedFields, comparedFieldsOf } from '../recordings/compared-fields.ts';
 import type { Names } from '../recordings/names.ts';
-import { type Picture, pictureOf } from '../recordings/picture.ts';
+import type { ObjectStates } from '../recordings/object-states.ts';
 
 /** A value of a field, and the period in which it had this value. */
 export interface Visit {
@@ -39,11 +39,11 @@ const PRESENCE = 'presence';
  * The courses of all objects of the controllers. A machine and its node have the same name, so the kind is part of the
  * key.
  */
-export function coursesOf(lives: readonly Life[], names: Names, until: number): readonly Course[] {
+export function coursesOf(lives: readonly ObjectStates[], names: Names, until: number): readonly Course[] {
   return lives.filter(({ kind }) => kind in LANES).map((life) => courseOf(life, names, until));
 }
 
-function courseOf(life: Life, names: Names, until: number): Course {
+function courseOf(life: ObjectStates, names: Names, until: number): Course {
   const lanes = new Map<string, Visit[]>();
   const moments = life.versions.filter(({ at }) => at <= until);
   for (const [index, { at, object }] of moments.entries()) {
@@ -65,7 +65,7 @@ function visit(lanes: Map<string, Visit[]>, lane: string, value: string, from: n
 }
 
 function valuesOf(object: KubeObject, names: Names): ReadonlyMap<string, string> {
-  const picture = pictureOf(object, names);
+  const picture = comparedFieldsOf(object, names);
   const values = new Map<string, string>([[PRESENCE, 'there']]);
   for (const [path, value] of picture) {
     const condition = CONDITION.exec(path);
@@ -77,5 +77,5 @@ function valuesOf(object: KubeObject, names: Names): ReadonlyMap<string, string>
   return values;
 }
 
-const conditionAt = (picture: Picture, path: string): string =>
+const conditionAt = (picture: ComparedFields, path: string): string =>
   `${picture.get(`${path}.status`) ?? ''}/${picture.get(`${path}.reason`) ?? ''}`;

@@ -1,10 +1,10 @@
 import type { Machine } from '@mcm/api';
 import type { KubeObject } from '@mcm/kube';
 import type { Pace } from '../recordings/cloud.ts';
-import { type Life, livesIn, objectsIn } from '../recordings/lives.ts';
 import { Names } from '../recordings/names.ts';
+import { type ObjectStates, objectsIn, statesByObject } from '../recordings/object-states.ts';
 import type { State } from '../recordings/recording.ts';
-import { machinesOf } from './rest.ts';
+import { machinesOf } from './idle.ts';
 import { millis, type Stage } from './stage.ts';
 
 const phaseOf = (object: KubeObject): string | undefined =>
@@ -37,7 +37,7 @@ export interface RecordedPace extends Pace {
  * @param isLoaded Whether the machines of the first state are loaded instead of created.
  */
 export function paceOf(states: readonly State[], stage: () => Stage | undefined, isLoaded = false): RecordedPace {
-  const lives = livesIn(states);
+  const lives = statesByObject(states);
   const first = isLoaded && states[0] ? machinesOf(states[0]).map(({ metadata }) => metadata.uid) : [];
   const loadedLives = lives.filter(({ kind, uid }) => kind === 'Machine' && first.includes(uid));
   const loaded = new Map(loadedLives.map((life) => [nameOf(life), loadedTimes(life)]));
@@ -68,16 +68,16 @@ export function paceOf(states: readonly State[], stage: () => Stage | undefined,
   };
 }
 
-const nameOf = ({ versions }: Life): string => versions[0]?.object.metadata.name ?? '';
+const nameOf = ({ versions }: ObjectStates): string => versions[0]?.object.metadata.name ?? '';
 
-const joinedAt = ({ versions }: Life): number | undefined =>
+const joinedAt = ({ versions }: ObjectStates): number | undefined =>
   versions.find(({ object }) => phaseOf(object) === 'Running')?.at;
 
-const leavesSince = ({ versions }: Life): number | undefined =>
+const leavesSince = ({ versions }: ObjectStates): number | undefined =>
   versions.find(({ object }) => object.metadata.deletionTimestamp)?.at;
 
 /** The times of a loaded machine, whose creation or deletion had begun. */
-function loadedTimes(life: Life): LoadedTimes {
+function loadedTimes(life: ObjectStates): LoadedTimes {
   const [version] = life.versions;
   const isLeaving = version?.object.metadata.deletionTimestamp !== undefined;
   return {
@@ -87,11 +87,11 @@ function loadedTimes(life: Life): LoadedTimes {
   };
 }
 
-function timesOf(lives: readonly Life[], loaded: ReadonlySet<string>): ReadonlyMap<string, Times> {
+function timesOf(lives: readonly ObjectStates[], loaded: ReadonlySet<string>): ReadonlyMap<string, Times> {
   const names = new Names(objectsIn(lives));
   const times = new Map<string, Times>();
   const machines = lives.filter(({ kind }) => kind === 'Machine');
-  const timesFor = (life: Life): Times => {
+  const timesFor = (life: ObjectStates): Times => {
     const part = names.part(nameOf(life));
     const found = times.get(part) ?? { join: [], leave: [] };
     times.set(part, found);

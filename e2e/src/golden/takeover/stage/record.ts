@@ -3,7 +3,7 @@ import type { Recorded } from '../recordings/recording.ts';
 import type { Stage } from './stage.ts';
 
 /** An action of a user, and its name in the recording. */
-export interface Deed {
+export interface UserAction {
   /** Seconds since the start. */
   readonly at: number;
   readonly after: string;
@@ -17,7 +17,7 @@ const LOOK_EVERY_S = 0.4;
  * Records histories of our own controllers in the format of the original's recordings. The histories contain user
  * actions that the recordings of the original do not contain. Tests verify that the replay detects these actions.
  */
-export async function record(stage: Stage, deeds: readonly Deed[], until: number): Promise<string> {
+export async function record(stage: Stage, actions: readonly UserAction[], until: number): Promise<string> {
   const states: object[] = [];
   const known = new Map<string, string>();
   let after = '';
@@ -35,7 +35,7 @@ export async function record(stage: Stage, deeds: readonly Deed[], until: number
     if (changed.length > 0 || gone.length > 0)
       states.push({ at: stage.seconds, after, changed: changed.map(withoutManagedFields), gone });
   };
-  const waiting = [...deeds];
+  const waiting = [...actions];
   while (stage.seconds < until) {
     const next = waiting[0];
     if (next && stage.seconds >= next.at) {

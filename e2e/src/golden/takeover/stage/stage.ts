@@ -18,7 +18,7 @@ import {
 import { runManager } from '@mcm/machine-controller-manager';
 import { INSTANT, type Pace, ScriptedCloud } from '../recordings/cloud.ts';
 import { definitionOf, EVENTS, KINDS } from '../recordings/kinds.ts';
-import { type Lens, Observer, PLAIN } from '../recordings/lives.ts';
+import { type Lens, Observer, PLAIN } from '../recordings/object-states.ts';
 import type { History, Recorded, State } from '../recordings/recording.ts';
 
 type Plane = Pick<ControlPlane, 'transport' | 'close'>;

@@ -17,7 +17,7 @@ export interface Version {
 }
 
 /** All states of one object. */
-export interface Life {
+export interface ObjectStates {
   readonly kind: string;
   readonly uid: string;
   readonly versions: readonly Version[];
@@ -26,7 +26,7 @@ export interface Life {
 }
 
 /** The states of all objects in a recording. */
-export function livesIn(states: readonly State[]): readonly Life[] {
+export function statesByObject(states: readonly State[]): readonly ObjectStates[] {
   const lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   for (const { at, objects } of states) {
     const present = new Set<string>();
@@ -43,7 +43,7 @@ export function livesIn(states: readonly State[]): readonly Life[] {
 }
 
 /** The last states of all objects, in the order of their first appearance. */
-export const objectsIn = (lives: readonly Life[]): readonly KubeObject[] =>
+export const objectsIn = (lives: readonly ObjectStates[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 
 /**
@@ -84,7 +84,7 @@ export class Observer {
     await informer.run(signal);
   }
 
-  get lives(): readonly Life[] {
+  get lives(): readonly ObjectStates[] {
     return [...this.#lives].map(([uid, life]) => ({ uid, ...life }));
   }
 }

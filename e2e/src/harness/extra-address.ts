@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** An additional address of a control plane in this process. Requests to this address have a separate identity. */
-export interface Door {
+export interface ExtraAddress {
   readonly kubeconfig: string;
   /** The write requests to this address in their order, such as `POST /api/v1/…`. */
   readonly writes: readonly string[];
@@ -13,7 +13,7 @@ export interface Door {
 }
 
 /** Opens an additional address of the control plane, with HTTP on loopback. */
-export async function openDoor(plane: { fetch(request: Request): Promise<Response> }): Promise<Door> {
+export async function openExtraAddress(plane: { fetch(request: Request): Promise<Response> }): Promise<ExtraAddress> {
   const writes: string[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const { method = 'GET', url = '/' } = incoming;

@@ -1,8 +1,8 @@
 import type { Machine } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { updateReasonOf } from './actions.ts';
-import { objectsIn } from './recordings/lives.ts';
 import { Names } from './recordings/names.ts';
+import { objectsIn } from './recordings/object-states.ts';
 import type { Recorded } from './recordings/recording.ts';
 import type { Stage } from './stage/stage.ts';
 
@@ -15,7 +15,7 @@ const phaseOf = (machine: Recorded | Machine): unknown =>
   (machine as { status?: { currentStatus?: { phase?: string } } }).status?.currentStatus?.phase;
 
 /** Maps each recorded machine to a machine of the replay. */
-export class Cast {
+export class MachineMapping {
   readonly #stage: Stage;
   readonly #recorded: ReadonlyMap<string, Recorded>;
   readonly #names: Names;

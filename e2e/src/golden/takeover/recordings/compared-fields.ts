@@ -38,10 +38,10 @@ const TIME = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| \+0000 UTC)/g;
 const TOOK = /\b(\d+(?:\.\d+)?(?:h|m|µs|ms|s))+\b/g;
 
 /** The compared fields of one object: the value of each path. */
-export type Picture = ReadonlyMap<string, string>;
+export type ComparedFields = ReadonlyMap<string, string>;
 
 /** Returns the compared fields of an object, which other programs use. Neutral names replace generated names. */
-export function pictureOf(object: KubeObject, names: Names): Picture {
+export function comparedFieldsOf(object: KubeObject, names: Names): ComparedFields {
   const picture = new Map<string, string>();
   const text = (value: unknown): string => names.text(String(value)).replace(TIME, '<time>');
   const seen = new Map<string, number>();
@@ -80,7 +80,7 @@ export interface Difference {
   readonly theirs: string | undefined;
 }
 
-export function differences(ours: Picture, theirs: Picture): readonly Difference[] {
+export function differences(ours: ComparedFields, theirs: ComparedFields): readonly Difference[] {
   return [...new Set([...ours.keys(), ...theirs.keys()])]
     .map((path) => ({ path, ours: ours.get(path), theirs: theirs.get(path) }))
     .filter((one) => one.ours !== one.theirs);

@@ -12,7 +12,7 @@ const FINALIZER = /^\.metadata\.finalizers/;
  * Rules for recordings that end during the deletion of machines. Our controllers complete the deletion. After that,
  * sets and deployments no longer count these machines, and a rollout is complete when its last machine is deleted.
  */
-export function carriedOn(leaving: readonly Recorded[]): readonly Rule[] {
+export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
   const gone = new Set(leaving.map(({ metadata }) => metadata.name));
   const isCountedLess = (theirs: string | undefined, ours: string | undefined): boolean => {
     const less = Number(theirs ?? 0) - Number(ours ?? 0);

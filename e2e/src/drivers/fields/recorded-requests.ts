@@ -5,17 +5,17 @@ import { wired } from '../wired.ts';
 const THROW_AWAY_KEY = /ssh-rsa [\w+/=]+/g;
 
 /** The requests of a driver to its cloud. */
-export interface Asked {
+export interface RecordedRequests {
   /** All requests of the machine's creation, as text. */
   readonly requests: string;
   readonly failed?: string;
 }
 
 /** Creates a machine with the provider spec, on a new emulated cloud. */
-export async function askedFor<Spec, Credentials>(
+export async function requestsFor<Spec, Credentials>(
   provider: FleetProvider<Spec, Credentials>,
   spec: object,
-): Promise<Asked> {
+): Promise<RecordedRequests> {
   const { stage, wire } = wired({ ...provider, machineClass: { ...provider.machineClass, providerSpec: { ...spec } } });
   const requests = (): string =>
     wire.sent

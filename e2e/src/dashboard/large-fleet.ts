@@ -12,7 +12,7 @@ import {
 import { type KubeClient, type Lease, leases, type Random, withoutUndefined } from '@mcm/kube';
 
 /** One deployment of the fleet. */
-export interface Band {
+export interface FleetPart {
   readonly name: string;
   readonly machines: number;
   /** The number of machines that are not Running, by state. */
@@ -62,7 +62,11 @@ export function statusOf(state: State | 'running', at = new Date()): NonNullable
 }
 
 /** Creates deployments with many machines in three zones, without controllers. Returns the names of all machines. */
-export async function addCrowd(client: KubeClient, bands: readonly Band[], random: Random): Promise<readonly string[]> {
+export async function addLargeFleet(
+  client: KubeClient,
+  bands: readonly FleetPart[],
+  random: Random,
+): Promise<readonly string[]> {
   await client.resource<MachineClass>(machineClasses, NAMESPACE).create({
     metadata: { name: 'm6i-2xlarge', namespace: NAMESPACE },
     provider: 'AWS',
@@ -85,7 +89,7 @@ export async function addLeases(client: KubeClient): Promise<void> {
   }
 }
 
-async function addBand(client: KubeClient, band: Band, random: Random): Promise<readonly string[]> {
+async function addBand(client: KubeClient, band: FleetPart, random: Random): Promise<readonly string[]> {
   const labels = { pool: band.name };
   const template = { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'm6i-2xlarge' } } };
   const spec = { replicas: band.machines, selector: { matchLabels: labels }, template };

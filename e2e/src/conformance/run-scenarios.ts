@@ -39,7 +39,11 @@ const reported = (outcomes: readonly Outcome[], state: Outcome['state']): readon
  * Runs one scenario and requires that it passes.
  * @param without The scenarios that may be skipped.
  */
-export async function proves(target: ConformanceTarget, name: string, without: readonly string[] = []): Promise<void> {
+export async function expectScenarioToPass(
+  target: ConformanceTarget,
+  name: string,
+  without: readonly string[] = [],
+): Promise<void> {
   const { outcomes } = await runConformance(target, { only: name });
   expect(outcomes.map(({ scenario }) => scenario.name)).toEqual([name]);
   for (const outcome of outcomes)
@@ -51,7 +55,7 @@ export async function proves(target: ConformanceTarget, name: string, without: r
  * Runs all scenarios with an emulator of another project. Only the scenarios in the list of known differences may fail.
  * If one of these passes, the test fails too.
  */
-export async function provesOn(
+export async function expectScenariosToPass(
   target: ConformanceTarget,
   { otherwise = [], skipped }: { readonly otherwise?: readonly string[]; readonly skipped: readonly string[] },
 ): Promise<void> {

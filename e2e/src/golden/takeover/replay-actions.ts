@@ -1,26 +1,31 @@
 import type { Action, Step } from './actions.ts';
-import type { Cast } from './cast.ts';
+import type { MachineMapping } from './machine-mapping.ts';
 import type { Recorded } from './recordings/recording.ts';
 import { put, type Uids } from './stage/load.ts';
 import type { Stage } from './stage/stage.ts';
 
 /** Replays the external actions at their recorded times. */
-export async function play(stage: Stage, cast: Cast, steps: readonly Step[], uids: Uids): Promise<void> {
+export async function replayActions(
+  stage: Stage,
+  mapping: MachineMapping,
+  steps: readonly Step[],
+  uids: Uids,
+): Promise<void> {
   for (const { at, actions } of steps) {
     if (actions.length === 0) continue;
     await stage.reach(at);
-    for (const action of actions) await act(stage, cast, action, uids);
+    for (const action of actions) await act(stage, mapping, action, uids);
   }
 }
 
-async function act(stage: Stage, cast: Cast, action: Action, uids: Uids): Promise<void> {
+async function act(stage: Stage, mapping: MachineMapping, action: Action, uids: Uids): Promise<void> {
   if (action.do === 'create') {
-    await put(stage, await cast.rename(action.object), uids, action.object.kind === 'Pod');
+    await put(stage, await mapping.rename(action.object), uids, action.object.kind === 'Pod');
     return;
   }
-  if (action.do === 'merge' && action.awaits) await cast.awaitAgent(action.name, action.awaits);
+  if (action.do === 'merge' && action.awaits) await mapping.awaitAgent(action.name, action.awaits);
   const isNamedByUs = action.kind === 'Machine' || action.kind === 'Node';
-  const name = isNamedByUs ? await cast.nameOf(action.name) : action.name;
+  const name = isNamedByUs ? await mapping.nameOf(action.name) : action.name;
   const resource = stage.resource(action.kind, action.namespace);
   if (action.do === 'delete') {
     const grace = action.now ? { gracePeriodSeconds: 0 } : {};
@@ -28,7 +33,7 @@ async function act(stage: Stage, cast: Cast, action: Action, uids: Uids): Promis
   } else if (action.do === 'conditions') {
     const body = { status: { conditions: await withOthers(stage, name, action.conditions) } };
     await resource.patch(name, { type: 'merge', body }, { subresource: 'status' });
-  } else await resource.patch(name, { type: 'merge', body: (await cast.rename(action.body)) as object });
+  } else await resource.patch(name, { type: 'merge', body: (await mapping.rename(action.body)) as object });
 }
 
 /** The conditions of a kubelet, together with the other conditions of its node. */

@@ -29,7 +29,7 @@ const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\
  * The permission that a request needs, as in {@link allowedBy}: for its namespace, and for all namespaces. Empty if the
  * path is not a resource.
  */
-export function askedFor(method: string, path: string): readonly string[] {
+export function neededPermissions(method: string, path: string): readonly string[] {
   const [plain = '', query = ''] = path.split('?');
   const parts = RESOURCE.exec(plain);
   if (!parts) return [];
