@@ -93,7 +93,6 @@ const etcdFlags = (dir: string, etcd: string, peer: string): readonly string[] =
   '--unsafe-no-fsync',
 ];
 
-/** The files and addresses of the API server. */
 interface ApiServerFiles {
   readonly dir: string;
   readonly etcd: string;

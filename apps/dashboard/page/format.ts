@@ -28,7 +28,6 @@ export const ROLLOUT_NAMES: Readonly<Record<RolloutState, string>> = {
   complete: 'Complete',
 };
 
-/** The color of the state of a rollout. */
 export const ROLLOUT_LEVELS: Readonly<Record<RolloutState, Level>> = {
   failed: 'failed',
   blocked: 'blocked',

@@ -54,7 +54,6 @@ export interface ConfigControllerOptions {
   /** The cluster of the nodes. */
   readonly target: KubeClient;
   readonly recorder: EventRecorder;
-  /** Records events about nodes. */
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;

@@ -20,7 +20,6 @@ export const machineSet = JSON.stringify({
   },
 });
 
-/** A machine as a MachineSet creates it. */
 export const machine = (index: number, owner: string): string =>
   JSON.stringify({
     apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -9,7 +9,6 @@ const CONNECTIONS = 64;
 const OBJECTS = 8_000;
 const MERGE_PATCH = 'application/merge-patch+json';
 
-/** Yields `times` requests with the numbers from 0. */
 function* requests(times: number, make: (index: number) => LoadRequest): Generator<LoadRequest> {
   for (let index = 0; index < times; index++) yield make(index);
 }

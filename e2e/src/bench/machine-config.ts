@@ -116,7 +116,6 @@ const counting = (fetch: (request: Request) => Promise<Response>, counts: { writ
     return fetch(request);
   });
 
-/** The disk of a machine that has booted with a config. */
 function imageOf(config: MachineConfig): DiskImage {
   const base64 = (content: Uint8Array) => Buffer.from(content).toString('base64');
   const entries = [...wantedDisk(config).entries].map(([path, entry]) => [

@@ -11,7 +11,6 @@ import { ROOT } from '../docs/sources.ts';
 const page = readFileSync(join(ROOT, 'docs/control-plane.md'), 'utf8');
 const MANIFEST = join(ROOT, 'packages/control-plane/package.json');
 
-/** The content of the page's code block in this language. */
 const block = (language: string): string => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(page)?.[1] ?? '';
 
 test('the TypeScript program of the page compiles, and prints the output of the page', async () => {

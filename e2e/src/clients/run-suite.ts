@@ -6,7 +6,6 @@ import { startControlPlane } from '@mcm/control-plane';
 import { type Outcome, readGinkgo, readGoTest } from './outcomes.ts';
 import type { Program, Scenario, Suite } from './suites.ts';
 
-/** The programs of a suite that are missing in the folder. */
 export const missingPrograms = (suite: Suite | Scenario, dir: string): string[] =>
   ('run' in suite ? suite.files : suite.programs.map(({ path }) => path)).filter(
     (path) => !existsSync(join(dir, path)),

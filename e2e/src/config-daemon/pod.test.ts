@@ -45,7 +45,6 @@ function container(): { readonly args: readonly string[]; readonly mount: string
 interface Cluster {
   readonly plane: ControlPlane;
   readonly admin: KubeClient;
-  /** A kubeconfig of a ServiceAccount of the installation. */
   kubeconfig(account: string, file: string): Promise<void>;
 }
 

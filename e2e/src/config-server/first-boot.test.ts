@@ -100,7 +100,6 @@ async function pool(name: string, deployment?: string): Promise<void> {
   });
 }
 
-/** Creates a machine of a deployment, and a token as the machine controller does. */
 async function machineToken(deployment: string): Promise<string> {
   const owner = (kind: string, name: string, uid: string) => ({
     apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -46,7 +46,6 @@ const PHASES: Readonly<Record<State, string>> = {
   leaving: 'Terminating',
 };
 
-/** The status of a machine in a state. */
 export function statusOf(state: State | 'running', at = new Date()): NonNullable<Machine['status']> {
   const lastUpdateTime = at.toISOString();
   const isBad = state === 'refused' || state === 'failed';

@@ -7,7 +7,6 @@ import { ROOT } from '../harness/mcm.ts';
 const FOLDER = join(ROOT, '.changeset');
 const changesets = readdirSync(FOLDER).filter((name) => name.endsWith('.md') && name !== 'README.md');
 
-/** The names of the published packages. */
 const published = ['packages', 'providers', 'apps'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -24,7 +24,6 @@ test('clients of clusters are created in one module (R7)', () => {
 const CLOUD = 'packages/conformance/src/programs/cloud.ts';
 
 test('only main ends the process (R8)', () => {
-  // The host ends the process for `main`.
   const isMain = (path: string) =>
     /(^|\/)(main|command|start-program)\.ts$/.test(path) ||
     ['packages/kube/src/run/process/host.ts', 'packages/conformance/src/process.ts', CLOUD].includes(path);

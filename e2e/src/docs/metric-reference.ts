@@ -50,7 +50,6 @@ function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
     });
 }
 
-/** The metrics of the fleet mode. */
 function fleetMetrics(): Metrics {
   const metrics = library();
   registerFleetMetrics(metrics.meters, { status: () => [], peers: [] });
@@ -80,7 +79,6 @@ function registries(): Readonly<Record<'shared' | 'fleet' | 'manager' | 'control
   return { shared: library(), fleet: fleetMetrics(), manager, controller, config };
 }
 
-/** All metrics by name, with their types and labels. */
 export function knownMetrics(): ReadonlyMap<string, { readonly type: string; readonly labels: readonly string[] }> {
   const all = Object.values(registries()).flatMap((metrics) => rows(metrics, new Set()));
   const bare = (text: string): string => text.replaceAll('`', '');

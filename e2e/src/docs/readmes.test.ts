@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ROOT, trackedFiles } from './sources.ts';
 
-/** The programs of READMEs, which are compiled like all other files. */
 const PROGRAMS = join(import.meta.dirname, 'readmes');
 
 afterEach(() => vi.restoreAllMocks());

@@ -55,7 +55,6 @@ const wordTable = (heading: string, words: Readonly<Record<string, WordMeaning>>
     Object.entries(words).map(([word, { means, help }]) => [`\`${word}\``, means, linked(help)]),
   )}\n`;
 
-/** The conditions of each kind, and the values in the status of a Machine. */
 const conditionsPage = (): string =>
   [
     GENERATED,
@@ -107,7 +106,6 @@ const MANAGER = 'the machine-controller-manager';
 const CONTROLLER = 'the machine controller of the provider';
 const CONFIG = 'the machine-config-controller';
 
-/** The events of each kind. */
 const eventsPage = (): string =>
   [
     GENERATED,

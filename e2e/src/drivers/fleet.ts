@@ -33,7 +33,6 @@ export const CRDS: ResourceDefinition<KubeObject> = {
 /** The parts of an emulator that a fleet uses. */
 export type FleetCloud = Pick<Emulator, 'transport' | 'resources' | 'counts'>;
 
-/** A provider, with its emulated cloud. */
 export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emulator> {
   readonly cloud: (options: { readonly clock: VirtualClock; readonly power: Power }) => Cloud;
   readonly driver: (context: DriverContext) => DriverDefinition<Spec, Credentials>;

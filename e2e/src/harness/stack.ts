@@ -67,7 +67,6 @@ export interface StackOptions {
   readonly clock?: Clock;
   /** Additional flags of the control plane. */
   readonly planeFlags?: readonly string[];
-  /** Additional flags of the manager. */
   readonly managerFlags?: readonly string[];
   /** Returns the URL of a program by its module specifier. Default: the URL of its source file. */
   readonly resolve?: (module: string) => string;

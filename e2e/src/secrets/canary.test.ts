@@ -32,7 +32,6 @@ const MINUTE = 60_000;
 const CANARIES = {
   /** The credentials of the cloud. */
   token: 'canary-cloud-token-Zq7Yw3',
-  /** A password in the user data. */
   password: 'canary-user-data-password-Kx9Bv2',
 } as const;
 

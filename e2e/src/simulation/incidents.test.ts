@@ -21,7 +21,6 @@ const MINUTE = 60_000;
 const phases = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ status }) => status?.currentStatus?.phase ?? 'new');
 
-/** The counts of events with a reason, for objects of a kind. */
 const reported = async (world: World, reason: string, kind = 'Machine'): Promise<number[]> =>
   (await world.admin.resource(events, NAMESPACE).list()).items
     .filter((event) => event.reason === reason && event.involvedObject.kind === kind)

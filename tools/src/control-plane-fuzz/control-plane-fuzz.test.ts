@@ -45,7 +45,6 @@ async function withServers(
 }
 
 const never = (): boolean => false;
-/** The number of requests to a server that is compared with itself. */
 const REQUESTS = thoroughly(400, 150);
 
 test('a server does not differ from itself, and a case is the same each time', async () => {

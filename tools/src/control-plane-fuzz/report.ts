@@ -58,6 +58,5 @@ export const shrunkLines = (difference: Difference, runner: Runner): readonly st
   runner.pretty(difference.case),
 ];
 
-/** The text of a battery file with the cases. */
 export const batteryFile = (runner: Runner, fixtures: readonly Fixture[], cases: readonly Case[]): string =>
   `${runner.pretty({ category: 'fuzz', about: 'Cases that the fuzzer found.', server: 'kube-apiserver v1.36.3', fixtures, cases })}\n`;

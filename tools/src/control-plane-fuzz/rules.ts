@@ -3,7 +3,6 @@ import type { Difference } from './verdict.ts';
 /** An intended difference. */
 export interface Rule {
   readonly name: string;
-  /** The reason for the difference. */
   readonly reason: string;
   matches(difference: Difference): boolean;
 }

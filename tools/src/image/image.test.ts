@@ -28,7 +28,6 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** All files of a layout, by path. */
 async function filesOf(layout: string): Promise<ReadonlyMap<string, string>> {
   const found = await readdir(layout, { recursive: true, withFileTypes: true });
   const files = found.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));

@@ -22,7 +22,6 @@ export interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
-/** A published package of this repository. */
 export interface PublicPackage {
   readonly folder: string;
   readonly manifest: Manifest;

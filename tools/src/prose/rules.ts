@@ -103,7 +103,6 @@ function mayContain(phrases: Phrases, text: string): boolean {
 const mayPointBack = (start: RegExp | undefined, text: string): boolean =>
   start !== undefined && text.split(/(?<=[.!?:;])\s+|\n[-*]? */).some((part) => start.test(part));
 
-/** The sentences of a text. */
 export function sentencesOf(text: string): string[] {
   const found: string[] = [];
   visit(parsed(text), 'SentenceNode', (sentence) => {

@@ -22,7 +22,6 @@ export interface ReleaseSources {
   readonly repository: string;
   /** The commit as 40 hexadecimal digits. */
   readonly commit: string;
-  /** The content of the lock file. */
   readonly lockFile: Buffer;
   /** The builder: the URL of a CI workflow, or of the page that describes the build. */
   readonly builder: string;

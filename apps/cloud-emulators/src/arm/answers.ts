@@ -48,7 +48,6 @@ const etagOf = ({ state, body, attachedTo }: ArmResource): string =>
 
 type StorageProfile = NonNullable<ResourceBody['properties']['storageProfile']>;
 
-/** The disks of a VM, each with the ID of its disk resource. */
 function withDiskIds(vmId: string, { osDisk, dataDisks, ...rest }: StorageProfile): StorageProfile {
   const one = (disk: Reference): Reference =>
     disk.name === undefined
@@ -60,7 +59,6 @@ function withDiskIds(vmId: string, { osDisk, dataDisks, ...rest }: StorageProfil
   };
 }
 
-/** Adds the IDs of the IP configurations and the IP addresses to a NIC. */
 const addressed = (
   nicId: string,
   configuration: IpConfiguration,

@@ -13,7 +13,6 @@ interface Sovereign {
   readonly endpoint: ArmEndpoint;
 }
 
-/** The part of a store for one cloud. */
 const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
   *load() {
     for (const row of store.load())

@@ -68,7 +68,6 @@ export const instanceElement = (
     tagSet: items(Object.entries(each.tags ?? {}), ([key, value]) => elements({ key, value })),
   });
 
-/** The console output of an instance as base64. */
 export function consoleOutput(cloud: Ec2State, { InstanceId: id = '' }: Params): readonly Element[] {
   const found = cloud.instances.find(({ instanceId }) => instanceId === id);
   if (!found) throw unknownId(id);

@@ -31,7 +31,6 @@ export interface CloudInstance {
   /** The ID of the reservation. Responses group instances by reservation. */
   reservation?: string;
   launchTime?: string;
-  /** The client token of the launch. */
   clientToken?: string | undefined;
   /** Responses omit the instance before this time. */
   visibleFrom?: number;

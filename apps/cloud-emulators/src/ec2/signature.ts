@@ -6,7 +6,6 @@ export interface Scope {
   readonly region: string;
   readonly service: string;
   readonly sessionToken?: string | undefined;
-  /** Whether this secret key created the signature. */
   signedWith(secretAccessKey: string): boolean;
 }
 

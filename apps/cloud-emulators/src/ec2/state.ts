@@ -5,7 +5,6 @@ import type { EmulatorStore, Kept } from '../server/kept.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
 import type { WebIdentity } from './sts.ts';
 
-/** The inputs of an EC2 endpoint. */
 export interface Ec2EndpointOptions {
   readonly clock: Clock;
   readonly images?: readonly CloudImage[];
@@ -48,7 +47,6 @@ export interface Ec2State {
   readonly volumes: Kept<CloudVolume>;
   readonly looseInterfaces: Kept<LooseInterface>;
   readonly power: Power;
-  /** The number of launches. */
   launches: number;
   /** Unix time in milliseconds. */
   readonly now: number;

@@ -25,7 +25,6 @@ export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: Hos
     (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
   )?.secretAccessKey;
 
-/** Whether STS handles the action. */
 export const isOfSts = (action: string): boolean => action.startsWith('AssumeRole');
 
 /** Workload tokens and roles that STS accepts. */

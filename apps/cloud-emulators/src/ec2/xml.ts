@@ -23,7 +23,6 @@ export const items = <T>(all: readonly T[], one: (each: T) => readonly Element[]
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>';
 
-/** The complete response to an action. */
 export const answerXml = (action: string, requestId: string, body: readonly Element[]): string =>
   `${HEAD}<${action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">${render([['requestId', requestId], ...body])}</${action}Response>`;
 

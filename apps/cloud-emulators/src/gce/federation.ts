@@ -14,7 +14,6 @@ export interface Federation {
   readonly impersonable: readonly string[];
   /** Service accounts of the requesting host, by email address. `default` means the first account. */
   readonly hostAccounts: readonly string[];
-  /** The AWS role of the requesting host. */
   readonly aws?: HostRole;
 }
 

@@ -57,7 +57,6 @@ export interface GceOperation {
   readonly number: number;
   readonly project: string;
   readonly zone: string;
-  /** The ID of the instance. */
   readonly targetId: string;
   readonly beganAt: number;
   readonly operationType: 'insert' | 'delete' | 'stop' | 'start' | 'suspend';

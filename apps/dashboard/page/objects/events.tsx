@@ -91,7 +91,6 @@ function Histogram({ rows }: { rows: readonly EventRow[] }) {
   );
 }
 
-/** The number of events that the page shows at first. */
 const FIRST = 200;
 
 export function EventsPage() {

@@ -7,7 +7,6 @@ import { DESCRIPTOR, ENCODER, type Method, SERVICE } from './protocol.ts';
 export interface AutoscalerCertificates {
   readonly cert: string;
   readonly key: string;
-  /** The CA of the client certificates. */
   readonly clientCa: string;
 }
 

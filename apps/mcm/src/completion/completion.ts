@@ -113,7 +113,6 @@ function fishFlag(name: string, { names, values }: Flag): string {
   return isNamed(names) ? `${written} -x -a '${fishNames(name)}'` : `${written} -r`;
 }
 
-/** Generates the completion script for a shell. */
 export function completionScript(program: Command, shell: Shell): string {
   return { bash, zsh, fish }[shell](program.name(), placesOf(program, []));
 }

@@ -4,7 +4,6 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import type { EventsFlags } from './run.ts';
 
-/** Adds `events`. */
 export function addEvents(program: Command, environment: CommandEnvironment): void {
   const command = program
     .command('events')

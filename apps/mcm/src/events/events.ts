@@ -24,7 +24,6 @@ const newestOf = (event: EventObject): string =>
   event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
 
 export interface EventScope {
-  /** `Kind/name` of objects. */
   readonly objects: ReadonlySet<string>;
   /** Name prefixes of machines. The prefixes match deleted machines, whose events remain for an hour. */
   readonly machinePrefixes: readonly string[];

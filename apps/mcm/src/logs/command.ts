@@ -10,7 +10,6 @@ function count(text: string): number {
   throw new InvalidArgumentError(`"${text}" is not a count; write a whole number, such as 100`);
 }
 
-/** Adds `logs`. */
 export function addLogs(program: Command, { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>): void {
   withOutput(
     program

@@ -12,7 +12,6 @@ const below = (lead: string): string =>
 export const columnsOf = (stream: NodeJS.WriteStream): number | undefined =>
   stream.isTTY ? stream.columns : undefined;
 
-/** Wraps each line of a text with {@link wrapped}. */
 export const wrappedText = (text: string, columns: number | undefined): string =>
   text
     .split('\n')

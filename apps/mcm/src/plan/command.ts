@@ -9,7 +9,6 @@ import type { PlanFlags } from './run.ts';
 
 const inMinutes = (ms: number): string => `${ms / 60_000}m`;
 
-/** Adds `plan`. */
 export function addPlan(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(

@@ -96,7 +96,6 @@ function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
 const isRefused = (machine: Machine): boolean =>
   machine.status?.lastOperation?.state === 'Failed' && isPastDrain(machine);
 
-/** The assumed durations of each machine. */
 export function durationsOf(
   { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
   given: GivenDurations,

@@ -10,7 +10,6 @@ export interface Example {
   readonly config: string;
 }
 
-/** Replaces `toy`, the name of the example, with the name of the provider. */
 const rename = (text: string, { plain, pascal }: ProviderName): string =>
   text
     .replaceAll('./toy-cloud.ts', './cloud.ts')

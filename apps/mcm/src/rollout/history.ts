@@ -6,7 +6,6 @@ import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import type { Target } from './actions.ts';
 
-/** The annotation with the cause of a revision. */
 const CHANGE_CAUSE = 'kubernetes.io/change-cause';
 
 interface RevisionView {

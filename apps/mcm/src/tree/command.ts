@@ -4,7 +4,6 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import type { TreeFlags } from './run.ts';
 
-/** Adds `tree`. */
 export function addTree(program: Command, environment: CommandEnvironment): void {
   const tree = program
     .command('tree')

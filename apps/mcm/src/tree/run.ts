@@ -79,7 +79,6 @@ async function watchTree(
   });
 }
 
-/** The health of the controllers in each namespace with objects. */
 async function healthOf(
   { client, namespace }: Cluster,
   { deployments, machines: fleet }: TreeSource,

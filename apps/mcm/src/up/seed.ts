@@ -39,9 +39,7 @@ export async function installKinds(
   }
 }
 
-/** The first class, and the credentials for its cloud. */
 export interface FirstCloud extends Pick<Provider, 'machineClass'> {
-  /** The data of the Secret of the class. */
   readonly secretData: Readonly<Record<string, string>>;
 }
 

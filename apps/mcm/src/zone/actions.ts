@@ -46,7 +46,6 @@ async function listed({ client, namespace, deployment }: ZoneTarget): Promise<re
   return wanted;
 }
 
-/** Returns the evacuated zones after the change. */
 type Change = (evacuated: ReadonlySet<string>, zones: readonly string[]) => readonly string[];
 
 /**

@@ -35,7 +35,6 @@ const run = async (command: readonly [program: string, ...args: string[]]): Prom
     ? JSON.stringify({ Version: 1, AccessKeyId: 'AKIAOWN', SecretAccessKey: 'secret-of-the-environment' })
     : 'canary';
 };
-/** The path of the config file in the variables. */
 const FILE = '/nonexistent/config';
 
 function open(

@@ -5,10 +5,8 @@ import { createAuthority } from '@mcm/control-plane';
 export const rsaKeys = (): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } =>
   generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-/** A private key as PEM. */
 export const pemOf = (privateKey: KeyObject): string => privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** A certificate for a key, as PEM. */
 export const certificateOf = (publicKey: KeyObject, notBefore: Date, notAfter: Date): string =>
   createAuthority(notBefore).issue({
     subject: { commonName: 'application' },

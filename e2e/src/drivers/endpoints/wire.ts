@@ -58,7 +58,6 @@ export const reply = (
   text: async () => (typeof body === 'string' ? body : JSON.stringify(body)),
 });
 
-/** Simulates a broken connection. */
 export const broken = (code: string): Promise<never> =>
   Promise.reject(Object.assign(new Error(`connection broke: ${code}`), { code }));
 

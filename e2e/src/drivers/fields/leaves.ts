@@ -60,7 +60,6 @@ export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
   ]);
 }
 
-/** Returns the value without the member at the path. */
 export function without(value: unknown, [first, ...rest]: Path): unknown {
   if (Array.isArray(value)) return value.map((each, i) => (i === first ? without(each, rest) : each));
   const known = value as Readonly<Record<string, unknown>>;

@@ -89,7 +89,6 @@ function driverMetrics({ step, provider }: Situation, code: string | null): Read
 
 const isOfDriver = (name: string): boolean => name.startsWith('mcm_cloud_api_driver_');
 
-/** The metrics without the metrics for services of the cloud. */
 export const withoutServices = (metrics: Expected['metrics']): Expected['metrics'] =>
   metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => isOfDriver(name)));
 

@@ -15,7 +15,6 @@ import {
 export interface PlayedCall {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
-  /** Returns the expectation for this recording. */
   readonly expect: (call: RecordedCall) => Expectation;
   /** Returns the difference from the expectation for this recording, or undefined. */
   readonly verify: (call: RecordedCall) => string | undefined;
@@ -64,7 +63,6 @@ async function playOne(read: ReadCase, play: PlayCase): Promise<string | undefin
   }
 }
 
-/** Whether the provider spec is absent or JSON. */
 const isPlayable = ({ providerSpecRaw: raw }: RecordedCase): boolean => raw === undefined || raw === '' || isJson(raw);
 
 /** Adds the parsed values of a raw provider spec, for the rules. */

@@ -50,7 +50,6 @@ const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-/** The merge patch that changes `before` to `after`. */
 function mergePatch(before: unknown, after: unknown): unknown {
   if (!isFields(before) || !isFields(after)) return after;
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -242,7 +241,6 @@ function withdrawals(before: State, state: State): readonly Action[] {
   });
 }
 
-/** The progress of a node's in-place update: the reason of its condition. */
 export const updateReasonOf = (node: KubeObject): string | undefined =>
   conditionsOf(node).find(({ type }) => type === 'InPlaceUpdate')?.reason;
 

@@ -110,7 +110,6 @@ async function isAtRest({ stack }: Run): Promise<boolean> {
   return done && fleet.length === wanted && fleet.every(isRunning);
 }
 
-/** Kills one of the running programs. */
 function kill({ stack, random, killed }: Run): ProgramName | undefined {
   const name = PROGRAM_NAMES[Math.floor(random.next() * PROGRAM_NAMES.length)];
   const pid = name && runningPrograms(stack.run.child.pid ?? 0).get(name);

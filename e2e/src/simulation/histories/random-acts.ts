@@ -84,7 +84,6 @@ type ActName =
       | 'owners away'
     );
 
-/** The actions of modes with a separate list. */
 const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   leases: LEASE_ACTS,
   crds: CRD_ACTS,
@@ -107,7 +106,6 @@ const MORE_FLEETS = [
   ['gateways', 8],
 ] as const;
 
-/** The names of the deployments of a large simulation. */
 export const LARGE_FLEETS: readonly string[] = [DEPLOYMENT, ...MORE_FLEETS.map(([name]) => name)];
 
 /** A fleet, and random actions from one seed. */

@@ -21,7 +21,6 @@ import {
 
 const present = (value: string | undefined): readonly string[] => (value ? [value] : []);
 
-/** The volume of a claim in this test. */
 export const volumeOfClaim = (claim: string): string => `pv-${claim}`;
 
 /** The complete current state of the API server, for the test and the verifiers. */

@@ -438,7 +438,6 @@ export interface MachineHistoryOptions extends HistoryOptions {
   readonly firstFault?: FirstFault;
 }
 
-/** Runs a history of machines. */
 export async function playMachines(options: MachineHistoryOptions): Promise<Outcome & { readonly faults: FaultTally }> {
   const world = await MachineWorld.start(options);
   const played = new MachineHistory(world, options);

@@ -19,7 +19,6 @@ export interface RunOptions {
   readonly workers: number;
 }
 
-/** The result of a mutant. */
 export interface MutantResult {
   /** The first violation, with the case that shows it. Undefined if no history has detected the mutant. */
   readonly seen: string | undefined;

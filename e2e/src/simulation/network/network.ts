@@ -276,7 +276,6 @@ export class Network {
     return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 
-  /** Whether the process of a caller is killed now. */
   #isKilledNow(caller: Caller, peer: Peer | undefined): boolean {
     const { crash } = this.#profile;
     if (crash === 0 || caller === 'kubelets' || this.#keyed.draw(`${caller} lives`) >= crash) return false;
@@ -335,7 +334,6 @@ export class Network {
     return answer;
   }
 
-  /** Draws a random fault for one request. */
   #draw(caller: Caller, { method, path }: TransportRequest, writes = this.#chances): RequestFault | undefined {
     if (caller === 'kubelets') return undefined;
     const isWrite = WRITES.has(method);
@@ -435,7 +433,6 @@ export class Network {
   }
 }
 
-/** The response of the server for a fault. */
 function refusalFor(fault: RequestFault | undefined): TransportResponse | undefined {
   if (fault === 'conflict') return refusal(409, 'Conflict');
   if (fault === 'throttled') return refusal(429, 'TooManyRequests', { 'retry-after': String(RETRY_AFTER_SECONDS) });

@@ -32,7 +32,6 @@ export class FenceVerifier {
     this.#reporter = reporter;
   }
 
-  /** Whether the process holds its Lease. */
   holds(proc: SimulatedProcess): boolean {
     const identity = this.#identities.get(proc);
     return identity !== undefined && [...this.#holders.values()].includes(identity);

@@ -19,5 +19,4 @@ export function seedsOf(suite: string, count: number, more: readonly number[] = 
   return [...new Set([...first, ...more])].map((seed) => ({ suite, seed }));
 }
 
-/** The command that repeats a case. */
 export const again = ({ suite, seed }: Case): string => `pnpm simulate --suite ${suite} --seeds ${seed} repeats this`;

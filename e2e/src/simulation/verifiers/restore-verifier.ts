@@ -12,7 +12,6 @@ export class RestoreVerifier {
    */
   readonly #forgotten = new Set<string>();
 
-  /** A wrapper for `WorldOptions.wrapCloud`. */
   readonly wrap =
     (transport: Transport): Transport =>
     async (request) => {

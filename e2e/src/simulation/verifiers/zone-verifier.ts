@@ -9,7 +9,6 @@ export const ZONES = ['local-a', 'local-b', 'local-c'] as const;
 /** The zones as the text of the annotation. */
 export const ZONE_LIST = JSON.stringify(ZONES.map((zone) => ({ zone })));
 
-/** Returns the zone in an annotation of a machine. */
 function zoneIn({ metadata }: Machine, key: string): string | undefined {
   const { zone }: { readonly zone?: string } = JSON.parse(metadata.annotations?.[key] ?? '{}');
   return zone;

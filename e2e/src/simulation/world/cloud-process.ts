@@ -16,7 +16,6 @@ export interface CloudProcessOptions {
   readonly reporter: Reporter;
   /** The API server of the simulated kubelets. */
   readonly apiServer: Transport;
-  /** The behavior of all simulated kubelets. */
   readonly kubelets: KubeletBehaviour;
   /** The files of its store. If absent, the store is in memory, and restarts lose no writes. */
   readonly disk?: Disk | undefined;

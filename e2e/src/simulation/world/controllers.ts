@@ -34,7 +34,6 @@ export interface ControllersParts {
   readonly random: Random;
   readonly network: Network;
   readonly reporter: Reporter;
-  /** The transport of each process to the API server. */
   readonly apiServer: Readonly<Record<ProcessName, Transport>>;
   readonly cloud: Transport;
 }
@@ -65,7 +64,6 @@ interface Self {
 export class Controllers {
   readonly #parts: ControllersParts;
   readonly #options: WorldOptions;
-  /** The running processes, by name and slot. */
   readonly #running = new Map<string, Running>();
   readonly #killPointsLeft: Map<ProcessName, KillPoint>;
   readonly #fences: FenceVerifier;

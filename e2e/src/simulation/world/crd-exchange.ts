@@ -44,7 +44,6 @@ export async function isGone(admin: KubeClient, name: string): Promise<boolean> 
   }
 }
 
-/** Deletes a CRD and starts the deletion of its objects. */
 export async function deleteCrd(admin: KubeClient, name: string): Promise<void> {
   await admin.resource(definitions).delete(name);
 }

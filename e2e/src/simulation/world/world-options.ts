@@ -27,7 +27,6 @@ export interface WorldOptions {
   /** The time at which each process is killed. The process is started again after `restartAfterMs`. */
   readonly killPoints?: Partial<Record<ProcessName, KillPoint>>;
   readonly restartAfterMs?: number;
-  /** The behavior of all simulated kubelets. */
   readonly kubelets?: KubeletBehaviour;
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;

@@ -13,7 +13,6 @@ export interface RequestSpec {
 
 /** Signs approved requests. */
 export interface Signer {
-  /** Whether the signer signs requests with this signer name. */
   serves(signerName: string): boolean;
   /** Returns the certificate as PEM. @throws RefusedRequest if the request violates a rule of its signer */
   sign(spec: RequestSpec): string;

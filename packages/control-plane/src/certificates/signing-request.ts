@@ -31,7 +31,6 @@ const DIGESTS: Readonly<Record<string, string | null>> = {
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([\s\S]*?)-----END \1-----/;
 
-/** Returns the first block of a PEM text, if the block has this label. */
 export function pemBlock(text: string, label: string): Buffer | undefined {
   const match = BLOCK.exec(text);
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;

@@ -3,7 +3,6 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { FIRST_SERVICE_ADDRESS } from '../kinds/core/service-ports.ts';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** A clock that tests advance. */
 export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<{ readonly at: number; readonly fn: () => void }>();

@@ -93,7 +93,6 @@ function namesOf(crd: ApiObject): Fields {
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;
 }
 
-/** Returns the kind of one version of a CRD. */
 function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   const spec = record(crd.spec);
   const names = namesOf(crd);
@@ -127,7 +126,6 @@ function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   };
 }
 
-/** Returns the kinds that a CRD serves, one for each served version. */
 export const kindsOfCrd = (crd: ApiObject): CustomKindDefinition[] =>
   records(record(crd.spec).versions)
     .filter(({ served }) => served === true)

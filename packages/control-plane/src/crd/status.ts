@@ -2,7 +2,6 @@ import { equalJson } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { type Fields, record, records, text, texts } from './fields.ts';
 
-/** A condition in the status of a CRD. */
 type CrdCondition = {
   type: string;
   status: 'True' | 'False' | 'Unknown';
@@ -135,7 +134,6 @@ export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATI
   return { ...old, conditions };
 }
 
-/** Returns the stored versions of a CRD, including the storage version of its spec. */
 function storedVersions(crd: ApiObject): string[] {
   const stored = texts(record(crd.status).storedVersions);
   const storage = records(record(crd.spec).versions).find((version) => version.storage === true);

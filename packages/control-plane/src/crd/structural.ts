@@ -149,7 +149,6 @@ function validateExtensions(schema: Fields, path: string, causes: StatusCause[])
   }
 }
 
-/** Validates an embedded resource. */
 function validateEmbedded(schema: Fields, path: string, causes: StatusCause[]): void {
   if (schema['x-kubernetes-embedded-resource'] !== true) return;
   const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;

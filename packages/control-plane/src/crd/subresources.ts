@@ -13,7 +13,6 @@ function validatePath(path: string, field: string, prefixes: readonly string[], 
   return prefixes.some((prefix) => path.startsWith(`${prefix}.`)) ? [] : [invalid(field, path, words)];
 }
 
-/** Validates `subresources` of a version. */
 export function validateSubresources(subresources: Fields, path: string): StatusCause[] {
   const scale = own(subresources, 'scale');
   if (!isRecord(scale)) return [];

@@ -204,7 +204,6 @@ function aggregatedResource(kind: KindDefinition): Record<string, unknown> {
   };
 }
 
-/** One version of a group in the aggregated document. */
 export function aggregatedVersion(kinds: KindRegistry, group: string, version: string): Record<string, unknown> {
   const served = [...kinds.of(group, version)];
   if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));

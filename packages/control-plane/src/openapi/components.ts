@@ -13,7 +13,6 @@ const modelOfId: ReadonlyMap<string, string> = new Map(
 
 const INT_OR_STRING: JsonObject = { oneOf: [{ type: 'integer' }, { type: 'string' }] };
 
-/** Shared scalars in OpenAPI v3 and v2. */
 const SCALARS: ReadonlyMap<string, readonly [v3: JsonObject, v2: JsonObject]> = new Map([
   [SHARED_SCALARS.time, same({ type: 'string', format: 'date-time' })],
   [SHARED_SCALARS.microTime, same({ type: 'string', format: 'date-time' })],
@@ -67,7 +66,6 @@ export class Components {
     this.dialect = dialect;
   }
 
-  /** Adds a kind and its list. */
   add(kind: KindDefinition): void {
     const name = schemaName(kind);
     if (kind.schema?.$id !== undefined && modelOfId.has(name)) this.need(name);
@@ -197,7 +195,6 @@ export class Components {
     return made;
   }
 
-  /** Returns the schema of a custom kind, with the common fields of objects. */
   private customSchema(kind: KindDefinition): JsonObject {
     const isV2 = this.dialect === V2;
     const resourceFields = (texts: Readonly<Record<string, string>>): JsonObject => ({

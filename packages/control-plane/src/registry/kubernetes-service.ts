@@ -23,7 +23,6 @@ const SERVICE_NAME = 'kubernetes.io/service-name';
 
 const ENDPOINTS = '/endpoints';
 const SLICES = 'discovery.k8s.io/endpointslices';
-/** The resources of the objects. */
 const RESOURCES = ['/services', ENDPOINTS, SLICES] as const;
 
 /** The address and port at which the clients of the service find the server. */

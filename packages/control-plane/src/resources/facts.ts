@@ -60,7 +60,6 @@ storage.v1.CSINodeSpec: drivers=name
 meta.v1.ObjectMeta: finalizers=set ownerReferences=uid
 `;
 
-/** The rows of a table, in the form `owner: field=value field=value`. */
 function* rowsOf(table: string): Generator<readonly [owner: string, field: string, value: string]> {
   for (const line of table.trim().split('\n')) {
     const [owner = '', fields = ''] = line.split(': ');

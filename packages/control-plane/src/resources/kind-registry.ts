@@ -124,7 +124,6 @@ export class KindRegistry {
     return [...this.#served.values()];
   }
 
-  /** All kinds of one group version. */
   of(group: string, version: string): readonly ServedKind[] {
     return [...(this.#byVersion.get(`${group}/${version}`)?.values() ?? [])];
   }
@@ -133,7 +132,6 @@ export class KindRegistry {
     return this.#byVersion.has(`${group}/${version}`);
   }
 
-  /** Whether a group is built-in. */
   isBuiltin(group: string): boolean {
     return this.#builtinGroups.has(group);
   }

@@ -9,7 +9,6 @@ import {
 import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 
-/** The query options of a write. */
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
@@ -62,7 +61,6 @@ export function parseInteger(value: string | null): number | undefined {
 /** The part of the user agent that becomes the field manager, if the query does not name one. */
 const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
-/** The kind of the options of a write. */
 export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
 
 /**

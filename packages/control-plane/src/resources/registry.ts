@@ -68,14 +68,12 @@ export interface ReviewRequest {
   readonly call: Call;
   readonly target: Target;
   readonly options: WriteOptions;
-  /** The attributes that admission gets. */
   readonly attributes: AdmissionAttributes;
 }
 
 /** Answers a review. Returns the object with its status. @throws StatusError */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
-/** The parts of a registry. */
 export interface RegistryParts {
   readonly store: Store;
   readonly kinds: KindRegistry;

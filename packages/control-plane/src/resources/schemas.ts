@@ -29,7 +29,6 @@ const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 
-/** Scalars of `definitions.json` as schemas. */
 const scalars: Readonly<Record<string, JsonSchema>> = {
   string: { type: 'string' },
   boolean: { type: 'boolean' },

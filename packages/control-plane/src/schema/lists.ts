@@ -76,6 +76,5 @@ export function isUntouched(value: unknown, old: unknown, node: SchemaNode): boo
   });
 }
 
-/** The key of an item in a list with keys. */
 export const itemKey = (item: unknown, node: SchemaNode): string =>
   sortedJson(node.listMapKeys.map((name) => (isRecord(item) ? (own(item, name) ?? null) : null)));

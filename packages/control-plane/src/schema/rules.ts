@@ -30,7 +30,6 @@ interface Rule {
 /** Maximum length of a message that an expression returns, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
-/** The variables of a rule. */
 export function ruleVariables(node: SchemaNode, spec: RuleSpec, isResource: boolean): Declaration[] {
   const type = typeOfNode(node, 'selfType', isResource);
   const oldType = spec.optionalOldSelf === true ? optionalOf(type) : type;

@@ -14,7 +14,6 @@ export interface Term {
 /** Whether a stored object matches. */
 type FieldSelector = (record: StoredRecord) => boolean;
 
-/** A parsed field selector. */
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
   /** The requirements of the selector, as the index needs them. */
@@ -122,7 +121,6 @@ export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFi
   };
 }
 
-/** The selectable fields of an object, which are stored with its record. */
 export function fieldsOf(
   kind: KindDefinition,
   object: Parameters<NonNullable<KindDefinition['selectableFields']>[string]>[0],

@@ -10,7 +10,6 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** Whether the labels of an object match a selector. */
 export type LabelSelector = (labels: Labels) => boolean;
 
 interface Token {

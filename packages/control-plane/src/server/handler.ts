@@ -42,7 +42,6 @@ export interface HandlerParts {
   readonly authenticator: Authenticator;
   readonly authorize: Authorizer;
   readonly clock: Clock;
-  /** Returns the impersonated user of a request, or its own user. */
   readonly impersonate?: (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
   /** Counts the requests, and answers `/metrics`. */

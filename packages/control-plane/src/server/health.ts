@@ -22,7 +22,6 @@ const CHECKS: Readonly<Record<string, readonly string[]>> = {
   readyz: ['ping', 'log', 'etcd', 'etcd-readiness', 'informer-sync', ...STARTED, 'shutdown'],
 };
 
-/** Whether a path is one of the health checks. */
 export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
 
 /**

@@ -71,7 +71,6 @@ interface Context {
   readonly call: Call;
 }
 
-/** Groups in which the status of an object has no Table. */
 const NO_STATUS_TABLES: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io']);
 /** Subresources whose answer comes from a node or a service. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);

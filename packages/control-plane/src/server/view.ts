@@ -28,7 +28,6 @@ export interface ViewOptions {
 
 const wrongForm = (message: string): StatusError => new StatusError({ message, reason: 'NotAcceptable', code: 406 });
 
-/** The Go name of a type, for errors. */
 const goType = ({ kind }: ServedKind, list: boolean): string => {
   if (kind.custom) return list ? '*unstructured.UnstructuredList' : '*unstructured.Unstructured';
   const group = kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '');
@@ -109,7 +108,6 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
   return stringifyJson(partial(served, object, format.version));
 }
 
-/** The view of the Scale of an object. */
 export const scaleView = (options: ViewOptions): ViewOptions =>
   options.served.kind.custom
     ? { ...options, served: CUSTOM_SCALE, typeName: '*v1.Scale' }
@@ -180,7 +178,6 @@ export function watchFormat(options: ViewOptions): WatchFormat {
 const notShown = (): never => {
   throw new WrongFormError();
 };
-/** The form of a list, which the objects of a watch do not have. */
 const NO_FORM: Omit<WatchFormat, 'frame'> = { shareKey: undefined, object: notShown, bookmark: notShown };
 
 function watchForm(options: ViewOptions): Omit<WatchFormat, 'frame'> {

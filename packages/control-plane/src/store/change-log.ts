@@ -35,7 +35,6 @@ export class ChangeLog {
     }
   }
 
-  /** The first change after a revision. */
   firstAfter(revision: number): StoreEvent | undefined {
     return this.#events[this.#indexAfter(revision)];
   }

@@ -44,7 +44,6 @@ export function fieldOf(record: StoredRecord, field: string): string {
   return record.fields?.[field] ?? '';
 }
 
-/** Whether a record meets a requirement. */
 export const meetsOne = (record: StoredRecord, demand: Demand): boolean =>
   'values' in demand
     ? demand.values.includes(fieldOf(record, demand.field)) !== demand.not

@@ -177,7 +177,6 @@ export class OrderedKeys {
     return node.keys[left];
   }
 
-  /** The number of keys in a range. */
   count({ from, to }: KeyRange): number {
     return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }

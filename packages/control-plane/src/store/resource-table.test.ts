@@ -256,7 +256,6 @@ const questions = fc.record({
   limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
 });
 
-/** Runs steps and returns the records. */
 function play(
   state: State,
   plain: Map<string, StoredRecord>,

@@ -18,7 +18,6 @@ const MAX_DEMANDS = 128;
 const AFTER_KEY = '\u0000';
 const AFTER_SLASH = '0';
 
-/** The range of keys in a page. */
 function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>): KeyRange {
   const start = namespace === undefined ? '' : `${namespace}/`;
   const next = after === undefined ? '' : `${keyOf(after)}${AFTER_KEY}`;
@@ -28,7 +27,6 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
   };
 }
 
-/** The namespace of a page, from its option or from its requirements. */
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
@@ -112,7 +110,6 @@ export class ResourceTable {
     return previous;
   }
 
-  /** The records with at least one of the words. */
   find(words: Words, asked: Iterable<string>): readonly StoredRecord[] {
     let index = this.#words.get(words);
     if (index === undefined) {

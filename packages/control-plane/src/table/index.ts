@@ -5,7 +5,6 @@ import { columnsOf } from './columns.ts';
 export { ageOf, humanDuration } from './age.ts';
 export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 
-/** Options of a Table. */
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';

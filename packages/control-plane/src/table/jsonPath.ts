@@ -185,7 +185,6 @@ function parseFilter(text: string): (item: unknown) => boolean {
  */
 const MAX_VALUES = 100_000;
 
-/** A path has found too many values. */
 class TooMany extends Error {}
 
 function descendants(value: unknown, found: unknown[]): void {

@@ -15,7 +15,6 @@ export function packFiles(files: readonly PackedFile[]): Buffer {
   return Buffer.concat([length, index, ...files.map(({ data }) => data)]);
 }
 
-/** Returns the files of a buffer from {@link packFiles}. */
 export function unpackFiles(packed: Buffer): readonly PackedFile[] {
   const end = 4 + packed.readUInt32BE(0);
   const index = JSON.parse(packed.subarray(4, end).toString('utf8')) as readonly (readonly [string, number])[];

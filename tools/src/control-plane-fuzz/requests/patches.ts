@@ -71,7 +71,6 @@ const ITEMS: readonly JsonObject[] = [
   { $patch: 'delete' },
 ];
 
-/** The lists of objects in a value. */
 function listsOf(value: Json, found: Json[][] = []): readonly Json[][] {
   if (Array.isArray(value) && value.some(isJsonObject)) found.push(value);
   if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) listsOf(item, found);

@@ -74,7 +74,6 @@ const lean = ({ status, ...node }: Node): Node => ({
   status: status?.conditions ? { conditions: status.conditions } : {},
 });
 
-/** Watches a namespace, or all namespaces, until the signal aborts. */
 export function watchSources({ client, target, namespace, runtime, signal, onGap }: SourceOptions): Sources {
   const keeper = new GapKeeper(runtime.clock, onGap);
   const watching = { ...runtime, outage: keeper.outage };

@@ -41,7 +41,6 @@ import { hintsOf, inPlaceHints } from './deployment-hints.ts';
 import { disruptionHints, disruptionLines } from './disruption.ts';
 import { zoneLines } from './zones.ts';
 
-/** The explanation of the state of a deployment. */
 export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;

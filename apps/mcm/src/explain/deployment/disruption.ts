@@ -58,7 +58,6 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
   ];
 }
 
-/** Hints to replace failed machines sooner. */
 export const disruptionHints = ({ waiting, held, kept }: RepairPlan): string[] => [
   ...(waiting.length > 0
     ? ['to replace more failed machines at once, raise --max-unhealthy-replacements of manager and machine controller']

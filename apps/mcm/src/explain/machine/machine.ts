@@ -63,7 +63,6 @@ import { configOf } from './node-config.ts';
 /** A machine of a cluster, and the clients to read it. */
 export interface MachineTarget {
   readonly client: KubeClient;
-  /** The client for the target cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
   readonly name: string;
@@ -232,7 +231,6 @@ function causeOf(machine: Machine): LivingMachine['cause'] {
   return code ? { code, ...errorKindOf(code) } : undefined;
 }
 
-/** The preview of a drain. */
 export interface DrainPreview {
   readonly machine: string;
   /** Null if the machine has no node. */
@@ -265,7 +263,6 @@ export async function previewMachineDrain(target: MachineTarget): Promise<DrainP
   };
 }
 
-/** Reads the machines with the same Node. */
 async function namesakesOf(
   { client, namespace }: MachineTarget,
   nodeName: string | undefined,

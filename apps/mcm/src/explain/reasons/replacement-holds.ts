@@ -94,7 +94,6 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
 
 interface Target {
   readonly client: KubeClient;
-  /** The client for the target cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
 }

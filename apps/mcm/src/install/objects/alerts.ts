@@ -33,7 +33,6 @@ const rises = (counter: string, time: string): string =>
  */
 const CALLS_FAILED = 'mcm_cloud_api_driver_requests_failed_total{error_code!~"5|12|17"}';
 const CALLS_WORKED = 'mcm_cloud_api_driver_request_duration_seconds_count';
-/** All calls of an operation, failed and successful. */
 const ALL_CALLS = `sum by (provider, operation) (${rises(CALLS_FAILED, '1h')} or ${rises(CALLS_WORKED, '1h')})`;
 const byCode = (rising: string): string => `sum by (provider, operation, error_code) (${rising})`;
 

@@ -2,7 +2,6 @@ import { type Rule, role } from './roles.ts';
 import type { InstallSettings } from './settings.ts';
 import { securedContainer } from './workload.ts';
 
-/** The name of all objects of the machine-config-daemon. */
 export const DAEMON_APP = 'machine-config-daemon';
 const LABELS = { 'app.kubernetes.io/name': DAEMON_APP, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const OWNER = { account: DAEMON_APP, labels: LABELS };
@@ -62,7 +61,6 @@ export const daemonRoles = ({ namespace }: InstallSettings): readonly object[] =
   ];
 };
 
-/** Roles of daemons in the target cluster. */
 export const daemonTargetRoles = ({ namespace }: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${DAEMON_APP}-nodes`, undefined, NODE_RULES, namespace, OWNER),
   ...also(role('Role', `${DAEMON_APP}-events`, 'default', EVENTS, namespace, OWNER), KUBELETS),

@@ -2,7 +2,6 @@ import { type Rule, role } from './roles.ts';
 import { type InstallSettings, shared } from './settings.ts';
 import { KUBECONFIGS, networkPolicyFor, securedContainer } from './workload.ts';
 
-/** The name of all objects of the dashboard. */
 export const DASHBOARD_APP = 'mcm-dashboard';
 const SELECTOR = { 'app.kubernetes.io/name': DASHBOARD_APP } as const;
 const LABELS = { ...SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;
@@ -125,6 +124,5 @@ export const dashboardObjects = (settings: InstallSettings): readonly object[] =
   ];
 };
 
-/** The role of the dashboard in the target cluster. */
 export const dashboardTargetRoles = ({ namespace }: InstallSettings): readonly object[] =>
   role('ClusterRole', shared(`${DASHBOARD_APP}-target`, namespace), undefined, TARGET_RULES, namespace, OWNER);

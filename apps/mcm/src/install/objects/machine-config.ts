@@ -4,7 +4,6 @@ import { type Rule, role } from './roles.ts';
 import type { InstallSettings } from './settings.ts';
 import { KUBECONFIGS, networkPolicyFor, securedContainer } from './workload.ts';
 
-/** The name of all objects of the machine-config-controller. */
 export const CONFIG_APP = 'machine-config-controller';
 export const CONFIG_SELECTOR = { 'app.kubernetes.io/name': CONFIG_APP } as const;
 const LABELS = { ...CONFIG_SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;

@@ -148,7 +148,6 @@ export const controlRoles = (settings: InstallSettings): readonly object[] => {
   ];
 };
 
-/** The ServiceAccount of a separate machine controller. */
 export const separateAccount = (settings: InstallSettings): readonly object[] => [
   serviceAccount(settings.accounts.controller, settings),
   ...accessRole(CONTROLLER_APP, settings, ownerOf(settings, 'controller')),

@@ -104,7 +104,6 @@ export const PORTS = {
 /** The providers of this project. The name of an image contains the name of the provider. */
 export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
-/** The image of the machine controller of a provider. */
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
 /**

@@ -11,14 +11,12 @@ export interface CloudSide {
   readonly address: string;
 }
 
-/** The data of Secrets, by the name of the Secret. */
 export type SecretsByName = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The parts of `mcm up` that differ between clouds. */
 export interface Provider {
   /** One of {@link PROVIDERS}, or the path of a driver module. */
   readonly name: string;
-  /** The program of the cloud. */
   readonly cloud: ProgramOf;
   /** The program of the machine controller. Call this function after the start of the cloud. */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
@@ -32,7 +30,6 @@ export interface Provider {
   readonly simulatesNodes?: boolean;
   /** Whether a Node has the name of its machine. Otherwise, the Node has the host name of the VM. */
   readonly nodeIsMachine: boolean;
-  /** The first class: its name and its provider-specific fields. */
   readonly machineClass: { readonly name: string; readonly secret: string } & Pick<
     Draft<MachineClass>,
     'provider' | 'nodeTemplate' | 'providerSpec'

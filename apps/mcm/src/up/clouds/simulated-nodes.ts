@@ -32,7 +32,6 @@ export interface SimulatedNodeOptions {
   readonly signal: AbortSignal;
 }
 
-/** Creates a bootstrap token for all simulated nodes. */
 async function newToken({ client, signal }: SimulatedNodeOptions): Promise<string> {
   const [id, secret] = [randomBytes(3).toString('hex'), randomBytes(8).toString('hex')];
   const data = {

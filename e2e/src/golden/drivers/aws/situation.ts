@@ -2,7 +2,6 @@ import type { ScriptRule } from '@mcm/cloud-emulators';
 import type { ExpectedRequest, Situation } from '../expected.ts';
 import type { RecordedCase } from '../recording.ts';
 
-/** An interface of a recorded instance. */
 export interface RecordedInterface {
   readonly networkInterfaceId?: string | null;
   readonly interfaceType?: string | null;

@@ -9,7 +9,6 @@ import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
 
-/** The text for a generated key in the recordings. */
 const KEY = '<generated: ssh-rsa, 4096 bits, no comment, no newline>';
 const FILES: Readonly<Record<string, string>> = { 'golden-token-file': 'fake-federated-token\n' };
 

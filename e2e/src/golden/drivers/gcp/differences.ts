@@ -201,7 +201,6 @@ const noVolume: Rule = {
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 };
 
-/** Whether a request is for a token: it has a host and a form. */
 const isLogin = ({ form, host = '' }: ExpectedRequest): boolean =>
   form !== undefined || host.startsWith('iamcredentials.');
 
@@ -210,7 +209,6 @@ const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situ
   return status >= 500 || status === 429;
 };
 
-/** The first response of the recorded cloud to a request. */
 const replyTo = ({ recorded }: Situation, { method, path, host = '' }: ExpectedRequest) =>
   firstReply(recorded.cloud, { method, path, host });
 

@@ -62,7 +62,6 @@ function predicates({ pool, node }: { pool: MachineConfigPool; node: Node }): Re
   };
 }
 
-/** A status in the format of the recordings. */
 export function recordedStatus(pool: MachineConfigPool): Record<string, unknown> {
   const { configuration, ...status } = pool.status ?? {};
   const { currentMachineConfig, updatingMachines, readyMachines, unavailableMachines, ...rest } = status;

@@ -3,7 +3,6 @@ import type { Recorded, State } from './recording.ts';
 /** Kinds that only users delete. */
 const OF_USERS = new Set(['MachineDeployment', 'MachineClass', 'Secret', 'PodDisruptionBudget']);
 
-/** The count of an event. */
 export const countOf = (event: Recorded): number => (typeof event.count === 'number' ? event.count : 1);
 /** The object to which an event belongs. */
 export const involvedOf = (event: Recorded): { readonly kind?: string; readonly name?: string } =>

@@ -1,7 +1,6 @@
 import type { KubeObject } from '@mcm/kube';
 import type { Recorded } from './recording.ts';
 
-/** Whether a value is an object with fields. */
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -10,7 +9,6 @@ export const conditionsOf = (object: KubeObject | undefined): readonly Condition
   return isFields(status) && Array.isArray(status.conditions) ? (status.conditions as Condition[]) : [];
 };
 
-/** The last operation of a machine. */
 export const operationOf = ({ status }: Recorded): Fields | undefined =>
   isFields(status) && isFields(status.lastOperation) ? status.lastOperation : undefined;
 

@@ -16,7 +16,6 @@ export interface Version {
   readonly object: KubeObject;
 }
 
-/** All states of one object. */
 export interface ObjectStates {
   readonly kind: string;
   readonly uid: string;

@@ -2,7 +2,6 @@ import type { KubeObject } from '@mcm/kube';
 import type { Recorded } from '../recordings/recording.ts';
 import type { Stage } from './stage.ts';
 
-/** An action of a user, and its name in the recording. */
 export interface UserAction {
   /** Seconds since the start. */
   readonly at: number;

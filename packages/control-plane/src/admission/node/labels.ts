@@ -15,7 +15,6 @@ const KUBELET_LABELS: ReadonlySet<string> = new Set([
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Whether the prefix of a label is this domain or one of its subdomains. */
 const isOf = (prefix: string, domain: string): boolean => prefix === domain || prefix.endsWith(`.${domain}`);
 
 function isForbidden(label: string): boolean {

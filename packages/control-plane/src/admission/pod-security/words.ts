@@ -6,7 +6,6 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** A pod or a pod template. */
 export interface PodLike {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: Plain;
@@ -16,7 +15,6 @@ export const plural = (count: number, one: string, many = `${one}s`): string => 
 
 export const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 
-/** Returns the unique words, sorted. */
 export const sorted = (words: Iterable<string>): string[] => [...new Set(words)].sort();
 
 /** Returns all containers, in the order in which violation messages list them. */

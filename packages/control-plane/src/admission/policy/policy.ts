@@ -124,7 +124,6 @@ export function compilePolicy(object: ApiObject): Policy {
   };
 }
 
-/** Compiles a mutating policy, once for each write of the policy. */
 export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {

@@ -1,7 +1,6 @@
 import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
 
-/** The parameters of one call of a webhook. */
 export interface WebhookCall {
   readonly url: URL;
   /** The address of the connection, if it differs from the URL. The address of a service always differs. */
@@ -15,7 +14,6 @@ export interface WebhookCall {
 export interface WebhookReply {
   readonly status: number;
   readonly body: string;
-  /** The value of the header Content-Type. */
   readonly contentType?: string;
 }
 

@@ -52,7 +52,6 @@ export class Findings {
     else this.causes.push(unsupportedValue(field, value === undefined ? '' : value, supported));
   }
 
-  /** Checks that a number, if it is set, is not negative. */
   notNegative(field: string, value: unknown): void {
     if ((typeof value === 'number' || typeof value === 'bigint') && value < 0) this.invalid(field, value, NOT_NEGATIVE);
   }

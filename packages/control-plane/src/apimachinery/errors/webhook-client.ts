@@ -2,7 +2,6 @@ import { number, type Plain, text } from '../objects/plain.ts';
 import type { Findings } from './findings.ts';
 import { subdomainProblems } from './names.ts';
 
-/** Validates the service of a webhook. */
 export function webhookServiceFindings(findings: Findings, service: Plain, at: string): void {
   // The real server swaps the two fields, so the cause for one field names the other field.
   if (text(service, 'namespace') === '') findings.required(`${at}.name`);
@@ -35,7 +34,6 @@ const URL_FORM = 'desired format: https://host[/path]';
 /** Splits a URL into its scheme, its authority and the remaining part. */
 const URL_PARTS = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?(.*)$/is;
 
-/** Validates the URL of a webhook. */
 export function webhookUrlFindings(findings: Findings, url: string, at: string): void {
   const [, scheme = '', authority = '', rest = ''] = URL_PARTS.exec(url) ?? [];
   const problem = urlProblem(url, scheme, authority, rest);

@@ -33,7 +33,6 @@ export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;
 /** Returns the canonical text of a quantity, or `0` if it is absent. */
 export const showAmount = (quantity: Quantity | undefined): string => formatQuantity(quantity ?? ZERO);
 
-/** Formats the amounts as a `ResourceList`. */
 const shownAmounts = (amounts: Amounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([name, quantity]) => [name, formatQuantity(quantity)]));
 

@@ -54,7 +54,6 @@ export interface StrategyContext {
   readonly dryRun?: boolean;
   /** The stored objects of a resource, such as `networking.k8s.io/servicecidrs`. */
   readonly stored?: (resource: string) => readonly ApiObject[];
-  /** Returns a new random UID. */
   readonly newUid: () => string;
 }
 

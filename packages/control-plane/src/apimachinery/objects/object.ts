@@ -6,7 +6,6 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
-/** One entry of `metadata.managedFields`. */
 export interface ManagedFieldsEntry {
   manager?: string;
   operation?: 'Apply' | 'Update';

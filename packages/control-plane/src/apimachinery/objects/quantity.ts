@@ -29,7 +29,6 @@ const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 /** Whether a suffix is an exponent such as `e3`, and not the `E` of exa. */
 const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
 
-/** Returns the power of ten of a decimal suffix. */
 const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
 
 /** Parses a quantity such as `100m`, `1.5Gi` or `1e3`. Returns undefined if the text is invalid. */
@@ -102,7 +101,6 @@ export function canonicalQuantity(text: string): string | undefined {
   return written;
 }
 
-/** Returns the nanos of a quantity, or 0 for an invalid text. */
 export const quantityNanos = (text: unknown): bigint =>
   (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;
 

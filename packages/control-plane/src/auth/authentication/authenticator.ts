@@ -8,7 +8,6 @@ export type TokenReader = (token: string) => UserInfo | undefined;
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** Returns a reader of fixed tokens. */
 export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader {
   const known = [...tokens].map(([token, user]) => ({ hash: digest(token), user }));
   return (token) => {
@@ -56,7 +55,6 @@ export class Authenticator {
     return request.trusted && this.#trustInside && header === undefined ? administrator : anonymous;
   }
 
-  /** Returns the user of a token. */
   identify(token: string): UserInfo | undefined {
     for (const reader of this.#readers) {
       const user = reader(token);

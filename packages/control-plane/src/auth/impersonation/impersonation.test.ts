@@ -34,7 +34,6 @@ const AGENT: UserInfo = {
   extra: { 'authentication.kubernetes.io/node-name': ['n1'] },
 };
 
-/** A permission check as text: `verb resource/subresource.group name`. */
 const words = ({ verb, resource, subresource, group, name }: Access): string =>
   `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}${group === '' ? '' : '.auth'} ${name}`.trim();
 

@@ -90,7 +90,6 @@ export function countBudget(view: BudgetView): BudgetCount {
 const conditionIn = (budget: ApiObject): Plain | undefined =>
   items(look(budget, 'status'), 'conditions').find(({ type }) => type === 'DisruptionAllowed');
 
-/** The condition that states whether a disruption is allowed. */
 function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Plain {
   const status = allowed ? 'True' : 'False';
   const old = conditionIn(budget);

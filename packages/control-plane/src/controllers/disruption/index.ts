@@ -13,7 +13,6 @@ import { clearAt, clearedConditions } from './stale.ts';
 import { budgetTerms, podTerms } from './terms.ts';
 import { tooManyMessage, unmanagedMessage } from './words.ts';
 
-/** The component that the events of this controller name. */
 const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();

@@ -40,7 +40,6 @@ const protect = (plane: TestPlane) =>
     spec: { minAvailable: 1, selector: { matchLabels: { app: 'a' } } },
   });
 
-/** Returns the conditions that are True, with their reasons. */
 const trueOf = ({ status }: ApiObject): string[] =>
   ((status ?? {}) as { conditions?: { type: string; status: string; reason: string }[] }).conditions?.flatMap(
     ({ type, status: is, reason }) => (is === 'True' ? [`${type} ${reason}`] : []),

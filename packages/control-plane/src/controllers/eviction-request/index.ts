@@ -20,10 +20,8 @@ import {
 
 const targetOf = (object: ApiObject): Plain => look(object, 'spec', 'target', 'pod');
 
-/** The key of the target of a request or an Eviction: `namespace/uid`. */
 const targetKey = (object: ApiObject): string => `${namespaceOf(object)}/${text(targetOf(object), 'uid')}`;
 
-/** The objects of one target. */
 interface Target extends TargetState {
   readonly namespace: string;
   readonly podName: string;

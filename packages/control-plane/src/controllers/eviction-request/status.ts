@@ -6,7 +6,6 @@ import { conditionOf, isDying, isTerminal } from '../runtime/objects.ts';
 /** The responder that every pod has. This responder calls the subresource `eviction` of the pod. */
 const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
-/** The priority of {@link EVICTOR}. */
 const EVICTOR_PRIORITY = 100;
 
 /**
@@ -19,7 +18,6 @@ const MAX_REQUESTERS = 100;
 
 type State = 'Active' | 'Canceled' | 'Completed';
 
-/** The state of a target. */
 export interface TargetState {
   /** The pod with the UID of the target; undefined if it no longer exists. */
   readonly pod: ApiObject | undefined;
@@ -154,5 +152,4 @@ export const ownersOf = (requests: readonly ApiObject[]): Plain[] =>
     .filter((request) => !isDying(request))
     .map(({ apiVersion, kind, metadata: { name, uid } }) => ({ apiVersion, kind, name, uid }));
 
-/** Whether a status differs from the stored status. */
 export const statusDiffers = (object: ApiObject, status: Plain): boolean => !jsonEquals(object['status'] ?? {}, status);

@@ -33,7 +33,6 @@ export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
 
-/** Returns the subject of an event about this node of the graph. */
 export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventSubject => ({
   apiVersion: apiVersionOf(resource),
   kind: resource.kind,

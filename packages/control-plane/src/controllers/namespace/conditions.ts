@@ -33,7 +33,6 @@ function finalizersMessage(content: readonly Content[]): string | undefined {
 const failuresMessage = (failures: readonly string[]): string =>
   `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}`;
 
-/** Returns the conditions of a terminating namespace, in the order of the real controller. */
 export function terminationConditions(
   namespace: ApiObject,
   content: readonly Content[],

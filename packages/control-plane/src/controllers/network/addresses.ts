@@ -9,7 +9,6 @@ export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
 /** The value of the managed-by label on the IPAddress objects of services. */
 export const ALLOCATOR = 'ipallocator.k8s.io';
 
-/** Returns the addresses that a service has. */
 const addressesOf = (service: ApiObject): string[] =>
   strings(look(service, 'spec'), 'clusterIPs').filter((address) => address !== '' && address !== 'None');
 

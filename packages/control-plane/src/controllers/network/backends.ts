@@ -10,13 +10,11 @@ import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtim
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
 
-/** Returns the pods that the selector of a service matches. */
 export function podsSelected(service: ApiObject, pods: readonly ApiObject[]): ApiObject[] {
   const selects = selectorOf({ matchLabels: look(service, 'spec', 'selector') as Record<string, string> });
   return pods.filter((pod) => selects(pod.metadata.labels ?? {}));
 }
 
-/** Returns the pods with an address that the selector of a service matches. */
 export const podsBehind = (service: ApiObject, pods: readonly ApiObject[]): ApiObject[] =>
   podsSelected(service, pods).filter((pod) => !isTerminal(pod) && addressesOf(pod).length > 0);
 
@@ -50,7 +48,6 @@ function targetOf(port: Plain, pod: ApiObject): number | undefined {
   return undefined;
 }
 
-/** Returns the ports of a service, with their port numbers on this pod. */
 export function portsOn(service: ApiObject, pod: ApiObject): Plain[] {
   return items(look(service, 'spec'), 'ports').flatMap((port) => {
     const target = targetOf(port, pod);

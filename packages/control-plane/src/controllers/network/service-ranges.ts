@@ -28,7 +28,6 @@ const TERMINATING = {
 const rangesOf = (object: ApiObject): Range[] =>
   strings(look(object, 'spec'), 'cidrs').flatMap((text) => parseCidr(text) ?? []);
 
-/** Returns the range that contains only this address. */
 const single = (address: string): Range | undefined => parseCidr(`${address}/${address.includes(':') ? 128 : 32}`);
 
 const contains = (object: ApiObject, inner: Range): boolean =>

@@ -21,7 +21,6 @@ export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
   return region === '' && zone === '' ? '' : `${region}:\u0000:${zone}`;
 }
 
-/** Whether a node counts for the state of its zone. */
 export const countsInZone = ({ metadata }: ApiObject): boolean => metadata.labels?.[EXCLUDED] === undefined;
 
 export type ZoneState = 'Initial' | 'Normal' | 'PartialDisruption' | 'FullDisruption';

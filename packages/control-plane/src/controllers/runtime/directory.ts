@@ -4,7 +4,6 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Api, ApiError, type Resource, succeeded } from './api.ts';
 import type { Informer } from './informer.ts';
 
-/** A served resource with its kind and verbs. */
 export interface ServedResource extends Resource {
   readonly kind: string;
   readonly verbs: readonly string[];
@@ -70,7 +69,6 @@ export class Directory {
     });
   }
 
-  /** Returns the resource of a kind in the preferred version of the group. */
   preferred(group: string, kind: string): ServedResource | undefined {
     return this.#resources.find((resource) => resource.group === group && resource.kind === kind);
   }

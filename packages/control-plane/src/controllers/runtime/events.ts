@@ -213,7 +213,6 @@ export class EventWriter {
 /** Writes events of one component. */
 export type Recorder = (subject: EventSubject | ApiObject, type: EventType, reason: string, message: string) => void;
 
-/** Returns the recorder of one component. */
 export const recorderOf =
   (writer: EventWriter, component: string): Recorder =>
   (subject, type, reason, message) =>

@@ -19,7 +19,6 @@ export const keyOf = (object: Pick<ApiObject, 'metadata'>): string => {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 };
 
-/** Returns the namespace and the name in a key. */
 export function splitKey(key: string): { namespace: string; name: string } {
   const slash = key.indexOf('/');
   return slash === -1 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };

@@ -20,7 +20,6 @@ export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.s
 export const observedOf = ({ metadata: { generation } }: ApiObject): { observedGeneration?: number } =>
   generation === undefined ? {} : { observedGeneration: generation };
 
-/** Whether a pod has ended, with success or failure. */
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
 /** Whether a pod runs or will run. Such a pod has not ended and is not being deleted. */

@@ -13,7 +13,6 @@ import type { VolumePlan } from './volumes.ts';
 /** Returns the pod with its kind, because the items of a list have no kind. */
 const aboutPod = (pod: ApiObject): ApiObject => ({ ...pod, apiVersion: 'v1', kind: 'Pod' });
 
-/** Writes the decisions of the scheduler. */
 export class SchedulerWriter {
   readonly #api: Api;
   readonly #clock: Clock;

@@ -18,7 +18,6 @@ import { isForOnePod, planVolumes, type VolumePlan, volumeNeeds } from './volume
 const SCHEDULER = 'default-scheduler';
 const USER_AGENT = 'kube-scheduler/v1.36.3';
 
-/** Whether a pod waits for this scheduler. */
 const isPending = (pod: ApiObject): boolean =>
   nodeNameOf(pod) === '' &&
   !isDying(pod) &&

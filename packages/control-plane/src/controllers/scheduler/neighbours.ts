@@ -66,7 +66,6 @@ function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) =
   return selectorOf(term.labelSelector as Parameters<typeof selectorOf>[0]);
 }
 
-/** Whether a term selects all pods. */
 const selectsAll = (term: Plain): boolean =>
   isPlain(term.labelSelector) &&
   Object.keys(look(term, 'labelSelector', 'matchLabels')).length === 0 &&
@@ -91,7 +90,6 @@ function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabel
 
 const SPREAD = "node(s) didn't match pod topology spread constraints";
 
-/** Whether a constraint counts the pods on a node. */
 const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean =>
   (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));

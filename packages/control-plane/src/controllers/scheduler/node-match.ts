@@ -3,7 +3,6 @@ import { items, look, type Plain, strings, text } from '../../apimachinery/objec
 
 const UNSCHEDULABLE: Plain = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-/** Whether a toleration covers a taint. */
 export function tolerates(toleration: Plain, taint: Plain): boolean {
   const effect = text(toleration, 'effect');
   if (effect !== '' && effect !== taint.effect) return false;
@@ -66,7 +65,6 @@ export function isNamed(pod: ApiObject, node: ApiObject): boolean {
   return required === undefined || matchesNodeSelector(required, node);
 }
 
-/** Whether a pod tolerates the taints of a node. */
 export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
   const spec = look(node, 'spec');
   const taints = items(spec, 'taints').filter(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute');

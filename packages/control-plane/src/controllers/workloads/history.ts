@@ -35,7 +35,6 @@ function hashOf(set: ApiObject): string {
   return templateHash(collisions === 0 ? look(set, 'spec', 'template') : [look(set, 'spec', 'template'), collisions]);
 }
 
-/** The revisions of a set. */
 export interface Revisions {
   /** The revision of the current template. */
   readonly current: ApiObject;

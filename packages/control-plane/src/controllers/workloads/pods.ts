@@ -15,7 +15,6 @@ import {
 } from '../runtime/objects.ts';
 import { PODS } from '../runtime/resources.ts';
 
-/** Creates the pod of `owner` from a template. */
 export function podOf(owner: ApiObject, template: Plain): Plain {
   const { labels, annotations, finalizers } = look(template, 'metadata');
   return {

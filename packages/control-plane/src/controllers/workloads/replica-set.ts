@@ -45,7 +45,6 @@ function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now
   return [...others, { type: REPLICA_FAILURE, status: 'True', lastTransitionTime, ...failure }];
 }
 
-/** The status of a set with these pods. */
 function replicaSetStatus(
   set: ApiObject,
   pods: readonly ApiObject[],

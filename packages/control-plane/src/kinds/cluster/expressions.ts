@@ -119,7 +119,6 @@ function check(source: string, field: string, wanted: Wanted, variables: readonl
 
 const isBlank = (source: string): boolean => source.trim() === '';
 
-/** Returns the errors of the expression in `holder[name]`. */
 export function expressionCauses(
   holder: Plain,
   name: string,

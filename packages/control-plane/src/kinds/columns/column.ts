@@ -49,7 +49,6 @@ export const ageAt = (time: unknown, now: Date): string => ageOf(time, now);
 
 export const NONE = '<none>';
 
-/** Returns the string at a path, or `otherwise` if the path is absent. */
 export function textAt(object: ApiObject, path: string, otherwise = ''): string {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
@@ -64,7 +63,6 @@ export function shownAt(object: ApiObject, path: string, otherwise: string): str
   return value === undefined || value === null || value === '' ? otherwise : String(value);
 }
 
-/** Returns the number at a path, or 0 if the path is absent. */
 export function countAt(object: ApiObject, path: string): number | bigint {
   const text = shownAt(object, path, '0');
   return exactInteger(text, Number(text));

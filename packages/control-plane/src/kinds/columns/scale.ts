@@ -2,7 +2,6 @@ import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
 import { fieldDoc } from '../../resources/docs.ts';
 import { AGE, column, countAt, NAME } from './column.ts';
 
-/** The columns of a Scale of a built-in kind. */
 export const SCALE_COLUMNS: readonly PrinterColumn[] = [
   { ...NAME, format: '' },
   column('Desired', (scale) => countAt(scale, 'spec.replicas'), { type: 'integer', doc: ['V1ScaleSpec', 'replicas'] }),
@@ -13,7 +12,6 @@ export const SCALE_COLUMNS: readonly PrinterColumn[] = [
   AGE,
 ];
 
-/** The columns of a Scale of a custom kind, in addition to its name. */
 export const CUSTOM_SCALE_COLUMNS: readonly PrinterColumn[] = [
   { name: 'Desired', type: 'integer', description: 'Number of desired replicas', jsonPath: '.spec.replicas' },
   { name: 'Available', type: 'integer', description: 'Number of actual replicas', jsonPath: '.status.replicas' },

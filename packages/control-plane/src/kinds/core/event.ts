@@ -65,7 +65,6 @@ function readersOf(subject: string, controller: string, source: string) {
 const OF_CORE = readersOf('involvedObject', 'reportingComponent', 'source');
 const OF_EVENTS = readersOf('regarding', 'reportingController', 'deprecatedSource');
 
-/** The selectable fields of events of the core group. */
 export const coreEventFields = { selectableFields: OF_CORE.core, otherFields: OF_CORE.events };
 /** The selectable fields of events of `events.k8s.io`. */
 export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF_EVENTS.core };

@@ -7,7 +7,6 @@ import { limitRangeCauses } from './quota.ts';
 
 const AMOUNTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'];
 
-/** Sets values that are missing in `target` to the values in `source`. */
 function complete(item: Plain, target: string, source: string): void {
   for (const [name, value] of Object.entries(look(item, source))) child(item, target)[name] ??= value;
 }

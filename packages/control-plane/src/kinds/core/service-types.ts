@@ -7,7 +7,6 @@ const needsAddress = (spec: Plain): boolean => spec.type !== 'ExternalName';
 
 const hasNodePorts = (spec: Plain): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 
-/** Whether the server allocates a node port for each port without one. */
 export const picksNodePorts = (spec: Plain): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 

@@ -49,7 +49,6 @@ const status = { status: true } as const;
 
 const replicas = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } as const;
 
-/** The kinds of the core group, `v1`. */
 export const coreKinds: readonly KindDefinition[] = [
   defineReview({ group: '', kind: 'Binding', plural: 'bindings', namespaced }),
   defineKind({

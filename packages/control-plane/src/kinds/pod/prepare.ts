@@ -58,7 +58,6 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   pod.status = status;
 }
 
-/** Returns the mounts in all container statuses. */
 const statusMounts = (status: Plain): Plain[] =>
   ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'].flatMap((list) =>
     items(status, list).flatMap((container) => items(container, 'volumeMounts')),

@@ -14,7 +14,6 @@ const HEALTH = ['Healthy', 'Unhealthy', 'Unknown'];
 const LONGEST_MESSAGE = 1024;
 const MOST_IPS = 2;
 
-/** A list of container statuses, and the list of containers that it describes. */
 const LISTS = [
   ['containerStatuses', 'containers'],
   ['initContainerStatuses', 'initContainers'],

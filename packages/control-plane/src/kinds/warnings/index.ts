@@ -15,7 +15,6 @@ type Warnings = (object: ApiObject, old: ApiObject | undefined) => string[];
 const isFresh = (object: ApiObject, old: ApiObject | undefined): boolean =>
   old === undefined || object.metadata.generation !== old.metadata.generation;
 
-/** Returns warnings for a workload with a pod template. */
 export const workloadWarnings: Warnings = (object, old) =>
   isFresh(object, old) ? podTemplateWarnings(look(object, 'spec', 'template'), 'spec.template.') : [];
 

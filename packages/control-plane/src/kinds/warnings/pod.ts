@@ -119,7 +119,6 @@ function clash(port: Plain, other: Plain): string | undefined {
   return undefined;
 }
 
-/** Warns about a host address for a port without a host port. */
 const hostAddressWarnings = (containers: readonly PlacedContainer[]): string[] =>
   containers.flatMap(({ container, at }) =>
     items(container, 'ports').flatMap((port, index) => {
@@ -216,7 +215,6 @@ export function nameWarnings(object: ApiObject, where: string): string[] {
 export const podWarnings = (pod: ApiObject, old: ApiObject | undefined): string[] =>
   old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podTemplateWarnings(pod, '')] : [];
 
-/** Warns about old label names in the topology of a storage class. */
 export const topologyWarnings = (storageClass: ApiObject): string[] =>
   items(storageClass, 'allowedTopologies').flatMap((term, index) =>
     items(term, 'matchLabelExpressions').flatMap((expression, position) => {

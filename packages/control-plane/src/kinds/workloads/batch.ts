@@ -45,7 +45,6 @@ function defaultJobSpec(spec: Plain, template: boolean): void {
 const OWN_LABELS = ['batch.kubernetes.io/controller-uid', 'controller-uid'];
 const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 
-/** Sets the labels and the selector for the pods of a job. */
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
   // A selector of the user is accepted only with `manualSelector`. Without that field, the

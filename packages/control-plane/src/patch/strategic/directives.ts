@@ -21,7 +21,6 @@ export function goPlain(value: unknown): string {
 export const GO_LIST = '[]interface {}';
 export const GO_MAP = 'map[string]interface {}';
 
-/** The name of the Go type of a JSON value. */
 export function goType(value: unknown): string {
   if (value === null || value === undefined) return '%!s(<nil>)';
   if (Array.isArray(value)) return GO_LIST;

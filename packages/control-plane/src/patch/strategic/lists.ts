@@ -7,7 +7,6 @@ import { inOrder, keyText } from './order.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Merges a map of the patch into the original map. */
 export type MergeMaps = (original: Fields, patch: Fields, node: SchemaNode | undefined) => Fields;
 
 /** Whether the items of lists are maps. All items must have the same type. @throws StatusError 422 or 500 */

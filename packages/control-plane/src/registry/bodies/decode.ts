@@ -110,7 +110,6 @@ function pruneMeta(meta: Record<string, unknown>): string[] {
   return [...unknown.map((field) => `metadata.${field}`), ...lists.flatMap((field) => dropUnknownMeta(meta, field))];
 }
 
-/** The error of strict field validation. */
 export const strictMessage = (problems: readonly string[]): string => `strict decoding error: ${problems.join(', ')}`;
 
 const isJson = (text: string): boolean => text.trimStart().startsWith('{');

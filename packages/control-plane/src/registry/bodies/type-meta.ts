@@ -118,6 +118,5 @@ export function checkCustomType(object: ApiObject, served: ServedKind, old: ApiO
   );
 }
 
-/** Whether an object has the served kind and version. */
 export const sameVersion = (object: ApiObject, served: ServedKind): boolean =>
   object.apiVersion === apiVersionOf(served.kind) && object.kind === served.kind.kind;

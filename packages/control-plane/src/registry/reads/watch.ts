@@ -35,7 +35,6 @@ export interface WatchFormat {
   object(text: string, first: boolean): string;
   /** Returns a bookmark in the form. @throws WrongFormError */
   bookmark(resourceVersion: string, initialEventsEnd: boolean, first: boolean): string;
-  /** Encodes an event with the JSON text of an object. */
   frame(type: EventType, object: string): Uint8Array;
 }
 

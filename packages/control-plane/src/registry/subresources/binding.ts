@@ -60,7 +60,6 @@ export async function bindPod(request: SubresourceRequest): Promise<SubresourceA
   return { status: 201, body: BOUND };
 }
 
-/** Handles `bindings`: binds the pod that the name of the Binding names. */
 export function legacyBinding(registry: Registry): ReviewHandler {
   return async ({ object, call, target, options, attributes }) => {
     const pods = registry.kinds.find('', 'v1', 'pods');

@@ -174,7 +174,6 @@ export async function serviceProxy(request: SubresourceRequest): Promise<Subreso
   throw unreachable(text(address, 'nodeName'));
 }
 
-/** Handles `nodes/NAME/proxy`. */
 export async function nodeProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   throw unreached(request, targetOf(request).metadata.name ?? '');

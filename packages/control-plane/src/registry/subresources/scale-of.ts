@@ -24,7 +24,6 @@ const LEGACY: Readonly<Record<string, readonly string[]>> = {
   'apps/StatefulSet': ['apps/v1beta1', 'apps/v1beta2'],
 };
 
-/** Returns the path of the number of replicas in each version of a kind. */
 export function replicasPathOf({ kinds }: Pick<Registry, 'kinds'>, { kind }: ServedKind): ReplicasPath {
   const legacy = LEGACY[`${kind.group}/${kind.kind}`] ?? [];
   return (apiVersion) => {

@@ -19,7 +19,6 @@ export interface ScaleReview {
   readonly applying: boolean;
 }
 
-/** The Scale of an object, with the managers of its replicas. */
 export function managedScale(served: ServedKind, object: ApiObject, pathOf: ReplicasPath): ApiObject {
   const scale = scaleOf(served, object) as ApiObject;
   const managedFields = scaleEntries(object.metadata.managedFields, pathOf);

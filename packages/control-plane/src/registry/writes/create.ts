@@ -20,7 +20,6 @@ const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolume
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
-/** Maximum number of attempts with generated names. */
 const NAME_ATTEMPTS = 8;
 
 function generateName(prefix: string, random: () => number): string {

@@ -5,7 +5,6 @@ import { isOutOfService, isShared } from './attachments.ts';
 
 /** A volume that pods of a node use. */
 export interface Wanted {
-  /** The name of the VolumeAttachment. */
   readonly name: string;
   readonly driver: string;
   readonly handle: string;

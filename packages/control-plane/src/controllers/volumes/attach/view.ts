@@ -61,7 +61,6 @@ export class AttachCaches {
       .sort();
   }
 
-  /** Returns the nodes of the pods that use a claim. */
   nodesUsing(claim: string): string[] {
     return this.#podsUsing(claim)
       .map(nodeNameOf)

@@ -13,7 +13,6 @@ const PRE_RESIZE = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 export const hasAnnotation = ({ metadata }: ApiObject, name: string): boolean =>
   metadata.annotations?.[name] !== undefined;
 
-/** Returns the reference of a volume to its claim. */
 export const referenceTo = (claim: ApiObject): Plain => ({
   apiVersion: 'v1',
   kind: 'PersistentVolumeClaim',

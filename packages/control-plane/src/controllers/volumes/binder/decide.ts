@@ -16,7 +16,6 @@ import {
 import { PROVISIONED_BY } from './provision.ts';
 import { finalizersOf } from './reclaim.ts';
 
-/** Returns the name of the volume in the spec of a claim, or ''. */
 export const volumeNameOf = (claim: ApiObject): string => text(look(claim, 'spec'), 'volumeName');
 
 export const isUnbound = (claim: ApiObject): boolean => !hasAnnotation(claim, BIND_COMPLETED);
@@ -48,12 +47,10 @@ export type ClaimStep =
   | { readonly kind: 'bind'; readonly volume: ApiObject }
   | { readonly kind: 'use class'; readonly name: string }
   | { readonly kind: 'provision' }
-  /** Sets the phase to `Pending` or `Lost`. */
   | { readonly kind: 'phase'; readonly phase: 'Pending' | 'Lost'; readonly event?: BinderEvent }
   | { readonly kind: 'report'; readonly event: BinderEvent }
   | { readonly kind: 'nothing' };
 
-/** Decides the next step of a claim. */
 export function decideClaim(view: ClaimView): ClaimStep {
   if (!isUnbound(view.claim)) return decideBound(view);
   return volumeNameOf(view.claim) === '' ? decideFree(view) : decideNaming(view);
@@ -81,7 +78,6 @@ function waitingEvent(pods: readonly string[]): BinderEvent {
   return { type: 'Normal', reason: 'WaitForPodScheduled', message };
 }
 
-/** Decides for a claim that names its volume. */
 function decideNaming({ claim, named }: ClaimView): ClaimStep {
   if (named === undefined) return { kind: 'phase', phase: 'Pending' };
   const name = volumeNameOf(claim);

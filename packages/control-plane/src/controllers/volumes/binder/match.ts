@@ -10,10 +10,8 @@ const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const classIn = (object: ApiObject): string =>
   object.metadata.annotations?.[BETA_CLASS] ?? text(look(object, 'spec'), 'storageClassName');
 
-/** Returns the storage class of a claim, or ''. */
 export const classOfClaim: (claim: ApiObject) => string = classIn;
 
-/** Returns the storage class of a volume, or ''. */
 export const classOfVolume: (volume: ApiObject) => string = classIn;
 
 /** Whether a claim sets its class. The empty class counts as set. */
@@ -31,7 +29,6 @@ export function claimKeyOf(volume: ApiObject): string | undefined {
   return `${text(reference, 'namespace')}/${text(reference, 'name')}`;
 }
 
-/** Whether a volume is reserved for this claim. */
 export const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
   if (claimKeyOf(volume) !== `${namespaceOf(claim)}/${claim.metadata.name}`) return false;
   const uid = text(claimRefOf(volume), 'uid');

@@ -10,7 +10,6 @@ import { claimKeyOf, classOfClaim, classOfVolume, hasClaimRef } from './match.ts
 
 type Lookup = (key: string) => ApiObject[];
 
-/** The caches of the binder. */
 export class BinderCaches {
   readonly claims: Informer;
   readonly volumes: Informer;
@@ -58,7 +57,6 @@ export class BinderCaches {
     };
   }
 
-  /** Returns the claim to which a volume refers. */
   claimOf(volume: ApiObject): ApiObject | undefined {
     return this.claims.get(claimKeyOf(volume) ?? '');
   }

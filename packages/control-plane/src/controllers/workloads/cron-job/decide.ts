@@ -4,7 +4,6 @@ import { isTimeZone, parseSchedule, type Schedule, ScheduleError } from '../../.
 import { isDying } from '../../runtime/objects.ts';
 import { dueRun, endOf, isStarted, MANY_RUNS, startedAt } from './runs.ts';
 
-/** An event on the cron job. */
 interface CronEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;

@@ -71,7 +71,6 @@ export class DeploymentWriter {
     }
   }
 
-  /** Writes the status, and with it the revision of the deployment. */
   async #writeStatus(deployment: ApiObject, status: Plain, revision?: string): Promise<void> {
     const { namespace, name, resourceVersion, annotations } = deployment.metadata;
     const isNewRevision = revision !== undefined && annotations?.[REVISION] !== revision;

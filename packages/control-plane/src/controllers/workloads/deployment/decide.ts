@@ -32,7 +32,6 @@ export type Step =
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };
 
-/** A change of a set. */
 export interface SetChange {
   readonly annotations: Readonly<Record<string, string>>;
   /** The new readiness delay. Undefined if the set already has the value of the deployment. */
@@ -43,7 +42,6 @@ export interface SetChange {
 export const setsOf = ({ fresh, old }: DeploymentView): readonly ApiObject[] =>
   fresh === undefined ? old : [fresh, ...old];
 
-/** Decides the next step of a deployment. */
 export function decide(view: DeploymentView): Step {
   const { deployment, fresh, old, oldPodsLeft } = view;
   if (isDying(deployment)) return { kind: 'count' };

@@ -68,7 +68,6 @@ export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], 
   };
 }
 
-/** Returns the deployment after a rollback. */
 export const rolledBack = (deployment: ApiObject, { annotations, template }: Rollback): ApiObject => ({
   ...deployment,
   metadata: { ...deployment.metadata, annotations },

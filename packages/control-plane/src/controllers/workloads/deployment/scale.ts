@@ -18,7 +18,6 @@ const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'ava
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 const nameOf = (set: ApiObject): string => set.metadata.name ?? '';
 
-/** Returns the annotations of a set with the present size of its deployment. */
 export function sizeAnnotations(deployment: ApiObject): Record<string, string> {
   const replicas = replicasOf(deployment);
   return { [DESIRED]: String(replicas), [MAX]: String(replicas + bounds(deployment).surge) };

@@ -96,7 +96,6 @@ function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlyS
   return [kept, (number(status, list) ?? 0) + noted.length - kept.length];
 }
 
-/** Counts the pods of a job. */
 export function countJob(job: ApiObject, pods: readonly ApiObject[]): JobCount {
   const status = look(job, 'status');
   const completions = number(look(job, 'spec'), 'completions') ?? 0;

@@ -92,7 +92,6 @@ function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): r
   return isSame ? conditions : conditions.map((one) => (one === old ? made : one));
 }
 
-/** Returns the events for the end of the job. */
 function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, succeeded: number): JobEvent[] {
   if (type === 'Failed') return [{ type: 'Warning', reason: end.reason, message: end.message }];
   const completed: JobEvent = { type: 'Normal', reason: 'Completed', message: 'Job completed' };

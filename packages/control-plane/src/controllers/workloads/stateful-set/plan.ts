@@ -6,7 +6,6 @@ import { firstOrdinal, inRange, ordinalOf, revisionOfPod } from './identity.ts';
 
 /** The writes in the next step of a set. */
 export interface StatefulPlan {
-  /** The ordinals of the pods to create, each with its revision. */
   readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
   readonly delete: readonly ApiObject[];
 }

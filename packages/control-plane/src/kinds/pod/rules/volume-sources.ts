@@ -355,7 +355,6 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
   },
 };
 
-/** Validates one source of a volume. */
 export function sourceFindings(findings: Findings, type: string, source: unknown, at: string, volume: Volume): void {
   if (!isPlain(source)) return;
   const rules = volume.of === 'persistentVolume' ? PERSISTENT_RULES : RULES;

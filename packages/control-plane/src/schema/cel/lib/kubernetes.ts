@@ -16,7 +16,6 @@ const quantityOf = (text: string): Quantity =>
   parseQuantity(text) ??
   fail("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 
-/** Escapes a key for a JSON pointer. */
 const escapeKey = fn('jsonpatch.escapeKey', [STRING], STRING, (key: string) =>
   key.replaceAll('~', '~0').replaceAll('/', '~1'),
 );

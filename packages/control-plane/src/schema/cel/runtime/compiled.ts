@@ -21,7 +21,6 @@ export interface Compiled {
   readonly cost: number;
   /** The maximum number of bytes, items or entries of the value. */
   readonly size: number;
-  /** The schema of the value. */
   readonly node?: SchemaNode | undefined;
 }
 
@@ -60,7 +59,6 @@ export function sizeOf(type: CelType, node: SchemaNode | undefined): number {
   return isSizedType(type) ? Number.POSITIVE_INFINITY : 1;
 }
 
-/** Compiles a literal. */
 export function literal(value: Literal): Compiled {
   const fact = (type: CelType, size: number, made: unknown = value): Compiled => ({
     type,

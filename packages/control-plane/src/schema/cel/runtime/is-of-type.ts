@@ -1,7 +1,6 @@
 import type { CelType } from '../types/types.ts';
 import { Duration, isMap, isOpaque, Optional, Timestamp, Uint } from './values.ts';
 
-/** Whether a value has a type. */
 export function isOfType(value: unknown, type: CelType): boolean {
   switch (type.kind) {
     case 'dyn':

@@ -1,6 +1,5 @@
 import { CelRuntimeError, Duration, isMap, isOpaque, Optional, Timestamp, Uint } from './values.ts';
 
-/** The type of a value, as `type()` returns it. */
 function typeWord(value: unknown): string {
   if (value === null) return 'null_type';
   if (typeof value === 'bigint') return 'int';
@@ -17,7 +16,6 @@ function typeWord(value: unknown): string {
   return isOpaque(value) ? value.opaque : 'type';
 }
 
-/** Names of Go types of values, by CEL type. */
 const GO_TYPES: Readonly<Record<string, string>> = {
   null_type: 'types.Null',
   int: 'types.Int',
@@ -67,7 +65,6 @@ export function noOverload(name: string, values: readonly unknown[]): CelRuntime
   return new CelRuntimeError(isPlain ? `no such overload: ${name}(${typeWord(first)})` : 'no such overload');
 }
 
-/** The error for a macro with a value that is not iterable. */
 export function notIterable(value: unknown): CelRuntimeError {
   const type = GO_TYPES[typeWord(value)];
   return new CelRuntimeError(type === undefined ? 'no such overload' : `got '${type}', expected iterable type`);

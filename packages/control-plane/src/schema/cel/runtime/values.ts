@@ -26,7 +26,6 @@ export class Duration {
   }
 }
 
-/** An optional value. */
 export class Optional {
   readonly present: boolean;
   readonly value: unknown;

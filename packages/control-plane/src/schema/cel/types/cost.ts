@@ -7,7 +7,6 @@ const MAX_REQUEST = 3_145_728;
 const TRAVERSAL = 0.1;
 const REGEX = 0.25;
 
-/** The cost limits of one rule, and of all rules of a schema. */
 export const RULE_COST_LIMIT = 10_000_000;
 export const SCHEMA_COST_LIMIT = 100_000_000;
 

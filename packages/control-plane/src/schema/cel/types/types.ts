@@ -93,7 +93,6 @@ export function unescapeName(name: string): string {
   return name.replace(/__(?:underscores|dot|dash|slash)__/g, (found) => UNESCAPE[found] ?? found);
 }
 
-/** The type of the values that match a schema. */
 export function typeOfNode(node: SchemaNode, name: string, isResource: boolean): CelType {
   if (node.intOrString) return DYN;
   switch (node.types[0]) {
@@ -139,7 +138,6 @@ export function fieldOf(type: ObjectType, field: string): CelType | undefined {
 
 const TEXT = nodeOf({ type: 'string' });
 
-/** The schema of a field of an object, if it has one. */
 export function nodeOfField({ node, isResource }: ObjectType, field: string): SchemaNode | undefined {
   const name = unescapeName(field);
   if (isResource && (name === 'apiVersion' || name === 'kind')) return TEXT;
