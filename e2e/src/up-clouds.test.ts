@@ -44,7 +44,6 @@ const SOVEREIGN = { AzureChina: 'chinaeast2', AzureGovernment: 'usgovvirginia' }
 const ROLE_ARN = 'arn:aws:iam::111122223333:role/emulated-role';
 const ROLE = `role_arn = ${ROLE_ARN}`;
 const TEMPORARY = { id: 'ASIAEMULATED00000001', secret: 'emulated', session: 'emulated-session' };
-/** The paths of requests for keys of the controller: from its container, and from its instance. */
 const CONTAINER = '/v1/credentials';
 const INSTANCE = '/latest/meta-data/iam/security-credentials/emulated-role';
 const KEY_REQUESTS = ['AssumeRole', 'AssumeRoleWithWebIdentity', CONTAINER, INSTANCE];
@@ -77,7 +76,6 @@ function ownLogins(cwd: string): readonly OwnLogin[] {
 
 type InCloud = readonly { readonly kind: string; readonly name: string }[];
 
-/** A folder with the fleet of one cloud, and the commands of users in this folder. */
 function inFolder(context: TestContext, env: Readonly<Record<string, string>> = {}) {
   const { onTestFinished, expect } = context;
   const cwd = mkdtempSync(join(tmpdir(), 'mcm clouds '));
@@ -96,7 +94,6 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
   };
   const run = (...args: string[]) => mcm(args, { cwd, program }).ended;
 
-  /** The kinds and names of all resources in the cloud, from the listing of the cloud. */
   const inCloud = async (): Promise<InCloud> => {
     const { stdout } = await run('cloud', 'list', '-o', 'json');
     const listed: readonly InCloud[number][] = JSON.parse(stdout);

@@ -153,7 +153,6 @@ async function untilReady(
   }
 }
 
-/** The kubeconfig of the administrator. */
 function kubeconfigOf(dir: string, url: string, token: string): string {
   // The certificate is self-signed, so its file contains its CA.
   const authority = readFileSync(join(dir, 'certs', 'apiserver.crt')).toString('base64');

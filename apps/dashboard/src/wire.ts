@@ -74,7 +74,7 @@ export interface DeploymentRow {
   readonly state: RolloutState;
   /** The problem. Empty if there is none. */
   readonly why: string;
-  /** The zones that get no new machines, as a sentence; empty if all zones get machines. */
+  /** The zones that get no new machines, as a sentence. Empty if all zones get machines. */
   readonly closedZones: string;
   /** The time since which the deployment has its state. */
   readonly since: number;

@@ -15,7 +15,6 @@ import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from '.
 /** The built-in templates. */
 export const TEMPLATES = fileURLToPath(new URL('../templates', import.meta.url));
 
-/** The name of the Service in `deploy/`. */
 const SERVICE = 'machine-config-controller';
 const VERSION = '0.1.0';
 const PROFILES = ['Old', 'Intermediate', 'Modern'];

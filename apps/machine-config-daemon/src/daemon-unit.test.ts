@@ -117,7 +117,6 @@ class Machine implements AsyncDisposable {
     await this.changed.promise;
   };
 
-  /** Advances the clock, and drains the node like the drain controller. */
   async pass(ms = 5_000): Promise<void> {
     for (let round = 0; round < 4; round += 1) {
       await this.clock.advance(ms / 4);
@@ -176,7 +175,6 @@ class Machine implements AsyncDisposable {
     this.#running = [informer.run(stop.signal), unit.run(stop.signal)];
   }
 
-  /** Ends the process like SIGTERM. */
   async end(): Promise<void> {
     this.#stop.abort(new Error('the process stops'));
     await Promise.allSettled(this.#running);
@@ -225,7 +223,6 @@ class Machine implements AsyncDisposable {
 
 const done = (name: string) => ({ [CurrentConfig]: name, [DesiredConfig]: name, [State]: 'Done' });
 
-/** A machine with the config `one`. */
 async function withOne(): Promise<Machine> {
   const machine = await Machine.start();
   machine.run();

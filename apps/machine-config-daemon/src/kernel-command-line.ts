@@ -2,7 +2,6 @@ import { type NodeDisk, readText } from '@mcm/machine-config';
 
 /** kernel-install creates boot entries from this file. */
 const CMDLINE = '/etc/kernel/cmdline';
-/** The directory of the existing boot entries, defined by the Boot Loader Specification. */
 const ENTRIES = '/boot/loader/entries';
 
 /** Returns the paths of boot entries. A NodeDisk has no operation to list files. */

@@ -20,7 +20,6 @@ export class DiskWatch {
     this.#onChange = onChange;
   }
 
-  /** Watches the directories of these paths, and stops the other watches. */
   async follow(paths: Iterable<string>): Promise<void> {
     const wanted = new Set<string>();
     for (const path of paths) wanted.add(dirname(await pathInRoot(this.#root, path)));

@@ -29,7 +29,6 @@ import { serveWebhooks, serviceNames } from './webhooks.ts';
 const NAME = 'machine-controller-manager';
 const VERSION = '0.1.0';
 
-/** The name of the Service in `deploy/`. */
 const SERVICE = 'machine-controller-manager';
 
 /** Features that can be enabled or disabled in addition to the flags. */

@@ -34,7 +34,6 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** The webhook configurations of `deploy/`, with URLs and the failure policy Fail. */
 const configurations = (port: number): WebhookConfiguration[] =>
   parseAllDocuments(readFileSync(join(ROOT, 'deploy', 'kustomize', 'base', 'webhooks.yaml'), 'utf8'))
     .map((document) => document.toJS())

@@ -41,7 +41,6 @@ interface Environment {
 
 const failing = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
-/** Connection errors by a part of the host name. */
 const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   'eu-west-9': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
   'eu-west-8': (host) => failing('ECONNREFUSED', `connect ECONNREFUSED ${host}:443`),
@@ -116,7 +115,6 @@ const withExpiredRequests =
     return dated(clock, key === LATE_KEY ? LATE_MS : 0, 400, body);
   };
 
-/** Errors of Microsoft Entra, by a part of the tenant or of the application. */
 const ENTRA: Readonly<Record<string, string>> = {
   'expired-secret': 'AADSTS7000222: The provided client secret keys are expired.',
   'disabled-application': 'AADSTS7000112: Application is disabled.',

@@ -17,7 +17,6 @@ export interface DeploymentCost {
 }
 
 const MACHINES_EACH = 10;
-/** The number of changes in a round, and the number of rounds for each size of the fleet. */
 const CHANGES = 200;
 const ROUNDS = 5;
 /** A new process runs code that is not compiled yet. Without a warm-up, the first size would be slower. */

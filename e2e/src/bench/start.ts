@@ -85,7 +85,6 @@ async function untilReady(args: readonly string[]): Promise<Said> {
   return running;
 }
 
-/** The median costs of several consecutive runs. */
 async function medians(once: () => Promise<Said>, count = RUNS): Promise<Said> {
   const runs: Said[] = [];
   for (let run = 0; run < count; run += 1) runs.push(await once());

@@ -120,7 +120,6 @@ export async function watchFanOut(plane: PlaneProcess): Promise<FanOut> {
   };
 }
 
-/** Sends the changes at a constant rate, each over the next free connection. */
 async function change(connections: readonly LoadConnection[], sent: number[]): Promise<void> {
   const start = performance.now();
   let next = 0;

@@ -16,7 +16,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** Writes a program of a suite as a shell script. */
 function fake(path: string, script: string): void {
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   writeFileSync(join(dir, path), `#!/bin/sh\n${script}\n`);

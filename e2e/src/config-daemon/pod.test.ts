@@ -33,7 +33,6 @@ const sections = installSections(DEFAULT_INSTALL);
 const objectsOf = (...names: readonly string[]) =>
   sections.filter(({ name }) => names.includes(name)).flatMap(({ objects }) => objects);
 
-/** The arguments and mounts of the container in the DaemonSet. */
 function container(): { readonly args: readonly string[]; readonly mount: string } {
   const set = JSON.parse(JSON.stringify(objectsOf('machine-config-daemon').at(-1)));
   const [{ args, env, volumeMounts }] = set.spec.template.spec.containers;

@@ -10,7 +10,6 @@ import { type DashboardStage, HOSTILE, NAMESPACE, startStage } from './stage.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** Runs in the page, and returns the violations that axe finds, with the first elements of each. */
 const VIOLATIONS = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })
   .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((n) => n.html).join(' ')))`;
 

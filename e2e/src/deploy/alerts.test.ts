@@ -179,7 +179,6 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const minutes = (text: string): number => Number.parseInt(text, 10) * (text.endsWith('h') ? 60 : 1);
 
-/** A test for promtool: the alert's expected instances with these series at a minute. */
 const oneTest = (alert: string, series: Series, at: number, expected: readonly object[]): object => ({
   interval: '1m',
   input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),

@@ -42,7 +42,6 @@ function withoutChart(objects: Map<string, unknown>): Map<string, unknown> {
   return objects;
 }
 
-/** The objects of a YAML text, by kind, namespace and name. */
 function byName(yaml: string): Map<string, unknown> {
   const objects = parseAllDocuments(yaml).map((document): Named => document.toJS());
   return new Map(

@@ -35,7 +35,6 @@ const granted = roles
   )
   .toSorted();
 
-/** The rows in a section of the page, in the same format. */
 function documented(section: string): readonly string[] {
   const page = readFileSync(join(ROOT, 'docs/permissions.md'), 'utf8');
   const text = page.split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '';

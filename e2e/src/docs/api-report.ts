@@ -3,7 +3,6 @@ import { dirname, join, normalize } from 'node:path';
 import { ROOT } from './sources.ts';
 import { declarationsIn, withoutComments } from './text/declaration-text.ts';
 
-/** `export … from '…'` with a star, a named star or a list. */
 const PASSED_ON = /^export (?:type )?(\*(?: as \w+)?|\{[^}]*\}) from '([^']+)'/gm;
 
 interface Package {
@@ -24,7 +23,6 @@ const renamed = (list: string): (readonly [there: string, here: string])[] =>
       return [there, here];
     });
 
-/** The text of each export of a module, by name. */
 function exportsOf(file: string): ReadonlyMap<string, string> {
   const source = readFileSync(file, 'utf8');
   const found = new Map<string, string>();

@@ -17,7 +17,6 @@ export interface KeyEntry {
   readonly means: string;
 }
 
-/** Matches an entry of a constant and the comment above the entry. */
 const ENTRY = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^ {2}\w+: '([^']+)',$/gm;
 /** Matches the constants with keys. Other constants in these files contain values. */
 const KEY_CONSTANTS = /^export const \w*(?:Labels|Annotations) = \{\n[\s\S]*?^\} as const;$/gm;

@@ -19,7 +19,6 @@ const prose = (text: string): string => text.replaceAll(/```[\s\S]*?```/g, '').r
 const linksIn = (text: string): string[] =>
   [...prose(text).matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g)].map(([, target = '']) => target);
 
-/** The anchor of a heading: lower case, without punctuation, and with dashes instead of spaces. */
 const anchor = (heading: string): string =>
   heading
     .replaceAll(/[`*]|\[|\]\([^)]*\)/g, '')

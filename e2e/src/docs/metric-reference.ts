@@ -56,7 +56,6 @@ function fleetMetrics(): Metrics {
   return metrics;
 }
 
-/** The registries of all binaries, with all metrics of each binary. */
 function registries(): Readonly<Record<'shared' | 'fleet' | 'manager' | 'controller' | 'config', Metrics>> {
   const manager = library();
   registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty });

@@ -14,7 +14,6 @@ const familyOf = (series: string): string => {
   return known.get(family)?.type === 'histogram' ? family : series;
 };
 
-/** The errors in an expression. */
 function faults(expr: string): string[] {
   const { metrics, grouped } = namesIn(expr);
   const labelsOf = (series: string): readonly string[] => [...(known.get(familyOf(series))?.labels ?? []), ...ADDED];

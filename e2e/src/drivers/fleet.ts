@@ -96,7 +96,6 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return new Fleet(plane, clock, { client, cloud, driver: driver as DriverDefinition<unknown, unknown> });
   }
 
-  /** Creates `count` machines of the class at the same time. */
   async make(count: number, prefix = 'm'): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
     for (let i = 0; i < count; i++)
@@ -127,7 +126,6 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     await this.#client.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
   }
 
-  /** A user changes the provider ID of a machine. */
   async editProviderId(name: string, edit: (id: string) => string): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
     const { spec } = await resource.get(name);
@@ -139,7 +137,6 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return (await this.#client.resource(nodes).list()).items;
   }
 
-  /** The messages of all events with a reason. */
   async reported(reason: string): Promise<readonly string[]> {
     const { items } = await this.#client.resource(events).list();
     return items.filter((event) => event.reason === reason).map(({ message = '' }) => message);

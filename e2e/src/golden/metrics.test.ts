@@ -58,7 +58,6 @@ const machine: Machine = {
   },
 };
 
-/** A cache with these objects, and a function that reports changes. */
 function cacheOf<T extends { readonly metadata: { readonly name: string } }>(...objects: T[]) {
   const handlers: ((change: Change<T>) => void)[] = [];
   return {
@@ -83,7 +82,6 @@ function cacheOf<T extends { readonly metadata: { readonly name: string } }>(...
 
 const linesOf = async (metrics: Metrics): Promise<string[]> => (await metrics.scrape()).text.split('\n');
 
-/** The type and the labels of each metric, in the format of the recording. */
 async function shape(metrics: Metrics) {
   const found: Record<string, { type: string; labels: string[] }> = {};
   let name = '';

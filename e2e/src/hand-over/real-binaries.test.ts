@@ -46,7 +46,6 @@ async function boot(stack: Stack, state: State): Promise<void> {
   await stack.machineController.stop();
 }
 
-/** The recorded metadata with the owner UIDs of this cluster. */
 function metadataHere({ metadata }: Recorded, uids: ReadonlyMap<string, string>) {
   const { labels, annotations, finalizers, ownerReferences = [] } = metadata;
   const owners = ownerReferences.map((owner) => ({ ...owner, uid: uids.get(owner.uid) ?? owner.uid }));

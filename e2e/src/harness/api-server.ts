@@ -16,7 +16,6 @@ import { sharedCluster } from './shared-cluster.ts';
 export interface ApiServer {
   readonly kind: 'embedded' | 'real';
   readonly url: string;
-  /** The kubeconfig of an administrator. */
   kubeconfig(): string;
   /** Sends a request as an administrator. The host of the URL is ignored. */
   fetch(request: Request): Promise<Response>;

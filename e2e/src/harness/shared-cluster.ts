@@ -1,6 +1,5 @@
 import { realClock, sleep } from '@mcm/kube';
 
-/** An object in a list of metadata, with its path. */
 interface Found {
   readonly path: string;
   readonly finalizers: readonly string[];

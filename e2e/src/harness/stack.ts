@@ -58,7 +58,6 @@ export interface Stack {
     machineClass: string,
     strategy?: { maxSurge: number | string; maxUnavailable: number | string },
   ): Promise<void>;
-  /** Starts or restarts the two controllers. */
   startControllers(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -141,7 +140,6 @@ async function startServer(program: ProgramOf, kubeconfigFile: string, flags: re
   return { real: undefined, plane };
 }
 
-/** The requests of the controllers that the server refused, by verb and resource. */
 const refusalsIn = (requests: RequestLogReader): readonly string[] =>
   requests
     .read()

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { ROOT } from '../docs/sources.ts';
 import { reachedFrom } from './graph.ts';
 
-/** The packages of a cloud vendor. */
 const VENDORS: Readonly<Record<string, RegExp>> = {
   aws: /^@(aws-sdk|smithy|aws)\//,
   azure: /^@(azure|azure-rest|typespec)\//,

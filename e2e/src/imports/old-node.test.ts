@@ -4,7 +4,6 @@ import { test } from 'vitest';
 import { ROOT } from '../docs/sources.ts';
 import { MAINS } from './mains.ts';
 
-/** Simulates Node.js 20, and prints each module that the process imports. */
 const HOOK = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });

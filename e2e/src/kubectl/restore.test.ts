@@ -18,7 +18,6 @@ const HOUR = 60 * MINUTE;
 
 const PAGE = readFileSync(join(ROOT, 'docs/how-to.md'), 'utf8');
 
-/** The block of the how-to with this text. */
 function blockWith(part: string): string {
   const [block, ...others] = blocksOf('docs/how-to.md', PAGE).filter(({ text }) => text.includes(part));
   expect(others).toEqual([]);

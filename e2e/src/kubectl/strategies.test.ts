@@ -8,8 +8,6 @@ import { mcm } from '../harness/mcm.ts';
 
 const program = await sharedBundle('mcm');
 
-/** Tests each rollout strategy with kubectl and `mcm rollout` on one running instance. */
-
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 const PATIENCE_MS = 180_000;
 

@@ -84,7 +84,6 @@ function replyFrom(transport: Transport, answers: readonly ((request: TransportR
   };
 }
 
-/** The bootstrap tokens in the requests to the API server. */
 const tokens = new Set<string>();
 const listening = (transport: Transport): Transport =>
   function listen(request) {
@@ -159,7 +158,6 @@ async function heardInCommand(world: World): Promise<string[]> {
   }
 }
 
-/** The occurrences of secrets on the page with the journal of the machine controller. */
 async function canariesInJournal(world: World, journal: Journal): Promise<string[]> {
   const known = knownOf((await world.admin.resource(secrets, NAMESPACE).list()).items);
   const header = { version: '0', controller: 'both', at: world.clock.now() };
@@ -168,7 +166,6 @@ async function canariesInJournal(world: World, journal: Journal): Promise<string
   return lines.flatMap((line) => canariesIn('journal', line));
 }
 
-/** Records the spans of the driver's calls with all of their data, as text. */
 function spanRecorder(): { readonly tracer: DriverTracer; readonly spans: string[] } {
   const spans: string[] = [];
   const keep = (...reported: readonly unknown[]): void => void spans.push(JSON.stringify(reported));

@@ -35,7 +35,6 @@ const BEGINNINGS = {
 const ENDS = { birth: [2, 'blue', 2], roll: [2, 'green', 4], 'scale-down': [1, 'blue', 3] } as const;
 type Beginning = keyof typeof BEGINNINGS;
 
-/** Counts equal warnings and errors in the log of one process. */
 function problems(world: World, since: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { level, message, fields } of world.log.lines.slice(since)) {

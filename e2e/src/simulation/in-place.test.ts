@@ -42,7 +42,6 @@ const marksOf = ({ metadata }: Node): string[] =>
     ([Labels.CandidateForUpdate, Labels.SelectedForUpdate, Labels.UpdateResult] as string[]).includes(key),
   );
 
-/** Whether all machines of the class are Running without the labels and annotations of an update. */
 async function isUpdated(world: World, replicas: number, machineClass: string): Promise<boolean> {
   const all = await world.machines();
   const sets = await allSets(world);

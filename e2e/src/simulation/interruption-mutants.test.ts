@@ -7,7 +7,6 @@ import { type FleetHistoryOptions, play } from './histories/random-history.ts';
 
 type Defect = Pick<FleetHistoryOptions, 'wrap' | 'wrapCloud'>;
 
-/** Changes the interruption that the machine controller writes to a Machine. */
 const writes = (change: (body: string) => string): Defect => ({
   wrap: (name, transport) => (request) => {
     const { body = '' } = request;

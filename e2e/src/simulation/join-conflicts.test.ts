@@ -9,8 +9,6 @@ import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
-/** Conflicts between machines and machine configurations while both controllers run. */
-
 const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
 const MINUTE = 60_000;
 const refTo = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: NAMESPACE, name });

@@ -16,7 +16,6 @@ const MINUTE = 60_000;
 /** An action that a defective manager performs every second. */
 type Defect = (client: KubeClient) => Promise<void>;
 
-/** Marks every machine of a phase as Failed and deletes it immediately. */
 const failsTooEarly =
   (phase: 'Unknown' | 'Pending'): Defect =>
   async (client) => {
@@ -189,16 +188,12 @@ const reads =
     };
   };
 
-/** A manager that ignores pauses. */
 const ignoresPauses = reads((text) => text.replaceAll('"paused":true', '"paused":false'));
 
-/** A manager that ignores windows. */
 const ignoresWindows = reads((text) => text.replaceAll(Annotations.RolloutWindows, 'unknown'));
 
-/** A manager that ignores the label that postpones a rollout. */
 const ignoresPostponement = reads((text) => text.replaceAll(Labels.RolloutPostpone, 'unknown'));
 
-/** A manager that ignores the annotation with the names of machines to delete. */
 const ignoresNames = reads((text) => text.replaceAll(Annotations.TriggerDeletion, 'unknown'));
 
 /** Deletes named machines before the number of replicas was reduced. */

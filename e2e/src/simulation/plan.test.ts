@@ -43,7 +43,6 @@ const asked = ({ replicas, paused, machineClass }: Wish) => ({
   template: classOf(machineClass),
 });
 
-/** A deleted machine, and the time of its deletion. */
 interface Deletion {
   readonly at: string;
   readonly name: string;

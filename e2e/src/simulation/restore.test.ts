@@ -36,7 +36,6 @@ async function restore(world: World, verifier: RestoreVerifier, backup: Backup, 
   world.restartCloud(5_000);
 }
 
-/** The names of machines that are Running and have a VM. */
 async function served(world: World): Promise<string[]> {
   const vms = new Set(world.vms());
   return (await world.machines())

@@ -23,7 +23,6 @@ async function apply(admin: KubeClient, form: readonly object[]): Promise<void> 
 const classes = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ spec }) => spec.class.name ?? '').sort();
 
-/** The UIDs of machines, and the IDs of their VMs. */
 const identities = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ metadata, spec }) => `${metadata.uid} ${spec.providerID}`).sort();
 

@@ -100,7 +100,6 @@ command.parse(process.argv.slice(2).map(knownOrBare), { from: 'user' });
 
 const flags = command.opts<Flags>();
 
-/** Prints the error as one sentence to stderr, and exits. */
 function fail(error: unknown): never {
   process.stderr.write(`control-plane: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
@@ -166,8 +165,8 @@ const plane = await start().catch((error: unknown) =>
   fail(error instanceof StoreError ? `${error.message}; name another --data-dir` : error),
 );
 
-// With many writes, V8 would let its young generation grow to 48 MB permanently, and its heap to twice the live size. These
-// flags keep the young generation at 16 MB, and start a collection at 1.5 times the live size.
+// With many writes, V8 would let its young generation grow to 48 MB permanently, and its heap to twice the live size.
+// These flags keep the young generation at 16 MB, and start a collection at 1.5 times the live size.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=50');
 

@@ -59,7 +59,6 @@ interface Kubeconfig {
   readonly users: readonly [{ user: { token: string } }];
 }
 
-/** Sends a request with the server and the CA of a kubeconfig. */
 function call(file: string, method: string, path: string, body?: object): Promise<{ status: number; text: string }> {
   const config = parse(readFileSync(file, 'utf8')) as Kubeconfig;
   const { cluster } = config.clusters[0];

@@ -37,9 +37,9 @@ export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
 /** Options of a control plane. All have defaults. */
 export interface ControlPlaneOptions {
-  /** The source of time; default: the clock of the system. */
+  /** The source of time. Default: the clock of the system. */
   readonly clock?: Clock;
-  /** Returns a random number in [0, 1), for generated names, uids and tokens; default: `Math.random`. */
+  /** Returns a random number in [0, 1), for generated names, uids and tokens. Default: `Math.random`. */
   readonly random?: () => number;
   /**
    * `memory` (default), or the folder for store, certificates and tokens, where `maxBytes` is the maximum size of the store.
@@ -50,8 +50,8 @@ export interface ControlPlaneOptions {
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /**
-   * TCP port on 127.0.0.1; 0 selects a free port. Absent: no socket is opened, and only requests from this process are
-   * answered.
+   * The TCP port on 127.0.0.1. 0 selects a free port. If absent, no socket is opened, and only this process can send
+   * requests.
    */
   readonly port?: number;
   /**
@@ -72,15 +72,15 @@ export interface ControlPlaneOptions {
   /** CustomResourceDefinitions that exist from the start. */
   readonly crds?: readonly object[];
   /**
-   * Alpha API versions to serve in addition, as in `--runtime-config` of kube-apiserver; default: none. There is
+   * Alpha API versions to serve in addition, as in `--runtime-config` of kube-apiserver. Default: none. There is
    * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction.
    */
   readonly runtimeConfig?: readonly string[] | undefined;
-  /** Token of the administrator; default: a random one (with a folder: the stored one). */
+  /** The token of the administrator. Default: the stored token of the folder, or a random token. */
   readonly adminToken?: string;
   /**
-   * Whether a request from this process without credentials has the permissions of the administrator (default). Otherwise it
-   * is anonymous.
+   * Whether a request from this process without credentials has the permissions of the administrator. Default: true. If
+   * false, such a request is anonymous.
    */
   readonly trustInProcess?: boolean;
   /** Called once for every answered request. */
@@ -92,18 +92,21 @@ export interface ControlPlaneOptions {
    * after the call.
    */
   readonly onStoreFailure?: (error: Error) => void;
-  /** Sends calls to admission webhooks; default: HTTPS. */
+  /** Sends calls to admission webhooks. Default: HTTPS. */
   readonly webhookTransport?: WebhookTransport;
-  /** The TTL of an Event after its last write, in milliseconds; default: an hour, as `--event-ttl` of kube-apiserver; 0: unlimited. */
+  /**
+   * The TTL of an Event after its last write, in milliseconds. Default: an hour, as `--event-ttl` of kube-apiserver. 0
+   * means unlimited.
+   */
   readonly eventTtlMs?: number;
-  /** How long changes are available to watches and pages, in milliseconds; default: 5 minutes. */
+  /** The time for which changes are available to watches and pages, in milliseconds. Default: 5 minutes. */
   readonly historyMs?: number;
 }
 
 /** A running control plane. */
 export interface ControlPlane {
   /**
-   * Answers a request from this process. Without an `Authorization` header, it has the permissions of the administrator. A
+   * Handles a request from this process. Without an `Authorization` header, it has the permissions of the administrator. A
    * watch is a stream of JSON lines that ends when the signal of the request aborts.
    */
   fetch(request: Request): Promise<Response>;
@@ -114,10 +117,10 @@ export interface ControlPlane {
   transport(request: PlaneRequest): Promise<PlaneResponse>;
   /** A kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a socket, its server is `https://127.0.0.1`. */
   kubeconfig(): string;
-  /** The URL of the server, `https://127.0.0.1:PORT`; undefined without a socket. */
+  /** The URL of the server, `https://127.0.0.1:PORT`. Undefined without a socket. */
   readonly url: string | undefined;
   readonly adminToken: string;
-  /** The CA certificate (PEM); undefined without a socket. */
+  /** The CA certificate (PEM). Undefined without a socket. */
   readonly caCertificate: string | undefined;
   /** Copies the store. Another control plane can start with the copy. */
   snapshot(): StoreSnapshot;

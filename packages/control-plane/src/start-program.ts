@@ -1,8 +1,8 @@
-/** The oldest supported version of Node.js. The field `engines` of the packages has the same. */
+/** The oldest supported version of Node.js. The field `engines` of the packages contains the same version. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * The error for a version of Node.js that is too old; undefined for a supported version.
+ * The error for a version of Node.js that is too old. Undefined for a supported version.
  * @param version such as `20.20.2`
  */
 function oldNode(name: string, version: string): string | undefined {
@@ -13,8 +13,8 @@ function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
- * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` can also wait forever
- * for a thread of Maglev that waits for a garbage collection of the main thread.
+ * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` can also wait
+ * forever for a thread of Maglev that waits for a garbage collection of the main thread.
  */
 const NO_MAGLEV = '--no-maglev';
 
@@ -37,7 +37,7 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
   // types only once.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // Node.js would print its version as the last line. The last line must be the cause.
+    // Node.js would print its version as the last line, which must be the cause.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

@@ -17,7 +17,6 @@ export class StillClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
-  /** The number of pending timers. */
   get pending(): number {
     return this.#timers.size;
   }

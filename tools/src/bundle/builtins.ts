@@ -5,7 +5,6 @@ const NAMESPACE = 'builtin';
 /** The expression that loads a module of Node.js in bundled code. */
 const ASKED = 'process.getBuiltinModule';
 
-/** The exported names of a module. */
 const named = (module: string): readonly string[] =>
   Object.keys(process.getBuiltinModule(module) ?? {}).filter(
     (name) => /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default',

@@ -78,7 +78,6 @@ function packageFolder(name: string): string {
   return found;
 }
 
-/** The folder `node_modules` that contains an installed package. */
 const nodeModulesOf = (folder: string): string => realpathSync(folder).replace(/(.*\/node_modules)\/.*/, '$1');
 
 async function copyAssets(binary: Binary, folder: string): Promise<void> {

@@ -37,7 +37,6 @@ const launch = (args: readonly string[], file = join(clone, 'mcm'), path = proce
 const SOURCES = (): string[] => ['--conditions=source', join(clone, 'apps/mcm/src/main.ts')];
 const bundleOf = (commit: string): string => `node_modules/.cache/mcm/bundles/${commit}/mcm/dist/main.js`;
 
-/** Writes the bundle with a modification time in `minutes` from now. */
 async function bundled(minutes: number, commit = 'none'): Promise<string> {
   const file = join(clone, bundleOf(commit));
   await mkdir(join(file, '..'), { recursive: true });

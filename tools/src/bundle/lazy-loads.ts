@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Plugin } from 'esbuild';
 
-/** Lazy loads in the sources: `load('pino')` and `createRequire(import.meta.url)('yaml')`. */
 const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/g;
 
 /** A lazy load with a name that is only known at run time. */
@@ -23,7 +22,6 @@ export function requireLazily(source: string): string {
 export const toAscii = (source: string): string =>
   source.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Matches an import of some names of a large package: `const { KubeConfig } = await import('…')`. */
 const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
 

@@ -18,7 +18,6 @@ export function slimAzure(source: string, kept: readonly string[]): string {
   return source.replaceAll(GROUP, (all, name: string) => (kept.includes(name) ? all : ''));
 }
 
-/** The descriptions of all messages of Compute Engine, which are 12 MB. */
 const GCE_DESCRIPTIONS = /\/@google-cloud\/compute\/build\/protos\/protos\.json$/;
 
 /** The runtime of Google's SDK. Only its part for JSON is bundled, without gRPC. */

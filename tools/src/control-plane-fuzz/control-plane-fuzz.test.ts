@@ -14,7 +14,6 @@ import { essenceOf, firstDifference } from './verdict.ts';
 
 const runner = await loadRunner();
 
-/** A control plane that sends some wrong responses. */
 async function startFaulty(isWrong: (request: Request, text: string) => boolean): Promise<Server> {
   const plane = await startControlPlane({ controllers: false, adminToken: 'fuzz', trustInProcess: false });
   const transport = runner.handlerTransport(

@@ -22,7 +22,6 @@ const diffLines = ({ failure }: Difference, indent: string): readonly string[] =
       `${indent}  + ${cut(actual)}`,
     ]);
 
-/** The request of a difference, and the paths at which the responses differ. */
 function detailLines(difference: Difference): readonly string[] {
   const { body, text, headers } = difference.case.steps[difference.step] ?? {};
   const sent = text ?? (body === undefined ? '' : JSON.stringify(body));

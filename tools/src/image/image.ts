@@ -31,7 +31,6 @@ async function programFiles({ folder }: Bundle): Promise<Entry[]> {
   );
 }
 
-/** Copies the layers of a base image for one architecture to another layout. */
 async function baseLayers(folder: string, architecture: string, into: Layout): Promise<readonly Layer[]> {
   const base = new Layout(folder);
   for (const { digest } of await base.manifests()) {

@@ -68,7 +68,6 @@ export class Layout {
     return JSON.parse((await this.read(digest)).toString()) as T;
   }
 
-  /** The manifests in the index of the layout, including nested indexes. */
   async manifests(): Promise<readonly Descriptor[]> {
     const top = JSON.parse(await readFile(join(this.#folder, 'index.json'), 'utf8')) as { manifests: Descriptor[] };
     const open = async (descriptor: Descriptor): Promise<readonly Descriptor[]> => {
@@ -96,7 +95,6 @@ export class Layout {
     return { descriptor, diffId: digestOf(archive) };
   }
 
-  /** Writes the index, which makes the folder a layout. */
   async finish(manifests: readonly Descriptor[]): Promise<void> {
     const index = { schemaVersion: 2, mediaType: MEDIA.index, manifests };
     await writeFile(join(this.#folder, 'index.json'), JSON.stringify(index));

@@ -45,7 +45,6 @@ function header({ path, mode, data }: Entry, seconds: number): Buffer {
   return block;
 }
 
-/** All parent folders of a path, outermost first. */
 const foldersAbove = (path: string): string[] =>
   path.split('/').flatMap((_part, index, parts) => (index === 0 ? [] : [parts.slice(0, index).join('/')]));
 

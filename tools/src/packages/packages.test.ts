@@ -37,7 +37,6 @@ describe.runIf(isThorough)('published packages', () => {
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** The entry points of a package, without programs. */
   async function entries(name: string): Promise<readonly { readonly specifier: string; readonly types: string }[]> {
     const { exports = {} } = await readManifest(homes.get(name) ?? '');
     return Object.entries(exports).flatMap(([path, to]) => {
@@ -150,7 +149,6 @@ describe.runIf(isThorough)('published packages', () => {
       () => false,
     );
 
-  /** The npm settings of the user, with the loopback registry for our packages. */
   async function npmSettings(url: string): Promise<string> {
     const own = await readFile(process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc'), 'utf8').catch(() => '');
     const path = join(folder, 'npmrc');

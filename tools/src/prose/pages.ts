@@ -28,7 +28,6 @@ export function textsOfPage(markdown: string): Text[] {
   return found;
 }
 
-/** The cells of table columns with the heading "Instead of", which quote texts that violate the rules. */
 function badExamples(tree: Nodes): ReadonlySet<Nodes> {
   const found = new Set<Nodes>();
   visit(tree, 'table', ({ children: [head, ...rows] }) => {

@@ -10,7 +10,6 @@ export interface Sentence {
 
 const CODES = new RegExp(CODE, 'g');
 
-/** The groups of a sample: their kinds of text, and the number of sentences from each group. */
 const GROUPS: readonly { name: string; kinds: readonly Kind[]; count: number }[] = [
   { name: 'docs', kinds: ['doc', 'cell'], count: 30 },
   { name: 'comments', kinds: ['comment'], count: 30 },

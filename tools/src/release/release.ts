@@ -51,7 +51,6 @@ const sha256 = (content: Buffer): string => createHash('sha256').update(content)
 const toSign = (type: string, payload: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload]);
 
-/** The checksums of the files in a folder and its subfolders, sorted by path. */
 async function checksums(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries

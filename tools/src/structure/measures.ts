@@ -7,7 +7,6 @@ import { spreadsOf } from './spreads.ts';
 const MAX_FILES = 15;
 const MAX_LINES = 80;
 
-/** A weakness of the structure, in the package that contains `path`. */
 interface Weakness {
   path: string;
   text: string;

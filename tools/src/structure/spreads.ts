@@ -28,7 +28,6 @@ function isReplaceable(argument: Expression): boolean {
   return isLiteral(expression);
 }
 
-/** The expression without its parentheses and type annotations. */
 function bare(expression: Expression): Expression {
   switch (expression.type) {
     case 'ParenthesizedExpression':

@@ -39,7 +39,6 @@ export function view({ state, failure }: ArmResource): object {
   return { statuses: [provisioning, ...(state === 'Succeeded' || state === 'Updating' ? [power] : [])] };
 }
 
-/** Each change of the resource changes this hash. */
 const etagOf = ({ state, body, attachedTo }: ArmResource): string =>
   createHash('sha256')
     .update(JSON.stringify([state, body, attachedTo]))

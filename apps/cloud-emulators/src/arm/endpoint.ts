@@ -183,7 +183,6 @@ export class ArmEndpoint implements Emulator {
     }
   }
 
-  /** Lists all resources of a kind in a subscription or in a resource group, in pages. */
   #list({ pathname, searchParams }: URL): TransportResponse {
     const [, kind = ''] = /\/([^/]+)$/.exec(pathname) ?? [];
     const { group } = pathOf(pathname);

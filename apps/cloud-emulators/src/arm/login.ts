@@ -100,7 +100,6 @@ function namesCertificate(header: Readonly<Record<string, unknown>>, own: X509Ce
   return named('x5t#S256') === print(own.fingerprint256) || named('x5t') === print(own.fingerprint);
 }
 
-/** Returns the error in a client assertion of an application. */
 function problemOf(assertion: string, { certificate, clientId }: Principal, clock: Clock): string | undefined {
   const token = readJwt(assertion);
   if (!token) return 'AADSTS50027: JWT token is invalid or malformed.';

@@ -50,7 +50,6 @@ export interface Ec2State {
   launches: number;
   /** Unix time in milliseconds. */
   readonly now: number;
-  /** The position of an instance among all instances, including terminated instances. */
   ordinalOf(instance: CloudInstance): number;
   keep(changed: CloudInstance): void;
   /** Powers an instance on after its boot. */

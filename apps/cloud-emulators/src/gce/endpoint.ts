@@ -68,7 +68,6 @@ export class GceEndpoint implements Emulator {
     });
   }
 
-  /** The names of the existing instances. */
   names(): readonly string[] {
     this.#instances.settle();
     return this.#instances.instances.values().map(({ name }) => name);

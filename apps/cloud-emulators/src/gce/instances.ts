@@ -82,7 +82,6 @@ export class Instances {
     return this.#operations.get(name);
   }
 
-  /** The operation that an earlier request with this ID started. */
   operationOf(requestId: string | undefined): GceOperation | undefined {
     return requestId === undefined ? undefined : this.#operations.values().find((each) => each.requestId === requestId);
   }

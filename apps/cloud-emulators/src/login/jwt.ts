@@ -6,7 +6,6 @@ type Members = Readonly<Record<string, unknown>>;
 export interface Jwt {
   readonly header: Members;
   readonly claims: Members;
-  /** Whether the key created the signature, with the algorithm in the header. */
   isSignedBy(key: KeyObject): boolean;
 }
 

@@ -30,7 +30,6 @@ function Bars({ life, span, now }: { life: MachineLife; span: Span; now: number 
   );
 }
 
-/** The number of labels on the axis. */
 const TICKS = 4;
 
 const Axis = ({ span }: { span: Span }) => (

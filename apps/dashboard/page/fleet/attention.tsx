@@ -17,7 +17,6 @@ interface Item {
 /** The maximum number of shown items. */
 const MOST = 6;
 
-/** Machines with the same problem share one item. */
 function ownItems(): readonly Item[] {
   const rows = [...urgent].flatMap((key) => machines.get(key)?.peek() ?? []);
   const own = rows.filter(({ ns }) => namespace.value === '' || ns === namespace.value);

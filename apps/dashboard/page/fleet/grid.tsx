@@ -76,7 +76,6 @@ const layout = computed<Layout>(() => {
 
 const zoneText = (zone: string): string => (zone === '' ? NONE.zone : zone);
 
-/** The name and state of a deployment, at the start of its row of tiles. */
 function DeploymentHead({ row }: { row: DeploymentRow }) {
   const { key, name, state, available, desired, why, old } = row;
   return (

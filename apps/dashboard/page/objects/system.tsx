@@ -4,7 +4,6 @@ import { duration, yamlHref } from '../format.ts';
 import { Badge, Card, Name } from '../parts/marks.tsx';
 import { classes, controllers, inNamespace, machines, now, pools, structure } from '../store.ts';
 
-/** The number of machines by the value of a field. */
 function countsBy(field: 'cls' | 'zone'): ReadonlyMap<string, number> {
   structure.value;
   const sums = new Map<string, number>();

@@ -47,7 +47,7 @@ export interface Cluster {
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   /**
    * Returns a text of the control cluster, such as a log.
-   * @throws Error with the answer of the server
+   * @throws Error with the response of the server
    */
   readonly text?: (path: string) => Promise<string>;
   close(): Promise<void>;

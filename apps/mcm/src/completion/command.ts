@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { completionScript, SHELLS } from './completion.ts';
 import { kubectlScript } from './kubectl.ts';
 
-/** The programs that request completions: shells, and kubectl for its plugins. */
 const ASKING = [...SHELLS, 'kubectl'] as const;
 
 export function addCompletion(program: Command, say: (line: string) => void): void {

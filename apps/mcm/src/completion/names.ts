@@ -131,7 +131,6 @@ async function namesOf(
   return items.map(({ metadata }) => metadata.name).sort();
 }
 
-/** Reads the contexts from the kubeconfig files, without a request to a server. */
 function contextsOf(flags: ClusterFlags): readonly string[] {
   return findKubeconfigs(flags).flatMap((file) => {
     const config: unknown = parse(readFileSync(file, 'utf8'));

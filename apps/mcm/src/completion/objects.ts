@@ -13,7 +13,6 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
-/** Flags whose values are names: contexts of the kubeconfig, namespaces, machines and providers. */
 const NAMED_FLAGS: readonly string[] = ['--context', '--namespace', '--machine', '--provider'];
 
 /** Whether the completion of a command runs `mcm __complete` to find names. */

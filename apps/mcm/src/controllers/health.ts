@@ -20,7 +20,6 @@ import { validateDeployment } from '@mcm/core';
 import type { Lease } from '@mcm/kube';
 import { age } from '../output/age.ts';
 
-/** The controllers by the name of their Lease, and the effects of a stopped controller. */
 const CONTROLLERS = {
   'machine-controller-manager': {
     effects: [

@@ -56,7 +56,6 @@ async function readLease({ client, namespace }: ControllerReading, name: string)
   }
 }
 
-/** Whether the holder renews a Lease that looks expired. */
 async function secondLook(reading: ControllerReading, { name, lease }: Found): Promise<boolean> {
   const { clock } = reading;
   const renewTime = lease?.spec?.renewTime ?? '';

@@ -137,7 +137,6 @@ async function machineDetail(
   };
 }
 
-/** Explains a deployment from the caches, without a request. */
 function explained({ sources, settings, clock, controllers }: DetailOptions, deployment: MachineDeployment) {
   const { uid, namespace } = deployment.metadata;
   const inNamespace = <T extends KubeObject>(all: readonly T[]): readonly T[] =>

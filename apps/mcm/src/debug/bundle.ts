@@ -32,7 +32,6 @@ import type { FetchedJournals } from '../journal/controllers.ts';
 import { fleetTree, treeLines } from '../tree/tree.ts';
 import { type BundleFile, type CollectedLogs, podLogs } from './logs.ts';
 
-/** Removes the managed fields and the annotation of `kubectl apply`. */
 function reported(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(

@@ -95,7 +95,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   cd: 'the shell’s own',
 };
 
-/** Returns the error in a command, without running the command. */
 async function fault(command: DocumentedCommand): Promise<string | undefined> {
   const wrong = await faultOf(command.words);
   return command.named && /missing required argument|\(outputHelp\)/.test(wrong ?? '') ? undefined : wrong;

@@ -91,7 +91,6 @@ function objectOf({ name, text }: Source): readonly KubeObject[] {
   return objects;
 }
 
-/** Adds the name of the file to the error of a parser. */
 function inFile<T>(name: string, parse: () => T): T {
   try {
     return parse();

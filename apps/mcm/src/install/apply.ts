@@ -10,7 +10,6 @@ interface Identified {
 const isIdentified = (object: object): object is Identified =>
   'apiVersion' in object && 'kind' in object && 'metadata' in object;
 
-/** Irregular plurals. */
 const PLURALS: Readonly<Record<string, string>> = {
   NetworkPolicy: 'networkpolicies',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
@@ -121,7 +120,6 @@ export async function checkObjects(
   if (problems.length > 0) throw new UserError([...problems, 'nothing was applied'].join('\n'));
 }
 
-/** The kinds that the CRDs among the objects define. */
 const kindsOf = (objects: readonly object[]): ReadonlySet<string> =>
   new Set(
     objects.flatMap((object) =>

@@ -92,7 +92,6 @@ async function settingsOf(flags: InstallFlags): Promise<InstallSettings> {
   return flags.with.includes('separate-controller') ? separated(settings) : settings;
 }
 
-/** The objects that the flags select. */
 const objectsOf = async (flags: InstallFlags): Promise<readonly object[]> =>
   installSections(await settingsOf(flags))
     .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)

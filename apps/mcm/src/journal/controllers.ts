@@ -13,7 +13,6 @@ const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1
 /** Limits each request, so that a controller without a response does not block the command. */
 const TIME_MS = 30_000;
 
-/** The journal of a controller, as lines and as records. */
 interface FetchedJournal {
   readonly lines: readonly string[];
   readonly journal: JournalText;

@@ -20,7 +20,6 @@ const TEXT = journalText('machine-controller-manager', [
   { set: setNamed('web-1'), machines: 4 },
   { set: setNamed('db-1'), machines: 5 },
 ]);
-/** The journal of a manager that freezes sets at another number of machines. */
 const OTHER = TEXT.replaceAll('"verdict":"freeze"', '"verdict":"leave"');
 
 async function replay(text: string | Uint8Array, more: Partial<ReplayFlags> = {}) {

@@ -26,7 +26,6 @@ export interface JournalScope {
   readonly name: string;
 }
 
-/** The VM and the Node of a machine have the name of the machine. */
 const RELATED: Readonly<Record<string, readonly string[]>> = { Machine: ['Machine', 'VM', 'Node'] };
 
 const isWanted = ({ subject }: RecordedDecision, scope: JournalScope | undefined): boolean =>

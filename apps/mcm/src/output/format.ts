@@ -6,7 +6,6 @@ import { columnsOf, wrapped, wrappedText } from './wrap.ts';
 /** Loads the package `yaml` only if needed. */
 const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
 
-/** A YAML document that is safe to print on a terminal. */
 function yamlOf(model: unknown, options: ToStringOptions & CreateNodeOptions & DocumentOptions = {}): string {
   const { Document, visit } = yaml();
   const document = new Document(model, options);
@@ -24,7 +23,7 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 /**
  * The output of a command: lines of text, or the model as JSON or YAML.
  * @param text Returns the lines of text, which {@link printable} makes safe. `wide` adds columns.
- * @param columns The width of the terminal. Default: the width of the standard output; undefined for a file or a pipe.
+ * @param columns The width of the terminal. Default: the width of the standard output. Undefined for a file or a pipe.
  */
 export function formatted<T>(
   format: OutputFormat,

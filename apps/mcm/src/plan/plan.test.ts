@@ -87,7 +87,6 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Creates a deployment of the class small, with its set, its machines and their nodes. */
 async function stand(count: number): Promise<void> {
   for (const name of ['small', 'large']) {
     const body = { metadata: { name, namespace: NS }, providerSpec: {}, secretRef: { name, namespace: NS } };
@@ -140,7 +139,6 @@ async function plan(text: string, given: object = { join: 3 * MINUTE, drain: MIN
   return planAll(cluster, proposalsIn(await readObjects([path]), path), given, around);
 }
 
-/** Creates a pod on a node, and a budget that blocks its eviction. */
 async function keep(node: string): Promise<void> {
   const labels = { app: 'db' };
   await client.resource(pods, NS).create({

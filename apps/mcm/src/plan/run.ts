@@ -155,7 +155,6 @@ async function refuseInvalidAlternatives(
   if (problem !== undefined) throw new UserError(`MachineDeployment ${file.metadata.name}: ${problem}`);
 }
 
-/** The objects of a namespace, and the settings of its controllers. */
 async function readAround(client: KubeClient, namespace: string) {
   const [there, manager, ofMachines] = await Promise.all([
     readNamespace(client, namespace),

@@ -41,7 +41,6 @@ export async function history(target: Target, format: OutputFormat = 'text'): Pr
   return formatted(format, rows, () => [...tableOf(rows), ...noteOf(reading, rows)]);
 }
 
-/** The reason why no row has a star: the template of the deployment has no set. */
 function noteOf({ deployment }: DeploymentReading, rows: readonly RevisionView[]): string[] {
   if (rows.some(({ current }) => current)) return [];
   const { name = '?' } = deployment.spec.template.spec.class;

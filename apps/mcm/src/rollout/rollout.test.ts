@@ -152,7 +152,6 @@ describe('promote', () => {
     await resource.patch(name, { type: 'merge', body: { status: { replicas } } }, { subresource: 'status' });
   };
 
-  /** A rollout from blue to green with a running canary, and its explanation. */
   async function canary() {
     await annotate(SOAK);
     await makeSet('workers-a', 1, 'blue');

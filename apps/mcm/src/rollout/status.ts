@@ -28,7 +28,6 @@ const PERMANENT: ReadonlySet<string> = new Set([
   'InPlaceUpdateFailed',
 ]);
 
-/** The first machine whose last operation failed, with its error. */
 function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status']>): string {
   const [first] = failedMachines.toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
   if (!first) return '';

@@ -95,7 +95,6 @@ async function healthOf(
   return new Map(await Promise.all(health));
 }
 
-/** One deployment with its sets, machines and Nodes. */
 async function readOne({ client, target, namespace }: Cluster, name: string, unread: Set<string>): Promise<TreeSource> {
   const all = await readNodes(target, unread);
   const { deployment, sets, machines: bySet } = await readDeployment(client, namespace, name);

@@ -104,7 +104,6 @@ interface TreeOptions {
    * Default: all controllers act.
    */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
-  /** Whether the objects are from all namespaces. */
   readonly allNamespaces?: boolean;
   /** Whether to include old sets without machines, which are only the history of a deployment. */
   readonly all?: boolean;

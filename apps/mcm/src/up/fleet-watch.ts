@@ -29,7 +29,6 @@ export interface FleetWatch {
 
 /** The controllers start together with the watch. Until they run, the Leases are from the last run. */
 const STARTING_MS = 20_000;
-/** The number of events on the screen. */
 const EVENTS_KEPT = 50;
 
 export function watchFleet(

@@ -12,7 +12,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A clock whose timers the test fires. */
 function manualClock() {
   const timers: (() => void)[] = [];
   const pauses: number[] = [];

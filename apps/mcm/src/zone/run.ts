@@ -6,7 +6,6 @@ import { evacuate, returnZone, type ZoneChange, type ZoneRow, type ZoneTarget, z
 
 export type ZoneFlags = ClusterFlags & { readonly output: OutputFormat; readonly deployment?: string };
 
-/** The actions of `mcm zone`, by the name of the command. */
 const CHANGES = { evacuate, return: returnZone } as const satisfies Readonly<
   Record<string, (target: ZoneTarget, zone: string) => Promise<readonly ZoneChange[]>>
 >;

@@ -103,7 +103,7 @@ const OTHERS = [
 
 /**
  * Counts the listings of an idle fleet during one orphan period.
- * @param elsewhere Number of machines on the other clouds, where the creation takes more time.
+ * @param elsewhere The number of machines on the other clouds, where the creation takes more time.
  */
 async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];

@@ -261,7 +261,6 @@ export class IdleFleet {
     yield atMost(`${this.#machines} Running machines: RSS`, rssMb(this.#pid), 400, 'MB');
   }
 
-  /** Measures the CPU time and the memory of both idle controllers. */
   async *#cpu(beside: string, limit: number): AsyncGenerator<Figure> {
     const controllers = { 'machine controller': this.#pid, 'deployment controller': this.#managerPid };
     const before = Object.entries(controllers).map(([name, pid]) => ({ name, pid, used: cpuMs(pid) }));

@@ -70,7 +70,6 @@ export class PodLoad {
     );
   }
 
-  /** The deleted machines that no accepted scale-in named. */
   unnamed(): readonly string[] {
     const accepted = [...this.#results].join('\n');
     return [...this.machines].filter((name) => !this.#present.has(name) && !accepted.includes(name));

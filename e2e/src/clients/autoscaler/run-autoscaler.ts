@@ -71,7 +71,6 @@ async function createListedKinds(client: KubeClient): Promise<void> {
   }
 }
 
-/** Writes the certificates of both sides, and the configuration of the autoscaler. */
 function writeConfig(folder: string, port: number): string {
   const authority = createAuthority(realClock.now());
   const [server, client] = [issueCertificate(authority, 'serverAuth'), issueCertificate(authority, 'clientAuth')];

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 
-/** The SDK's schema of a structure: kind 3, namespace, name, traits, names of members, types of members. */
 type Schema = readonly [3, string, string, unknown, readonly string[], readonly Member[]];
 /** The schema of a list: kind 1. The last entry is the type of its elements. */
 type ListSchema = readonly [1, string, string, unknown, Member];

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isRecord } from '@mcm/kube';
 
-/** The type of a field: a name, a list of one type, or a map of one type. */
 type FieldType = string | readonly [FieldType] | { readonly '*': FieldType };
 /** Types by name, with the fields of each type. */
 export type Model = Readonly<Record<string, Readonly<Record<string, FieldType>> | 'any'>>;

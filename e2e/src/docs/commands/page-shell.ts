@@ -5,7 +5,6 @@ import { BINARIES, sharedBundle } from '@mcm/tools/bundles';
 import { ROOT } from '../sources.ts';
 import { type Block, commandLines } from './blocks.ts';
 
-/** The scripts of the workspace that run a TypeScript file, by name. */
 function workspaceScripts(): readonly (readonly [name: string, source: string])[] {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>;

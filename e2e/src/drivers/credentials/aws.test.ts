@@ -26,7 +26,6 @@ const [EC2, IMDS] = ['http://127.0.0.1:5000', 'http://169.254.169.254'];
 const BLANK = { providerAccessKeyId: ' ', providerSecretAccessKey: ' ', userData: '#cloud-config' };
 const PAIR = { AWS_ACCESS_KEY_ID: 'AKIAOWN', AWS_SECRET_ACCESS_KEY: 'secret-of-the-environment' };
 const ROLE = 'arn:aws:iam::111122223333:role/r';
-/** The words of a command line with quotes. */
 const QUOTED = ['/opt/my tools/keys', '--profile', 'a b', 'x'];
 const run = async (command: readonly [program: string, ...args: string[]]): Promise<string> => {
   if (command[0] === 'print') return command[1] ?? 'canary';

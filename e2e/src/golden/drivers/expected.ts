@@ -76,7 +76,6 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   GetVolumeIDs: 'get_volume_ids',
 };
 
-/** The metrics of the driver for a call that ends with the code, or with success. */
 function driverMetrics({ step, provider }: Situation, code: string | null): Readonly<Record<string, number>> {
   const operation = OPERATIONS[step.method] ?? '';
   const number = Object.entries(MachineCodes).find(([name]) => name === code)?.[1];
@@ -92,7 +91,6 @@ const isOfDriver = (name: string): boolean => name.startsWith('mcm_cloud_api_dri
 export const withoutServices = (metrics: Expected['metrics']): Expected['metrics'] =>
   metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => isOfDriver(name)));
 
-/** Changes the metrics to the metrics of a call that ends with the code. */
 function counted(metrics: Expected['metrics'], situation: Situation, code: string | null): Expected['metrics'] {
   if (!metrics) return undefined;
   const others = Object.entries(metrics).filter(([name]) => !isOfDriver(name));

@@ -14,7 +14,6 @@ const DOWN = 'a failure of the token host gets the code Unavailable';
 const DELETION = 'lookup/027';
 const NOBODYS = 'a 404 without an error code of the cloud does not mean NotFound';
 
-/** Changes a case: other responses to the requests of a path, and another end. */
 function changed(recorded: RecordedCase, path: RegExp, reply: object, end: Partial<RecordedStep>): RecordedCase {
   const rules = scriptedRules.parse(recorded.cloud);
   const cloud = rules.map((rule) => (path.test(rule.path) ? { ...rule, replies: [reply] } : rule));

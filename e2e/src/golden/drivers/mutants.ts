@@ -74,7 +74,6 @@ export interface Verified {
   readonly rows: readonly string[];
 }
 
-/** The compared values of an expectation, as one text. */
 function essence({ requests, extent, result, metrics }: Expected): string {
   const { textMatches, codes, cloudError, errorCode, response, unknownResponse, errorText, driverText } = result;
   const text = textMatches ? String(textMatches) : [errorText, driverText];

@@ -22,7 +22,6 @@ const CALLS: Readonly<Record<string, string>> = {
 /** Escapes a text for a regular expression. */
 export const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The pattern for the name of a call in texts of the core. */
 function callPattern({ recorded: { machine }, step: { method } }: Situation): string {
   const of = method === 'ListMachines' ? 'class class' : `machine ${escaped(machine?.name ?? '')}`;
   return `${CALLS[method] ?? method} of ${of}`;

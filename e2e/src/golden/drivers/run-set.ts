@@ -65,7 +65,6 @@ async function playOne(read: ReadCase, play: PlayCase): Promise<string | undefin
 
 const isPlayable = ({ providerSpecRaw: raw }: RecordedCase): boolean => raw === undefined || raw === '' || isJson(raw);
 
-/** Adds the parsed values of a raw provider spec, for the rules. */
 const withSpec = (recorded: RecordedCase): RecordedCase => {
   const { providerSpecRaw: raw } = recorded;
   return raw ? { ...recorded, providerSpec: JSON.parse(raw) as unknown } : recorded;

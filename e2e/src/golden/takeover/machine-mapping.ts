@@ -64,7 +64,6 @@ export class MachineMapping {
     return free.find((machine) => model && phaseOf(machine) === phaseOf(model)) ?? free[0];
   }
 
-  /** Returns the object with the machine names of the replay. */
   async rename<T>(object: T): Promise<T> {
     let text = JSON.stringify(object);
     for (const name of new Set(text.match(this.#mentioned) ?? []))

@@ -63,7 +63,6 @@ test('actions after a delayed action keep their distance from it', async () => {
   }
 });
 
-/** The condition Ready of a running kubelet, and a condition that makes the machine Unknown. */
 const READY = { reason: 'KubeletReady', message: 'ok', status: 'True', type: 'Ready' };
 const DEADLOCK = { reason: 'Stuck', message: 'gone', status: 'True', type: 'KernelDeadlock' };
 interface WithConditions {

@@ -36,7 +36,6 @@ async function act(stage: Stage, mapping: MachineMapping, action: Action, uids: 
   } else await resource.patch(name, { type: 'merge', body: (await mapping.rename(action.body)) as object });
 }
 
-/** The conditions of a kubelet, together with the other conditions of its node. */
 async function withOthers(stage: Stage, node: string, said: readonly { readonly type: string }[]): Promise<object[]> {
   const { status } = (await stage.resource('Node').get(node)) as Recorded as {
     status?: { conditions?: readonly { readonly type: string }[] };

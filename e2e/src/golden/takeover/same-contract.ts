@@ -138,7 +138,6 @@ class Replay {
     return { ...compareEvents(ours, theirs, { openEnd: !isAtRest(end) }), depth: 1 };
   }
 
-  /** Compares the order of the states of every object. */
   #order(end: State): Findings {
     const { observer, seconds } = this.#stage;
     const openEnd = !isAtRest(end);

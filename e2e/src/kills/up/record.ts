@@ -128,7 +128,6 @@ export class FleetRecord {
       this.#violate(`VM ${id} of ${name} was deleted with pods ${left.map((pod) => pod.name).join(', ')} on it`);
   }
 
-  /** Verifies an idle fleet: each Machine has one VM, and each VM has a Machine. */
   verifyRest(instances: readonly CloudInstance[], machines: readonly KnownMachine[]): void {
     const living = new Set(
       instances.flatMap(({ state, clientToken = '' }) => (state === 'running' ? clientToken : [])),

@@ -265,7 +265,6 @@ export class RandomHistory {
     await this.#roll();
   }
 
-  /** A workload temporarily postpones the rollout of its node. */
   async #postpone(): Promise<void> {
     const { admin, clock } = this.#world;
     const node = this.#dice.one((await admin.resource(nodes).list()).items)?.metadata.name;
@@ -308,7 +307,6 @@ export class RandomHistory {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
 
-  /** The user changes the number of warm machines. */
   async #warm(): Promise<void> {
     const number = this.#dice.number(MOST_WARM + 1);
     this.#note(`the user asks for ${number} warm machines`);
@@ -351,7 +349,6 @@ export class RandomHistory {
     await this.#world.clock.advance(this.#dice.pause(ms));
   }
 
-  /** The owners of all hooks are away, and machines need their hooks. */
   async #ownersAway(): Promise<void> {
     const ms = this.#dice.pause(1_200_000);
     this.#note(`the owners of the hooks are away for ${ms} ms`);
@@ -359,7 +356,6 @@ export class RandomHistory {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
 
-  /** The user resumes the rollout temporarily, and pauses it again. */
   async #pauseAgain(): Promise<void> {
     await this.#world.change({ paused: false });
     await this.#world.clock.advance(this.#dice.number(MAX_ROLL_MS));

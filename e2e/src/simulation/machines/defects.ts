@@ -48,7 +48,6 @@ const blindToPods: BrokenKube = (transport) => (request) => {
   );
 };
 
-/** Reports evictions as successful without sending them. */
 const evictsNobody: BrokenKube = (transport) => async (request) => {
   if (!request.path.endsWith('/eviction')) return transport(request);
   const answer = new Response('{"kind":"Status","apiVersion":"v1","status":"Success"}', {
@@ -64,7 +63,6 @@ const jsonAnswer = (body: string, status = 200): TransportResponse =>
 const isVmDeletion = ({ method, path }: TransportRequest): boolean =>
   method === 'DELETE' && path.startsWith('/v1/instances/');
 
-/** Reports the deletion of a VM as successful without sending the request. */
 const deletesNoVm: BrokenCloud = (transport) => async (request) => {
   if (!isVmDeletion(request)) return transport(request);
   const { path, headers } = request;
@@ -103,7 +101,6 @@ const deletesPods: BrokenKube = (transport) => (request) => {
   return transport({ method: 'DELETE', headers, path: path.replace(/\/eviction$/, '') });
 };
 
-/** Removes disruption budgets that forbid an eviction. */
 const suspendsBudgets: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status !== 429) return answer;
@@ -134,7 +131,6 @@ const evictsAnybody: BrokenKube = (transport) => async (request) => {
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 
-/** Hides attached volumes in VolumeAttachments and in the status of Nodes. */
 const blindToVolumes: BrokenKube = (transport) => async (request) => {
   const { path } = request;
   if (request.method !== 'GET') return transport(request);
@@ -181,7 +177,6 @@ const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
   return answer;
 };
 
-/** Writes the credentials of the cloud to an object or a log. */
 const leaksCredentials = (where: 'status' | 'event' | 'evidence' | 'log'): Defect => {
   let secret = '';
   const reported = (body: string): string => {

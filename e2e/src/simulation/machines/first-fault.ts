@@ -8,7 +8,6 @@ export type FirstFault =
   | { readonly cloud: FaultRule & { readonly operation: FailingOperation } }
   /** A fault of the connection to the API server, or with `toCloud` to the cloud. */
   | { readonly wire: RequestFault; readonly toCloud?: true }
-  /** Another fault. */
   | { readonly act: FirstFaultAct };
 
 export type FirstFaultAct =

@@ -47,7 +47,6 @@ export class StatusVerifier {
     ];
   }
 
-  /** A key that changes with the machine, its Node, and the pods and attachments of the Node. */
   #stateOf({ metadata, status }: Machine): string {
     const node = metadata.labels?.node ?? metadata.name;
     const there = [this.#cache.pods.store.byIndex('node', node), this.#cache.attachments.store.byIndex('node', node)];

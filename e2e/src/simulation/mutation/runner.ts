@@ -33,7 +33,6 @@ const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly Pro
 /** The maximum real time of one history. A longer history has an endless loop. */
 const CASE_MS = 300_000;
 
-/** The cases that can detect a mutant, in the order of the runs. */
 function* casesOf({ suites, firstSeed = 1 }: Mutant, seeds: number): Generator<Case> {
   for (let index = 0; index < seeds; index += 1) {
     const profile = ORDER[index % Object.keys(PROFILES).length] ?? 'none';

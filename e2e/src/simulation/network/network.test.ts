@@ -35,7 +35,6 @@ function stage(profile: ProfileName, seed = 1) {
   });
   const wire = network.wire('manager', server(clock, asked));
   const ask = (path: string, method = 'GET') => wire({ method, path, headers: {} });
-  /** The numbers that a watch has received, and their times. */
   const watch = (path: string): { readonly heard: string[]; readonly at: number[] } => {
     const seen = { heard: [] as string[], at: [] as number[] };
     const read = async () => {

@@ -158,7 +158,6 @@ export class Network {
     return Math.max(0, ...this.#received(caller).map((received) => received.behindMs(resources)));
   }
 
-  /** Disconnects these callers: open connections end, and new connections are refused. */
   cut(...callers: readonly Caller[]): void {
     for (const caller of callers) {
       this.#cut.add(caller);
@@ -222,7 +221,6 @@ export class Network {
     this.#cloudChances = toCloud;
   }
 
-  /** The connection of a caller to the API server. */
   wire(caller: Caller, server: Transport, peer?: Peer): Transport {
     const { clock } = this.#options;
     const end: End = { caller, received: new ReceivedEvents(clock) };

@@ -10,7 +10,6 @@ const REQUEST_FAULTS: readonly RequestFault[] = [
   'killed before',
   'killed after',
 ];
-/** Operations of the cloud that may fail. */
 const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
 export type FailingOperation = (typeof OPERATIONS)[number];
 /** Possible failures of a cloud operation. */

@@ -37,7 +37,6 @@ export class FenceVerifier {
     return identity !== undefined && [...this.#holders.values()].includes(identity);
   }
 
-  /** Wraps a transport to the API server, to track written Leases. */
   sees(transport: Transport): Transport {
     return async (request) => {
       const answer = await transport(request);

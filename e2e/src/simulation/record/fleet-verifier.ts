@@ -21,7 +21,6 @@ export interface FleetVerifierOptions {
   readonly clock: Clock;
   /** The size of a set, by its UID. */
   readonly replicasOf: (setUid: string) => number;
-  /** The largest size of a set since a time, by the UID of the set. */
   readonly largestSince: (setUid: string, since: number) => number;
   /**
    * The time at which the size of a set was last reduced, by the UID of the set. The time is in virtual milliseconds

@@ -27,7 +27,6 @@ const allowance = (replicas: Readonly<Record<string, number>>, selected: readonl
   byHand: false,
 });
 
-/** Deletes a machine like a controller that replaces it. */
 const replaces = (verifier: RepairVerifier, name: string, set: string, allowed: Allowance) =>
   verifier.changed(machine(name, set, 'Failed'), machine(name, set, 'Failed', true), allowed);
 

@@ -92,7 +92,6 @@ export class Reporter {
     this.#fleets.get(labels?.name ?? '')?.grows(name, total);
   }
 
-  /** Whether the user has deleted the machine with this UID. */
   isDeletedByHand(uid: string): boolean {
     return this.#byHand.has(uid);
   }

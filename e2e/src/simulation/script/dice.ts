@@ -27,7 +27,6 @@ export class Dice {
     return this.#random.next();
   }
 
-  /** A number from 0 to `below` - 1. */
   number(below: number): number {
     return Math.floor(this.#next() * below);
   }

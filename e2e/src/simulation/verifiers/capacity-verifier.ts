@@ -3,7 +3,6 @@ import { isNotFound, type Transport } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
 import { NAMESPACE, type World } from '../world/world.ts';
 
-/** An offering of the local cloud: a zone and a machine type. */
 interface Offering {
   readonly zone: string;
   readonly machineType: string;
@@ -41,7 +40,6 @@ export class CapacityVerifier {
   #world: World | undefined;
   #verified = 0;
 
-  /** The number of verified refusals. */
   get verified(): number {
     return this.#verified;
   }

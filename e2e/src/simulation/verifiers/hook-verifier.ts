@@ -145,7 +145,6 @@ export class HookVerifier {
     await ignoreNotFound(this.#world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body }));
   }
 
-  /** Whether the machine controller may pass a stage. */
   #mayPass(machine: Machine, stage: Stage): boolean {
     const since = begunAt(machine, stage)?.getTime();
     if (since === undefined) return false;

@@ -50,7 +50,6 @@ export class InterruptionVerifier {
     return this.#verified;
   }
 
-  /** Makes the cloud announce an interruption. */
   announce({ id: vm, name, state }: Instance, kind: Kind, noticeMs: number): void {
     if (state !== 'running' && state !== 'pending') return;
     this.#world.reporter.note('act', `the cloud announces ${kind} of ${name} in ${noticeMs} ms`);

@@ -132,7 +132,6 @@ export class JoinVerifier {
     return !isDone(node) && !failing;
   }
 
-  /** Whether the manager or the machine controller is changing or deleting the machine. */
   #isBusy(machine: Machine): boolean {
     const node = this.#nodeOf(machine);
     if (machine.metadata.deletionTimestamp !== undefined || LEFT_ALONE.has(phaseOf(machine) ?? '')) return true;

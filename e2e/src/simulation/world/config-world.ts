@@ -87,7 +87,6 @@ export class ConfigWorld {
     return GATHER_MS + this.network.lagMs('manager', ...DECIDED_BY);
   }
 
-  /** Creates a pool with the configurations of the workers. */
   async createPool(name: string, spec: object): Promise<void> {
     await this.world.admin.resource(machineConfigPools).create({
       metadata: { name },
@@ -100,7 +99,6 @@ export class ConfigWorld {
   sets = async () => (await this.world.admin.resource(machineSets, NAMESPACE).list()).items;
   deployment = () => this.world.admin.resource(machineDeployments, NAMESPACE).get('workers');
 
-  /** Changes the configuration of the machines, as a user does. */
   async change(storage: object): Promise<void> {
     const config = { ignition: { version: '3.5.0' }, storage };
     await this.world.admin.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec: { config } } });

@@ -76,7 +76,6 @@ export class Controllers {
     this.#fences = new FenceVerifier(parts.reporter);
   }
 
-  /** The number of requests of a process since its last start. */
   requests(name: ProcessName): number {
     return this.#running.get(`${name} 0`)?.proc.requests ?? 0;
   }
@@ -88,7 +87,6 @@ export class Controllers {
     return living.find(({ proc }) => this.#fences.holds(proc)) ?? living[0];
   }
 
-  /** Kills a process as SIGKILL does. */
   kill(name: ProcessName): void {
     const worker = this.#worker(name);
     if (!worker) return;
@@ -111,7 +109,6 @@ export class Controllers {
     for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
   }
 
-  /** Starts a process, and with leader election also a standby. */
   start(name: ProcessName): void {
     for (const slot of this.#options.elections ? SLOTS : [0]) this.#start(name, slot);
   }

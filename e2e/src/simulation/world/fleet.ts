@@ -105,7 +105,6 @@ export class Fleet {
       .patch(name, { type: 'merge', body: { spec } });
   }
 
-  /** Creates a machine without a set. */
   async createMachine(name: string, settings: object = {}): Promise<void> {
     this.reporter.allows(name);
     await this.admin.resource<Machine>(machines, NAMESPACE).create({

@@ -31,7 +31,6 @@ export class WorldCache {
     return this.#sizes.get(setUid)?.at(-1)?.replicas ?? 0;
   }
 
-  /** The largest size of a set since a time. */
   largestSince(setUid: string, since: number): number {
     const all = this.#sizes.get(setUid) ?? [];
     const first = all.findLastIndex(({ at }) => at <= since);

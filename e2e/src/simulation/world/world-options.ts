@@ -44,7 +44,6 @@ export interface WorldOptions {
   readonly machine?: object;
   /** Wraps the requests of a controller to the API server, for example with another identity. */
   readonly wrap?: ((name: ProcessName, transport: Transport) => Transport) | undefined;
-  /** The annotations of all classes. */
   readonly classAnnotations?: Readonly<Record<string, string>> | undefined;
   /** Wraps the requests of the machine controller to the cloud. */
   readonly wrapCloud?: ((transport: Transport) => Transport) | undefined;

@@ -276,17 +276,14 @@ export class World extends Fleet {
     this.#controllers.freeze(name, ms);
   }
 
-  /** Starts a new process in addition to the running process. */
   startProcess(name: ProcessName): void {
     this.#controllers.start(name);
   }
 
-  /** The number of requests of a process since its last start. */
   requests(name: ProcessName): number {
     return this.#controllers.requests(name);
   }
 
-  /** The names of the VMs in the cloud, without terminated VMs. */
   vms(): string[] {
     return [...this.cloud.instances.list()]
       .filter((instance) => instance.state !== 'terminated')
@@ -392,7 +389,6 @@ export class World extends Fleet {
     return tokens.length > 0 ? `bootstrap tokens left: ${tokens.map((secret) => secret.metadata.name)}` : undefined;
   }
 
-  /** The last log lines, for the message of a failure. */
   describe(): string {
     return this.log.lines
       .slice(-25)
@@ -413,6 +409,5 @@ export class World extends Fleet {
 
 const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.WarmState] !== undefined;
 
-/** Whether mcm has stopped the VM of the warm machine. */
 const isOff = ({ metadata, status }: Machine): boolean =>
   metadata.annotations?.[Annotations.WarmPower] === 'Stopped' && status?.currentStatus?.phase === 'Available';

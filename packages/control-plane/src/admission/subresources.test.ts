@@ -17,7 +17,6 @@ interface Review {
 
 let setup: Awaited<ReturnType<typeof startTestPlane>>;
 let seen: Review[];
-/** The patch that the webhook returns. */
 let patch: readonly object[];
 
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import type { ControlPlane } from '../plane.ts';
 
-/** The JSON of an answer in tests. With `?.`, a test can read any path, and its assertion checks the value. */
+/** The JSON of a response in tests. With `?.`, a test can read any path, and its assertion checks the value. */
 interface Loose {
   readonly [key: string]: Loose;
 }
 
-/** An answer to a test's request. */
+/** A response to a test's request. */
 export interface Answer {
   readonly status: number;
   readonly warnings: readonly string[];

@@ -36,7 +36,6 @@ export interface CertificateAuthority extends KeyPair {
   issueServer(hosts: readonly string[]): KeyPair;
   /** Issues a certificate for the given key and purpose. */
   issue(leaf: Leaf): string;
-  /** Issues a client certificate with a new key, valid for a year. */
   issueClientPair(subject: Subject): KeyPair;
 }
 

@@ -91,7 +91,6 @@ function checkClient(_request: SigningRequest, usages: readonly string[]): void 
   refuse(!usages.includes('client auth'), 'missing required usage for client certificate: client auth');
 }
 
-/** The rules of each signer (kubernetes pkg/controller/certificates/signer). */
 const CHECKS: Readonly<Record<string, (request: SigningRequest, usages: readonly string[]) => void>> = {
   [CLIENT]: checkClient,
   [KUBELET_CLIENT]: checkKubeletClient,

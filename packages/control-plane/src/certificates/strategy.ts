@@ -172,7 +172,6 @@ function keepApproval(object: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Sets the missing times of conditions. */
 function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
   const time = formatTime(now);
   for (const condition of items(look(object, 'status'), 'conditions')) {

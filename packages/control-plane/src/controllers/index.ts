@@ -133,11 +133,11 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 }
 
 /**
- * The controllers of the control plane, which use its own API. `chosen` is true for all, false for none, or a list of names.
- * Names of kube-controller-manager are valid too. `*` selects all, and `-` before a name excludes it
- * (`['*', '-job-controller']`).
+ * The controllers of the control plane, which use its own API. `chosen` is true for all, false for none, or a list of
+ * names. Names of kube-controller-manager are valid too. `*` selects all controllers, and a leading `-` excludes a
+ * controller (`['*', '-job-controller']`).
  * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
- * @throws Error for an unknown name
+ * @throws Error for an unknown name.
  */
 export function builtinControllers(
   environment: ControllerEnvironment,

@@ -49,7 +49,7 @@ function subresourcesOf(version: Fields): KindDefinition['subresources'] {
 
 /** The kind of a CRD version, with properties that only custom kinds have. */
 export interface CustomKindDefinition extends KindDefinition {
-  /** For a deprecated version: the warning that every answer contains. */
+  /** For a deprecated version: the warning that every response contains. */
   readonly deprecationWarning?: string;
   /** Whether the server stores objects in this version. */
   readonly storage: boolean;

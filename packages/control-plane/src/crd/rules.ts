@@ -14,8 +14,8 @@ import { childrenOf, type SchemaCauses } from './structural.ts';
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /**
- * The error about the total cost lists at most this number of expensive rules. The next constant is the minimum share of the
- * cost limit for a rule in the list.
+ * The error about the total cost lists at most this number of expensive rules. The next constant is the minimum share
+ * of the cost limit for a listed rule.
  */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;

@@ -16,7 +16,6 @@ const isThere = (schema: Fields, word: string): boolean => {
 };
 const MAX_DEPTH = 1000;
 
-/** A nested schema with its path. */
 interface Child {
   readonly schema: Fields;
   readonly path: string;
@@ -323,7 +322,6 @@ function isUnreadable(schema: Fields, depth = 0): boolean {
   return [...childrenOf(schema, ''), ...junctorsOf(schema, '')].some((below) => isUnreadable(below.schema, depth + 1));
 }
 
-/** Returns the structural errors of a schema, in the order of the keywords. */
 function structuralCauses(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   if (isUnreadable(schema)) return causes;

@@ -20,8 +20,8 @@ const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111'
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * Whether the path of errors for this field starts at the top of the spec (`spec.validation.openAPIV3Schema…`). The internal
- * type of the server stores a value that all versions share at the top.
+ * Whether the path of errors for this field starts at the top of the spec (`spec.validation.openAPIV3Schema…`). If all
+ * versions have the same value, the internal type of the server stores the value at the top.
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
@@ -88,7 +88,6 @@ function validateRoot(schema: Fields, path: string): StatusCause[] {
   return [invalid(path, schema, `only ${ALLOWED_AT_ROOT} fields are allowed at the root ${reason}`)];
 }
 
-/** Validates the schema, subresources, columns and selectable fields of one version at `path`. */
 function validateContents(
   version: Fields,
   words: readonly string[],
@@ -133,7 +132,7 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
 }
 
 /**
- * Maximum number of cached valid versions. Clients send the same CRDs repeatedly, and the compilation of patterns and rules
+ * The maximum number of cached valid versions. Clients send the same CRDs repeatedly, and the compilation of patterns and rules
  * takes most of the time of a request.
  */
 const MAX_VALID = 256;

@@ -23,7 +23,6 @@ const PRIORITIES: readonly ApiObject[] = Object.entries(SYSTEM_PRIORITIES).map((
   description: DESCRIPTIONS[name],
 }));
 
-/** The address range of services. */
 const RANGE: ApiObject = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'ServiceCIDR',

@@ -19,7 +19,7 @@ const scaleKind: KindDefinition = {
 /** The Scale of a custom kind, whose Table has the columns of a custom kind. */
 export const customScaleKind: KindDefinition = { ...scaleKind, custom: true, columns: CUSTOM_SCALE_COLUMNS };
 
-/** Kinds without a resource: bodies and answers of subresources, and options of requests. */
+/** Kinds without a resource: bodies and responses of subresources, and options of requests. */
 export const bodyKinds: readonly KindDefinition[] = [
   defineReview({ group: 'policy', kind: 'Eviction', plural: 'evictions', namespaced: true }),
   scaleKind,

@@ -20,7 +20,7 @@ interface Pairs {
   readonly extensions?: number;
 }
 
-/** One of several messages. The value determines which one. */
+/** One of several messages, depending on the value. */
 interface OneOf {
   readonly pick: (value: unknown) => Field;
 }
@@ -40,7 +40,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** The fields of a simple value. The fields are equal in every message, but have other numbers. */
+/** The fields of a simple value. The fields are equal in every message, but with other numbers. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',

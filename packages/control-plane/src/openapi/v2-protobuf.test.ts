@@ -17,7 +17,6 @@ function decode(bytes: Uint8Array): Decoded {
 
 const all = (message: Decoded, number: number): Uint8Array[] =>
   (message.get(number) ?? []).filter((value) => typeof value !== 'bigint');
-/** The nested message at a path of field numbers. */
 const at = (message: Decoded, ...way: readonly number[]): Decoded =>
   way.reduce((inner, number) => decode(all(inner, number)[0] ?? new Uint8Array()), message);
 const texts = (message: Decoded, number: number): string[] =>
@@ -57,7 +56,7 @@ describe('the document of the built-in kinds', () => {
     const gvk = named(patch, 13).get('x-kubernetes-group-version-kind');
     expect(yaml(gvk)).toEqual({ group: '', version: 'v1', kind: 'Pod' });
     const parameters = all(patch, 8).map((one) => at(decode(one), 1));
-    // A body parameter has another form than a query parameter.
+    // A body parameter has other fields than a query parameter.
     const [body, ...others] = parameters;
     expect(texts(at(body ?? new Map(), 1, 5), 1)).toEqual(['#/definitions/io.k8s.api.core.v1.Pod']);
     expect(others.flatMap((one) => texts(at(one, 2, 3), 4))).toEqual(

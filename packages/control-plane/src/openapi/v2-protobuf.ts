@@ -9,7 +9,7 @@ export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** The media type of the answer. The media type is the same for both requested names. */
+/** The media type of the response. The media type is the same for both requested names. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;

@@ -9,7 +9,6 @@ const stepsOf = (pointer: string): string[] =>
 
 const isContainer = (value: unknown): value is JsonObject | unknown[] => isRecord(value) || Array.isArray(value);
 
-/** The parent of the target of a JSON pointer, and the last token. */
 function find(document: JsonObject, pointer: string): { holder: JsonObject | unknown[] | undefined; last: string } {
   const steps = stepsOf(pointer);
   const last = steps.pop() ?? '';
@@ -20,7 +19,10 @@ function find(document: JsonObject, pointer: string): { holder: JsonObject | unk
   return { holder: isContainer(holder) ? holder : undefined, last };
 }
 
-/** Why a token is not a valid index of a list. @param size length of the list */
+/**
+ * Returns the reason why a token is not a valid index of a list.
+ * @param size The length of the list.
+ */
 function indexProblem(step: string, size: number): string | undefined {
   if (!/^[+-]?\d+$/.test(step)) return `strconv.Atoi: parsing ${JSON.stringify(step)}: invalid syntax`;
   const at = Number(step);
@@ -35,8 +37,9 @@ function addProblem(document: JsonObject, path: string): string | undefined {
 }
 
 /**
- * Why an operation of a JSON patch fails, with the text of the real server's library. Called only after a failure.
- * @param document the object before the operation
+ * Returns the reason why an operation of a JSON patch fails, with the text of the real server's library. Called only
+ * after a failure.
+ * @param document The object before the operation.
  */
 export function patchProblem(document: JsonObject, operation: unknown): string {
   const { op, path, from } = operation as { op?: string; path?: string; from?: string };

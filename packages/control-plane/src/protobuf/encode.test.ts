@@ -13,7 +13,7 @@ interface Event {
   readonly object: ApiObject;
 }
 
-/** An answer of a real kube-apiserver in both forms. */
+/** A response of a real kube-apiserver in both forms. */
 interface Recorded {
   readonly path: string;
   readonly json: ApiObject | readonly Event[];
@@ -74,7 +74,6 @@ const SCALARS: Readonly<Record<string, unknown>> = {
 };
 const WALK_DEPTH = 7;
 
-/** A value of a type in which everything is set, down to a depth. */
 function sampleOf(type: string, depth: number): unknown {
   if (type.startsWith('[]')) return [sampleOf(type.slice(2), depth)];
   if (type.startsWith('{}')) return { b: sampleOf(type.slice(2), depth), a: sampleOf(type.slice(2), depth) };
@@ -91,7 +90,7 @@ function sampleOf(type: string, depth: number): unknown {
 }
 
 describe('a round trip', () => {
-  // Definitions of custom kinds contain schemas of another dialect. These definitions are part of the recorded answers.
+  // Definitions of custom kinds contain schemas of another dialect. These definitions are part of the recorded responses.
   const kinds = builtinKinds.filter(({ model, group }) => model !== undefined && group !== 'apiextensions.k8s.io');
   it.each(kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind] as const))(
     'of %s with every field set loses nothing',

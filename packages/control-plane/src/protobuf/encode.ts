@@ -58,7 +58,6 @@ function nanoseconds(value: string): number {
   return Math.round(value.startsWith('-') ? -sum : sum);
 }
 
-/** Writes a schema or its alternative: a list of schemas, a list of texts, or a bool. */
 function writeSchemaOr(writer: WireWriter, type: string, value: unknown): void {
   if (isRecord(value)) {
     const mark = writer.size;
@@ -76,7 +75,6 @@ function writeSchemaOr(writer: WireWriter, type: string, value: unknown): void {
   }
 }
 
-/** Writes the content of a field, by the letter of its type. */
 const CONTENTS: Readonly<Record<string, (writer: WireWriter, value: unknown) => void>> = {
   s: (writer, value) => writer.text(text(value)),
   y: (writer, value) => writer.raw(Buffer.from(text(value), 'base64')),

@@ -79,7 +79,6 @@ const target = new URL('generated/messages.json', import.meta.url);
 
 const lastThree = (name: string): string => name.split('.').slice(-3).join('.');
 
-/** Converts a type of a proto file to its name in the table. */
 const nameOf = (type: string, pack: string): string =>
   lastThree(type.startsWith('.') ? type.slice(1) : type.includes('.') ? type : `${pack}.${type}`);
 

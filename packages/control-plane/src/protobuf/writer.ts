@@ -6,7 +6,7 @@ export class WireWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #at = 1024;
 
-  /** Number of bytes written so far. The number is the mark for `head`. */
+  /** The number of bytes written so far. The number is the mark for `head`. */
   get size(): number {
     return this.#bytes.length - this.#at;
   }

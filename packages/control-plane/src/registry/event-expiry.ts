@@ -62,7 +62,6 @@ const timeOf = (text: unknown): number => {
   return Number.isNaN(time) ? 0 : time;
 };
 
-/** The time of the last write of a stored event, from the times in it. */
 function lastWrite(json: string): number {
   const event = JSON.parse(json) as ApiObject & { series?: { lastObservedTime?: unknown } };
   const times = [event.metadata.creationTimestamp, event.lastTimestamp, event.eventTime];

@@ -43,9 +43,9 @@ const hostAddress = (): string | undefined =>
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
 /**
- * The advertised address of a server. Without a given address, a server that listens on the loopback address advertises the first address
- * of its host, as kube-apiserver does.
- * @param port the port of its socket, if it has one
+ * The advertised address of a server. If no address is given, a server on the loopback address advertises the first
+ * address of its host, as kube-apiserver does.
+ * @param port The port of its socket, if it has one.
  */
 export const advertisedBy = (address: string | undefined, port: number | undefined): Advertised => ({
   address: address ?? (port === undefined ? undefined : hostAddress()) ?? NO_ADDRESS,
@@ -109,7 +109,6 @@ const sliceOf = (endpoints: ApiObject): ApiObject => {
   };
 };
 
-/** Writes the Service, Endpoints and EndpointSlice of one server. */
 class KubernetesService {
   readonly #registry: Registry;
   readonly #call: Call;
@@ -123,8 +122,8 @@ class KubernetesService {
   }
 
   /**
-   * Creates missing objects, and restores the addresses of changed ones. @param isStart whether the port is restored too,
-   * because it may have changed
+   * Creates missing objects, and restores the addresses of changed objects.
+   * @param isStart Whether the port is restored too, because it may have changed.
    */
   async reconcile(isStart: boolean): Promise<void> {
     await this.#ensure(serviceOf(this.#advertised));

@@ -86,7 +86,6 @@ async function makeGuards(setup: Setup, name: string, resources: string, narrow:
 
 const byName = (name: string): object => ({ matchLabels: { managed: 'yes', 'kubernetes.io/metadata.name': name } });
 
-/** Creates guards for other kinds, and for this kind in other namespaces and for other objects. */
 async function makeOthers(setup: Setup, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     await makeGuards(setup, `kind-${i}`, 'secrets');

@@ -26,7 +26,7 @@ export interface AdmissionAttributes {
   readonly dryRun: boolean;
   /** The options of the client, without kind and version. */
   readonly options?: JsonObject | undefined;
-  /** Adds a warning to the answer. */
+  /** Adds a warning to the response. */
   readonly warn: (message: string) => void;
   /** The state that mutating plugins keep between the two rounds. Absent if a plugin is called alone. */
   readonly reinvocation?: Reinvocation;
@@ -34,7 +34,7 @@ export interface AdmissionAttributes {
 
 /**
  * The second round of mutating admission. A plugin requests it after a change that other plugins may need to see. All
- * mutating plugins run again. From its kept state, each plugin decides which webhooks or policies it calls again.
+ * mutating plugins run again, and each plugin decides which webhooks or policies it calls again.
  */
 export class Reinvocation {
   /** The number of the round: 0 for the first, 1 for the second. */
@@ -42,7 +42,7 @@ export class Reinvocation {
   wanted = false;
   readonly #kept = new Map<object, Repeats>();
 
-  /** The state that the plugin `owner` keeps. */
+  /** The stored state of the plugin `owner`. */
   of(owner: object): Repeats {
     let kept = this.#kept.get(owner);
     if (kept === undefined) {
@@ -75,7 +75,7 @@ export class Repeats {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }
 
-  /** Whether a webhook or policy is skipped. In the second round, only selected ones run. */
+  /** Whether a webhook or policy is skipped. In the second round, only the selected webhooks and policies run. */
   isSkipped(one: object): boolean {
     return this.#reinvocation.round > 0 && !this.#again.has(one);
   }

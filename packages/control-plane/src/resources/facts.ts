@@ -1,12 +1,13 @@
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
 
 /**
- * Facts about built-in fields that are missing in the models of the client. The facts say how lists are merged, which
- * strings are quantities, and which structures are atomic. Sources are the marks `+listType`, `patchStrategy` and
- * `+structType` of the types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
+ * Facts about built-in fields that are missing in the models of the client: the merging of lists, strings that are
+ * quantities, and atomic structures. Sources are the marks `+listType`, `patchStrategy` and `+structType` of the types
+ * in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
  *
- * A row is `owner: field=keys`. For a list of type map, these are the keys; for a set, the word `set`. With `~` before the
- * field, a strategic merge patch replaces the list. With `+`, it merges the list and retains keys.
+ * A row is `owner: field=keys`. For a list of type map, the row contains the keys. For a set, it contains the word
+ * `set`. With `~` before the field, a strategic merge patch replaces the list. With `+`, it merges the list and retains
+ * keys.
  */
 const LISTS = `
 admissionregistration.v1.MutatingAdmissionPolicySpec: matchConditions=name

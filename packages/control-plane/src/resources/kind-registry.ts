@@ -31,13 +31,11 @@ export class ServedKind {
     return this.#schema;
   }
 
-  /** Whether the schema contains CEL rules. */
   get hasRules(): boolean {
     this.#hasRules ??= stringifyJson(this.kind.schema ?? {}).includes('"x-kubernetes-validations"');
     return this.#hasRules;
   }
 
-  /** The schema without its CEL rules. */
   get plainSchema(): CompiledSchema | undefined {
     return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
@@ -76,7 +74,6 @@ export interface ServedGroup {
   readonly versions: readonly string[];
 }
 
-/** Compares versions as apimachinery does: `v2`, `v1`, `v1beta2`, `v1alpha1`, and then all others by name. */
 function compareVersions(a: string, b: string): number {
   const rank = (version: string): [number, number, number] => {
     const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
@@ -136,12 +133,11 @@ export class KindRegistry {
     return this.#builtinGroups.has(group);
   }
 
-  /** All versions of a resource. */
   versionsOf(group: string, plural: string): readonly ServedKind[] {
     return this.#byResource.get(`${group}/${plural}`) ?? [];
   }
 
-  /** One group; undefined if it is not served. */
+  /** One group. Undefined if it is not served. */
   group(name: string): ServedGroup | undefined {
     const versions = this.#byGroup.get(name);
     if (versions === undefined) return undefined;
@@ -153,7 +149,6 @@ export class KindRegistry {
     return group;
   }
 
-  /** All groups: first the built-in groups in a fixed order, then the groups of CRDs by name. */
   groups(): readonly ServedGroup[] {
     if (this.#groups === undefined) {
       const names = [...this.#byGroup.keys()];

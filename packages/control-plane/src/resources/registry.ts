@@ -20,7 +20,7 @@ const STORE_LIMIT = 1.5 * 1024 * 1024;
 export interface Call {
   readonly user: UserInfo;
   readonly userAgent: string;
-  /** Adds a warning to the answer. */
+  /** Adds a warning to the response. */
   readonly warn: (message: string) => void;
 }
 
@@ -71,7 +71,7 @@ export interface ReviewRequest {
   readonly attributes: AdmissionAttributes;
 }
 
-/** Answers a review. Returns the object with its status. @throws StatusError */
+/** Handles a review. Returns the object with its status. @throws StatusError */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
 export interface RegistryParts {
@@ -83,7 +83,7 @@ export interface RegistryParts {
   readonly authorize: Authorizer;
 }
 
-/** What all operations on objects share: the store, the kinds, admission and authorization. */
+/** The store, the kinds, admission and authorization, which all operations on objects share. */
 export class Registry {
   readonly store: Store;
   readonly kinds: KindRegistry;
@@ -133,7 +133,7 @@ export class Registry {
     return record;
   }
 
-  /** The answer of a dry run. The object is converted to the stored version and back, as in a real write. */
+  /** The response of a dry run. The object is converted to the stored version and back, as in a real write. */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
@@ -146,8 +146,8 @@ export class Registry {
   }
 
   /**
-   * Whether a write without changes creates a version, because it adds defaults to the stored object. The conversion from
-   * another version can also change it.
+   * Whether a write without changes creates a version, because it adds defaults to the stored object. A conversion from
+   * another version can also change the object.
    */
   isWrittenAnyway(served: ServedKind, record: StoredRecord): boolean {
     const { storedAs } = served.kind;
@@ -169,7 +169,7 @@ export class Registry {
     return { object: converted, gained: stringifyJson(converted) !== before };
   }
 
-  /** Deletes a record. Watches and the answer get its last content with the revision of the deletion. */
+  /** Deletes a record. Watches and the response get its last content with the revision of the deletion. */
   remove(served: ServedKind, record: StoredRecord): StoredRecord {
     const { namespace, name, labels, fields } = record;
     return this.store.delete(served.resource, {

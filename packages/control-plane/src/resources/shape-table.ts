@@ -1,5 +1,5 @@
 /**
- * How the Go types of the server encode their fields. A row describes a structure: `owner:
+ * Defines how the Go types of the server encode their fields. A row describes a structure: `owner:
  * dropped|structures|kept|omitted|nulls`.
  *
  * - dropped: omitted when zero (`""`, 0, false, empty list or map)
@@ -10,8 +10,8 @@
  *
  * A structure with many fields has several rows.
  *
- * All other fields are optional: they are present if they are set, with any value. Source: field types and `omitempty` /
- * `omitzero` marks of k8s.io/api and k8s.io/apimachinery v0.36.
+ * All other fields are optional: they are present if they are set, with any value. Source: field types and `omitempty`
+ * / `omitzero` marks of k8s.io/api and k8s.io/apimachinery v0.36.
  */
 export const SHAPES = `
 admissionregistration.v1.ApplyConfiguration: expression

@@ -9,7 +9,7 @@ import { factName, fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
 /**
- * A body does not match the types of the server. The answer is a 400. A patch reports the error in another way, with Go's
+ * A body does not match the types of the server. The response is a 400. A patch reports the error in another way, with Go's
  * text in `why`.
  */
 export class DecodeError extends StatusError {
@@ -110,8 +110,8 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 }
 
 /**
- * Whether the values come from an untyped Go object. For these, Go's converter truncates large integers. For other values,
- * Go's decoder refuses them.
+ * Whether the values come from an untyped Go object. For such values, Go's converter truncates large integers. For
+ * other values, Go's decoder refuses them.
  */
 let isConverting = false;
 
@@ -271,7 +271,7 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
 export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerReferences' | 'managedFields'): string[] =>
   dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
 
-/** The error for a value of a wrong type in the metadata of a custom object; undefined if all types are right. */
+/** The error for a value of a wrong type in the metadata of a custom object. Undefined if all types are right. */
 export function metaFieldProblem(field: string, value: unknown): string | undefined {
   try {
     structureReader('V1ObjectMeta')({ [field]: structuredClone(value) }, '', '');
@@ -440,7 +440,6 @@ const MODES: readonly Mode[] = ['dropped', 'structure', 'kept', 'omitted', 'null
 
 let shapes: Map<string, Map<string, Mode>> | undefined;
 
-/** `SHAPES` as a map, which is created at its first use. */
 function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
   if (shapes === undefined) {
     shapes = new Map();

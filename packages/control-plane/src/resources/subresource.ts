@@ -19,7 +19,7 @@ export interface SubresourceRequest {
   options(kind: WriteOptionsKind, applying?: boolean): WriteOptions;
 }
 
-/** The answer: JSON text, or a value that is converted to JSON. */
+/** The response: JSON text, or a value that is converted to JSON. */
 export interface SubresourceAnswer {
   readonly status: number;
   readonly text?: string;

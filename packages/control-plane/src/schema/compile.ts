@@ -15,7 +15,7 @@ export interface CompiledSchema {
   readonly node: SchemaNode;
   /**
    * Removes fields that the schema does not know. `x-kubernetes-preserve-unknown-fields` and embedded resources are
-   * respected. Returns the sorted paths of removed fields, e.g. `spec.foo`. apiVersion, kind and metadata stay. Mutates.
+   * respected. Returns the sorted paths of removed fields, for example `spec.foo`. apiVersion, kind and metadata stay. Mutates.
    */
   prune(object: ApiObject): string[];
   /** The paths that {@link prune} would remove, for strict field validation. Does not mutate. */

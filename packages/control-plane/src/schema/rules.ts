@@ -27,7 +27,7 @@ interface Rule {
   readonly message: Program | undefined;
 }
 
-/** Maximum length of a message that an expression returns, in bytes. */
+/** The maximum length of a message that an expression returns, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
 export function ruleVariables(node: SchemaNode, spec: RuleSpec, isResource: boolean): Declaration[] {

@@ -11,7 +11,6 @@ export interface Term {
   readonly value: string;
 }
 
-/** Whether a stored object matches. */
 type FieldSelector = (record: StoredRecord) => boolean;
 
 export interface ParsedFieldSelector {

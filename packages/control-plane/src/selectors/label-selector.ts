@@ -258,7 +258,7 @@ const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = 
   DoesNotExist: '!',
 };
 
-/** The requirements of a selector; undefined if one has an unknown operator. */
+/** The requirements of a selector. Undefined if one has an unknown operator. */
 function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requirement[] | undefined {
   const requirements: Requirement[] = [];
   for (const [key, value] of Object.entries(matchLabels ?? {})) {

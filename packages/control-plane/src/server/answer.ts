@@ -7,10 +7,10 @@ import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** Minimum size of an answer that is compressed, in bytes. */
+/** The minimum size of a response that is compressed, in bytes. */
 const GZIP_FROM = 128 * 1024;
 
-/** Converts a JSON text to the negotiated format. If the kind has no protobuf form, the answer is JSON. */
+/** Converts a JSON text to the negotiated format. If the kind has no protobuf form, the response is JSON. */
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
   let body = text;
   if (format.mediaType === PROTOBUF) {

@@ -74,7 +74,6 @@ export class ApiDocuments {
     });
   }
 
-  /** The aggregated discovery of `/api` (core) or `/apis`. */
   aggregated(core: boolean): string {
     return this.#all(core ? 'api' : 'apis', () =>
       aggregatedDiscovery(this.#kinds, core, (group, version) => this.#versions.of(group, version)),
@@ -85,7 +84,6 @@ export class ApiDocuments {
     return this.#all('v2', () => openApiV2(this.#places().map(({ group, version }) => this.#v2.of(group, version))));
   }
 
-  /** The OpenAPI v2 document as a message of gnostic. */
   openApiV2Protobuf(): Uint8Array {
     this.#v2Bytes ??= encodeOpenApiV2(this.openApiV2());
     return this.#v2Bytes;
@@ -106,7 +104,7 @@ export class ApiDocuments {
     });
   }
 
-  /** The OpenAPI v3 document of a group version; undefined if it is not served. */
+  /** The OpenAPI v3 document of a group version. Undefined if it is not served. */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

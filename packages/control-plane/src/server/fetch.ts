@@ -54,7 +54,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/** Maximum number of unread bytes in a stream. Beyond it, the writer must wait. */
+/** The maximum number of unread bytes in a stream. Beyond it, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**
@@ -109,14 +109,14 @@ function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<U
   );
 }
 
-/** Converts the answer of the handler to a WHATWG response. */
+/** Converts the response of the handler to a WHATWG response. */
 export function toFetch(response: ServerResponse, request: Request): Response {
   const headers = new Headers(response.headers);
   for (const warning of response.warnings ?? []) headers.append('warning', warningHeader(warning));
   const { body, status } = response;
   if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
-  // With a text body, the response would get a content type, although the answer has none.
+  // With a text body, the response would get a content type, although the response has none.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
   if (status === 204) return new Response(null, { status, headers });
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));

@@ -5,7 +5,7 @@ import { decodeProtobuf } from '../protobuf/index.ts';
 import { settle, startTestPlane } from '../testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';
 
-/** Number of requests in a run. For a longer run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
+/** The number of requests in a run. For a longer run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
 const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (Number(process.env.MCM_THOROUGH ?? 0) >= 1 ? 6000 : 2000));
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
@@ -42,7 +42,7 @@ function seeded(): () => number {
 /** The number of clock advances after which a missing answer is an error. */
 const PATIENCE = 20;
 
-/** Sends a request and reads its whole answer. For a watch, it reads the first events. */
+/** Sends a request and reads its whole response. For a watch, it reads the first events. */
 async function send({
   method,
   path,
@@ -82,7 +82,7 @@ async function send({
 const shown = ({ body, ...sent }: Sent): string =>
   JSON.stringify({ ...sent, body: body === undefined ? undefined : Buffer.from(body.slice(0, 2_000)).toString() });
 
-/** Checks the form of an error answer. */
+/** Checks the form of an error response. */
 function checkRefusal({ status, text, type }: { status: number; text: string; type: string }): void {
   if (/json|protobuf/.test(type)) {
     const body = JSON.parse(text) as Partial<{ kind: string; code: number; message: string; status: string }>;
@@ -90,7 +90,7 @@ function checkRefusal({ status, text, type }: { status: number; text: string; ty
     expect(body.message).toEqual(expect.any(String));
     expect(body.message).not.toMatch(UNFORESEEN);
   } else if (type === 'application/yaml') expect(text).toMatch(/^kind: Status$/m);
-  // The answer for an unknown path is plain text, as in the outer router of the real server.
+  // The response for an unknown path is plain text, as in the outer router of the real server.
   else if (status !== 404 || text !== '404 page not found\n') throw new Error(`a refusal of type ${type}: ${text}`);
 }
 

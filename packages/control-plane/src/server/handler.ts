@@ -21,7 +21,7 @@ import { verbOf } from './verb.ts';
 
 /** One answered request, as an entry of the request log. */
 export interface RequestLogEntry {
-  /** RFC 3339, when the answer started. */
+  /** RFC 3339, when the response started. */
   readonly time: string;
   readonly method: string;
   readonly path: string;
@@ -33,7 +33,7 @@ export interface RequestLogEntry {
   readonly name: string;
   readonly userAgent: string;
   readonly code: number;
-  /** Milliseconds until the answer was ready. For a watch, until it was open. */
+  /** Milliseconds until the response was ready. For a watch, until it was open. */
   readonly ms: number;
 }
 
@@ -48,7 +48,7 @@ export interface HandlerParts {
   readonly metrics?: RequestMetrics;
 }
 
-/** UIDs of a flow schema and a priority level. Headers of all answers contain them. */
+/** UIDs of a flow schema and a priority level. Headers of all responses contain them. */
 const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
 const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 
@@ -72,7 +72,7 @@ function selectedName(fields: readonly FieldDemand[]): string {
   return pathSegmentProblems(name).length > 0 ? '' : name;
 }
 
-/** Answers requests: authentication, authorization, and routing. Every failure becomes a Status. */
+/** Handles requests: authentication, authorization, and routing. Every failure becomes a Status. */
 export class Handler {
   readonly #parts: HandlerParts;
   readonly #resources: ResourceHandler;
@@ -82,7 +82,7 @@ export class Handler {
     this.#resources = new ResourceHandler(parts.registry);
   }
 
-  /** Answers a request. Never rejects. */
+  /** Handles a request. Never rejects. */
   async handle(request: ServerRequest): Promise<ServerResponse> {
     const { clock, requestLog, metrics } = this.#parts;
     const start = clock.now().getTime();

@@ -15,7 +15,7 @@ const STARTED = [
   'bootstrap-controller',
 ].map((hook) => `poststarthook/${hook}`);
 
-/** The checks of each path, in the order of the answer. */
+/** The checks of each path, in the order of the response. */
 const CHECKS: Readonly<Record<string, readonly string[]>> = {
   healthz: ['ping', 'log', 'etcd', ...STARTED],
   livez: ['ping', 'log', 'etcd', ...STARTED],

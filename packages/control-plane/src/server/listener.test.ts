@@ -77,7 +77,6 @@ test('a client that connects without a TLS handshake is disconnected', async () 
   await new Promise((resolve) => socket.on('close', resolve).on('error', () => undefined));
 });
 
-/** A control plane with a socket, and an in-process client. */
 async function plane() {
   const { plane, client } = await startTestPlane({ port: 0 });
   cleanups.push(() => plane.close());

@@ -17,7 +17,7 @@ export interface ListenOptions {
   readonly patience?: Patience;
 }
 
-/** Time limits for clients, in milliseconds. A slower client is disconnected. The duration of an answer is not limited. */
+/** Time limits for clients, in milliseconds. A slower client is disconnected. The duration of a response is not limited. */
 interface Patience {
   readonly handshakeMs: number;
   readonly headersMs: number;
@@ -135,8 +135,8 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
   if (response.req.method === 'HEAD') response.end();
-  // Node.js sends a text together with the head, which is then encoded as UTF-8. Node.js sends bytes separately, after a
-  // head in Latin-1.
+  // Node.js sends a string body together with the head, and then encodes the head as UTF-8. Node.js sends bytes
+  // separately, after a head in Latin-1.
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 

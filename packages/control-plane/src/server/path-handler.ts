@@ -18,7 +18,7 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import type { RequestMetrics } from './metrics/request-metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** The answer of `/version`: the version of the real server. */
+/** The response of `/version`: the version of the real server. */
 const VERSION = {
   major: '1',
   minor: '36',
@@ -43,7 +43,7 @@ function checkRouted({ method }: ServerRequest): void {
   if (method !== 'GET') throw methodNotAllowed();
 }
 
-/** Answers requests for paths that have no resource. @throws StatusError */
+/** Handles requests for paths that have no resource. @throws StatusError */
 export function answerPath(
   request: ServerRequest,
   info: RequestInfo,
@@ -73,7 +73,6 @@ export function answerPath(
   }
 }
 
-/** The paths in the index of the server: all groups and versions, and other paths. */
 function rootPaths({ kinds }: Registry): string[] {
   const groups = kinds.groups().flatMap(({ name, versions }) => {
     const root = name === '' ? '/api' : `/apis/${name}`;
@@ -83,7 +82,7 @@ function rootPaths({ kinds }: Registry): string[] {
   return [...new Set([...groups, ...others, ...healthPaths()])].sort();
 }
 
-/** The format of a JSON answer. @throws StatusError 406 if the client does not accept JSON */
+/** The format of a JSON response. @throws StatusError 406 if the client does not accept JSON */
 function onlyJson(request: ServerRequest): Format {
   const accept = request.header('accept') ?? '';
   if (accept !== '' && !/application\/json|\*\/\*/.test(accept))
@@ -143,7 +142,6 @@ function documentsOf(registry: Registry): ApiDocuments {
   return known;
 }
 
-/** Adds the headers of an answer whose format depends on the Accept header. */
 function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
   const vary = answer.headers.vary === undefined ? 'Accept' : 'Accept, Accept-Encoding';
   return { ...answer, headers: { ...answer.headers, etag, vary } };

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { RequestLogEntry } from './handler.ts';
 
-/** Number of characters after which the lines are written. At the end of a turn, all lines are written. */
+/** The number of characters after which the lines are written. At the end of a turn, all lines are written. */
 const BUFFER_LENGTH = 64 * 1024;
 
 /** Appends requests to a file, as one line of JSON each. @throws when the file cannot be opened */
@@ -9,7 +9,7 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
-  /** Number of requests that could not be written since the last written line. */
+  /** The number of requests that could not be written since the last written line. */
   let dropped = 0;
   let pending = 0;
   const flush = (): void => {

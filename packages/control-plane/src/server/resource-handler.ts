@@ -45,7 +45,7 @@ import { checkView, scaleView, type ViewOptions, viewList, viewObject, watchForm
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
-/** Kinds for which the answer to a delete is the object, even if it was deleted at once. */
+/** Kinds for which the response to a delete is the object, even if it was deleted at once. */
 const RETURNS_DELETED = new Set([
   '/pods',
   '/namespaces',
@@ -72,9 +72,9 @@ interface Context {
 }
 
 const NO_STATUS_TABLES: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io']);
-/** Subresources whose answer comes from a node or a service. */
+/** Subresources whose response comes from a node or a service. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-/** The forms of an answer. A write checks only afterwards whether the form fits one object or a list. */
+/** The forms of a response. A write checks only afterwards whether the form fits one object or a list. */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
 /** The options of a write. In a creation, the type of the body is checked first. @throws StatusError 415 or 422 */
@@ -87,7 +87,7 @@ function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying 
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 
-/** Answers requests for objects: `/api/v1/…` and `/apis/GROUP/VERSION/…`. */
+/** Handles requests for objects: `/api/v1/…` and `/apis/GROUP/VERSION/…`. */
 export class ResourceHandler {
   readonly #registry: Registry;
 
@@ -95,7 +95,7 @@ export class ResourceHandler {
     this.#registry = registry;
   }
 
-  /** Answers a request. @throws StatusError with the refusal */
+  /** Handles a request. @throws StatusError with the refusal */
   async handle(request: ServerRequest, info: RequestInfo, call: Call): Promise<ServerResponse> {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
@@ -261,7 +261,7 @@ export class ResourceHandler {
     };
   }
 
-  /** Answers a read after its data is durable. If the disk was full and the data was dropped, the read is repeated. */
+  /** Handles a read after its data is durable. If the disk was full and the data was dropped, the read is repeated. */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {
       const seen = await read();
@@ -398,7 +398,7 @@ export class ResourceHandler {
         request,
       );
     }
-    // With the deprecated option for foreground deletion, the answer states that the object still exists.
+    // With the deprecated option for foreground deletion, the response states that the object still exists.
     const waits = !deleted.gone && String(options.given?.orphanDependents) === 'false';
     return answerText(viewObject(deleted.text, this.#view(context, format)), format, request, waits ? 202 : 200);
   }

@@ -5,7 +5,7 @@ import { warningHeader } from '../apimachinery/http/warnings.ts';
 /** A request of a client in this process, such as `createClient` of `@mcm/kube`. */
 export interface PlaneRequest {
   readonly method: string;
-  /** Path and query, e.g. `/api/v1/nodes?limit=500`. */
+  /** Path and query, for example `/api/v1/nodes?limit=500`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

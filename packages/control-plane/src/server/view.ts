@@ -49,7 +49,7 @@ function includeObject(query: URLSearchParams): IncludeObject {
   return asked as IncludeObject;
 }
 
-/** Validates the options of a Table, before the answer starts. @throws StatusError 400 */
+/** Validates the options of a Table, before the response starts. @throws StatusError 400 */
 export function checkView({ format, query }: ViewOptions): void {
   if (format.as === 'Table') includeObject(query);
 }

@@ -1,6 +1,6 @@
 import type { StoreEvent } from './store.ts';
 
-/** A list of changes, the oldest first. New changes are added at the end, and old ones are removed from the start. */
+/** A list of changes, oldest first. New changes are added at the end, and old ones are removed from the start. */
 export class ChangeLog {
   #events: StoreEvent[] = [];
   #start = 0;

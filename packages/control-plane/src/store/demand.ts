@@ -27,7 +27,7 @@ export type Demand = Equality | Choice;
 export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
-/** The only value that a requirement allows; undefined if there are several. */
+/** The only value that a requirement allows. Undefined if there are several. */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
@@ -52,7 +52,7 @@ export const meetsOne = (record: StoredRecord, demand: Demand): boolean =>
 export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =>
   where.every((demand) => meetsOne(record, demand));
 
-/** The only value of a field that all requirements allow; undefined if there is not exactly one. */
+/** The only value of a field that all requirements allow. Undefined if there is not exactly one. */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {
     if (demand.field !== field) continue;

@@ -31,7 +31,7 @@ export class StoreError extends Error {
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
   readonly onFailure?: (error: StoreError) => void;
-  /** Maximum size of the file in bytes; unlimited by default. */
+  /** The maximum size of the file in bytes; unlimited by default. */
   readonly maxBytes?: number | undefined;
   /** Time in milliseconds for which the start waits for the lock of the folder. The default is 2 s. */
   readonly lockWaitMs?: number | undefined;
@@ -196,7 +196,7 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
 
 /**
  * A store in memory with a file. All writes of one turn of the event loop are one transaction. Answers and watch events wait
- * until it is complete. So a crash cannot undo a write after a client got its answer or event.
+ * until it is complete. So a crash cannot undo a write after a client got its response or event.
  */
 export class FileStore extends MemoryStore {
   readonly #database: DatabaseSync;

@@ -6,14 +6,14 @@ import type { StoreEvent } from './store.ts';
 
 /** Limits for the stored changes. */
 export interface HistoryLimits {
-  /** Maximum age of a change, in milliseconds. */
+  /** The maximum age of a change, in milliseconds. */
   readonly maxAgeMs: number;
-  /** Maximum number of changes for each resource. */
+  /** The maximum number of changes for each resource. */
   readonly maxEvents: number;
 }
 
 /**
- * Maximum number of indexes of changes, in addition to the index by object. Each index costs memory, and time for each
+ * The maximum number of indexes of changes, in addition to the index by object. Each index costs memory, and time for each
  * write.
  */
 const MAX_INDEXES = 16;
@@ -42,7 +42,6 @@ class ChangeIndex {
     }
   }
 
-  /** Removes the oldest or the newest change. */
   drop(event: StoreEvent, end: 'oldest' | 'newest'): void {
     for (const value of this.#valuesOf(event)) {
       const log = this.#logs.get(value);
@@ -61,7 +60,7 @@ class ChangeIndex {
 }
 
 /**
- * The latest changes of one resource, the oldest first. New changes remove old ones, so no timer is needed. The changes are
+ * The latest changes of one resource, oldest first. New changes remove old ones, so no timer is needed. The changes are
  * indexed by object and by the requirements of earlier replays. So a replay reads only matching changes.
  */
 export class History {

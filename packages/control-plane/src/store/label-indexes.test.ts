@@ -14,7 +14,6 @@ const plain = (name: string, labels: Record<string, string>): StoredRecord => ({
   fields: undefined,
 });
 
-/** A record that counts its reads. */
 const watched = (name: string, labels: Record<string, string>, looked: { at: number }): StoredRecord => ({
   ...plain(name, labels),
   get labels() {

@@ -13,12 +13,10 @@ const NONE: Readonly<Record<string, string>> = {};
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();
 
-  /** The number of labels that records have. */
   get size(): number {
     return this.#labels.size;
   }
 
-  /** Replaces the previous state of a record by the new one. */
   set(key: string, record: StoredRecord, previous: StoredRecord | undefined): void {
     const labels = record.labels ?? NONE;
     for (const label of Object.keys(labels)) {

@@ -135,7 +135,7 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Undoes writes that could not be stored, the newest first. Revisions never decrease, so their revisions are not used
+   * Undoes writes that could not be stored, newest first. Revisions never decrease, so their revisions are not used
    * again.
    */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {

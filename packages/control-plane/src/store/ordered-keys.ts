@@ -1,4 +1,4 @@
-/** Maximum number of entries in a node. */
+/** The maximum number of entries in a node. */
 const MAX = 64;
 /** A node with fewer entries is joined with a neighbor that has space. */
 const MIN = 16;
@@ -119,7 +119,7 @@ function* leavesFrom(node: Node, key: string): Generator<readonly string[]> {
   }
 }
 
-/** A range of keys from `from` up to, but not including, `to`. Without `to`, it has no end. */
+/** A range of keys from `from` up to, but not including, `to`. Without `to`, the range has no end. */
 export interface KeyRange {
   readonly from: string;
   readonly to: string | undefined;
@@ -146,7 +146,6 @@ export class OrderedKeys {
     while (this.#root.nodes !== undefined && this.#root.nodes.length <= 1) this.#root = this.#root.nodes[0] ?? leaf([]);
   }
 
-  /** The number of keys that are less than `key`. */
   rank(key: string): number {
     let rank = 0;
     let node = this.#root;
@@ -160,7 +159,7 @@ export class OrderedKeys {
     return rank + lowerBound(node.keys, key);
   }
 
-  /** The key at a position; undefined if there are not that many keys. */
+  /** The key at a position. Undefined if there are not that many keys. */
   at(rank: number): string | undefined {
     let left = rank;
     let node = this.#root;

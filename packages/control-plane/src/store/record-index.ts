@@ -2,10 +2,10 @@ import { ABSENT, type Choice, fieldOf } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The smallest character. Appended to a key, it gives the next possible key. */
+/** The smallest character. A key with this suffix is the next possible key. */
 const AFTER_KEY = '\u0000';
 
-/** Keys that are in one of the trees, or (not `inside`) in none of them. */
+/** Keys that are in one of the trees. If `inside` is false, keys that are in none of the trees. */
 export interface KeySet {
   readonly trees: readonly OrderedKeys[];
   readonly inside: boolean;
@@ -30,7 +30,6 @@ export class RecordIndex {
     return this.#present.size;
   }
 
-  /** Replaces the previous state of a record by the new one. */
   set(key: string, record: StoredRecord, previous: StoredRecord | undefined): void {
     const value = fieldOf(record, this.#field);
     const before = previous === undefined ? ABSENT : fieldOf(previous, this.#field);
@@ -47,7 +46,6 @@ export class RecordIndex {
     this.#leave(key, fieldOf(record, this.#field), true);
   }
 
-  /** The keys of the records that meet a choice. */
   allowed({ values, not }: Choice): KeySet {
     if (!values.includes(ABSENT)) return { trees: this.#trees(values), inside: !not };
     if (values.length === 1) return { trees: [this.#present], inside: not };
@@ -67,7 +65,7 @@ export class RecordIndex {
   }
 }
 
-/** The first key of a set that is not less than `from`; undefined if there is none. @param all the keys of all records */
+/** The first key of a set that is not less than `from`. Undefined if there is none. @param all the keys of all records */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);
 
@@ -81,9 +79,9 @@ function seekInside(trees: readonly OrderedKeys[], from: string): string | undef
 }
 
 /**
- * The first key from `from` on that is in none of the trees. If fewer than n of the first n keys are in the trees, one of
- * them is not. A binary search finds the smallest such n. So the cost is logarithmic, even for a long run of keys in the
- * trees.
+ * The first key from `from` on that is in none of the trees. If fewer than n of the first n keys are in the trees, one
+ * of these keys is in no tree. A binary search finds the smallest such n. So the cost is logarithmic, even for a long
+ * run of keys in the trees.
  */
 function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
   const start = all.rank(from);

@@ -11,13 +11,11 @@ import type { PageOptions, StoreEvent } from './store.ts';
 
 let revision = 0;
 
-/** Labels that most records have, labels that few records have, and two labels that no record has together. */
 function labelsOf(name: string): Record<string, string> {
   if (name.startsWith('other')) return { tier: 'web', left: 'yes' };
   if (name.startsWith('alike')) return { tier: 'web', right: 'yes' };
   return name > '2' ? { odd: name.length > 1 ? 'y' : 'x' } : {};
 }
-/** A record that counts its reads. */
 function record(namespace: string, name: string, node: string, looked: { at: number } = { at: 0 }): StoredRecord {
   const fields = { 'spec.nodeName': node };
   return {
@@ -46,7 +44,6 @@ const change = (
   population = { all: 0, namespace: 0 },
 ): StoreEvent => ({ type, resource: '/pods', revision: made.revision, time: 0, record: made, previous, population });
 
-/** A table with the history of its changes. */
 class State {
   readonly table = new ResourceTable();
   readonly history: History;

@@ -8,7 +8,7 @@ import { RecordIndex, seek } from './record-index.ts';
 import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
-/** Maximum number of requirements for which a search uses indexes. The others are checked for each found record. */
+/** The maximum number of requirements for which a search uses indexes. The others are checked for each found record. */
 const MAX_DEMANDS = 128;
 
 /**
@@ -120,7 +120,6 @@ export class ResourceTable {
     return index.find(asked);
   }
 
-  /** One page, in the order of keys. */
   page(options: PageOptions): RecordPage {
     const { where = [], matches } = options;
     const range = boundsOf({ ...options, namespace: namespaceOf(options) });

@@ -89,7 +89,7 @@ export interface Store {
    */
   settled(): Promise<void>;
   /**
-   * The changes after `revision`, the oldest first. Undefined if some are no longer available. With requirements, the result
+   * The changes after `revision`, oldest first. Undefined if some are no longer available. With requirements, the result
    * has all changes whose new or previous record meets them, and few others.
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;

@@ -19,7 +19,6 @@ export class WordIndex {
     this.#words = words;
   }
 
-  /** Replaces the previous state of a record by the new one. */
   set(record: StoredRecord, previous: StoredRecord | undefined): void {
     if (previous !== undefined) this.delete(previous);
     const share = (words: readonly string[]): number =>
@@ -44,7 +43,6 @@ export class WordIndex {
     this.#chosen.delete(record);
   }
 
-  /** The records with at least one of the words, in no order. */
   find(words: Iterable<string>): readonly StoredRecord[] {
     const found = new Set<StoredRecord>();
     for (const word of words) for (const record of this.#records.get(word) ?? []) found.add(record);

@@ -3,7 +3,7 @@ import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 /** The longest `time.Duration` of Go, in seconds: 292 years. Go shortens longer durations to it. */
 const LONGEST_SECONDS = Math.trunc((2 ** 63 - 1) / 1e9);
 
-/** Formats a duration as kubectl prints ages (`duration.HumanDuration`), e.g. `5m12s`, `3d4h`. The maximum is `292y`. */
+/** Formats a duration as kubectl prints ages (`duration.HumanDuration`), for example `5m12s`, `3d4h`. The maximum is `292y`. */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.min(Math.trunc(milliseconds / 1000), LONGEST_SECONDS);
   if (seconds < -1) return '<invalid>';

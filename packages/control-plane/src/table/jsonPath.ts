@@ -181,7 +181,7 @@ function parseFilter(text: string): (item: unknown) => boolean {
 }
 
 /**
- * Maximum number of values that a path may find in one object. With several `..`, the number has no limit in deep objects.
+ * The maximum number of values that a path may find in one object. With several `..`, the number has no limit in deep objects.
  */
 const MAX_VALUES = 100_000;
 

@@ -4,7 +4,6 @@ import type { PackageIn } from './package-in.ts';
 
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
 
-/** The metadata of one package, and its license texts. */
 async function textOf({ folder }: PackageIn): Promise<readonly [name: string, text: string]> {
   const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
     readonly name: string;

@@ -30,7 +30,6 @@ export const platformOf = (os: string, arch: string): Platform => ({
   arch: GO_ARCH[arch] ?? arch,
 });
 
-/** All files of the bundles, except source maps, which are as large as the programs. */
 async function filesOf(bundles: string): Promise<readonly { readonly path: string; readonly data: Buffer }[]> {
   const entries = await readdir(bundles, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.map'));

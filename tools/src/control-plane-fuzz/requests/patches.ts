@@ -36,7 +36,6 @@ export function mergePatchOf(draw: Draw, object: JsonObject): Json {
   return withNulls(draw, sprout(draw, draw.chance(0.15) ? object : withoutType(object), false));
 }
 
-/** Directives of strategic merge patches, which are added to a random object. */
 const DIRECTIVES: readonly JsonObject[] = [
   { $patch: 'delete' },
   { $patch: 'replace' },
@@ -59,7 +58,6 @@ const DIRECTIVES: readonly JsonObject[] = [
   { $retainKeys: [1] },
 ];
 
-/** Items that change the list that contains them. */
 const ITEMS: readonly JsonObject[] = [
   { $patch: 'delete', name: 'c' },
   { $patch: 'delete', name: 'b' },

@@ -122,7 +122,6 @@ const VERSIONS = [
 const tableQuery = (draw: Draw): string[] =>
   draw.chance(0.15) ? [`includeObject=${draw.pick(['Object', 'None', 'Metadata', 'x', ''])}`] : [];
 
-/** A list of the objects at the version of one of them. */
 const listAtVersion = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const match = draw.pick(['Exact', 'NotOlderThan', 'Exact', 'x']);
   const limit = draw.chance(0.4) ? [`limit=${draw.pick(['1', '5'])}`] : [];

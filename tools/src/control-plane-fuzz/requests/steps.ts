@@ -256,7 +256,6 @@ const removeAll = ({ draw }: Source, kind: Kind): readonly Step[] => {
   return [{ request: target(`DELETE ${kind.collection}`, query) }];
 };
 
-/** Steps for a subresource, which has its own body and rules. */
 const part = (source: Source, kind: Kind, subresource: string): readonly Step[] => {
   const { draw, schemas, samples } = source;
   const name = nameOf(draw, kind);

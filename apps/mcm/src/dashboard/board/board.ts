@@ -192,7 +192,6 @@ export class Board {
     };
   }
 
-  /** The first message of a connection, with all rows. */
   first(): Frame {
     const all = <T extends { readonly key: string }>({ rows }: Table<T>) => ({ put: [...rows.values()] });
     return {
@@ -219,7 +218,6 @@ export class Board {
     return this.#deployments.rows.get(key);
   }
 
-  /** The events that `wanted` selects, newest first. */
   eventsOf(wanted: (kind: string, ns: string, name: string) => boolean) {
     return this.#events.of(wanted);
   }

@@ -78,7 +78,6 @@ export class Drains {
     return watch;
   }
 
-  /** Explains a watched drain without a request. */
   explain(machine: Machine): DrainExplanation | undefined {
     const watch = this.#watches.get(machine.metadata.uid);
     const { classOf, defaults } = this.#options;

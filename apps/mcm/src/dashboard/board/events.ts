@@ -22,7 +22,6 @@ export class Events {
     return true;
   }
 
-  /** The events that `wanted` selects, newest first. */
   of(wanted: (kind: string, ns: string, name: string) => boolean): readonly EventRow[] {
     return [...this.table.rows.values()]
       .filter(({ kind, ns, name }) => wanted(kind, ns, name))

@@ -69,7 +69,6 @@ export function deploymentRow(
   return { row, base, risesAt: failed ? undefined : failsAt };
 }
 
-/** Describes the zones that get no new machines. */
 function closedZonesOf(deployment: MachineDeployment): string {
   const setting = zoneSettingOf(deployment);
   return (setting?.zones ?? [])

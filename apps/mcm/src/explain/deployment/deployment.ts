@@ -89,7 +89,6 @@ export const explainDeployment = (
 ): DeploymentExplanation =>
   explanationUnder(explainActing(reading, now, nodes, manager, ofMachines), reading.controllers ?? []);
 
-/** Explains a deployment whose controllers act. */
 function explainActing(
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
@@ -231,7 +230,6 @@ export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplana
 
 const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, MachineDeploymentConditions.InputIgnored];
 
-/** The hint for a machine, without the text that the conditions of the deployment already contain. */
 function cureOf(
   deployment: MachineDeployment,
   { type, reason, message }: RolloutPlan['problems']['conditions'][number],

@@ -64,7 +64,6 @@ function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): Machine
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
 }
 
-/** A line for a hook with its owner, its age, and the command that removes the hook. */
 function hookLine(machine: string, { hook, since, until }: PendingHook, now: Date): string {
   const age = formatDurationMs(Math.floor(Math.max(now.getTime() - since.getTime(), 0) / 1_000) * 1_000);
   const then = hook.afterTimeout === 'Continue' ? 'then the machine continues' : 'the machine waits without a limit';

@@ -127,7 +127,6 @@ export function isPastDrain({ status }: Machine): boolean {
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
 }
 
-/** The VM is deleted, but volumes are still attached to its Node. */
 const isWaitingForVolumes = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes('volumes are still attached') ?? false;
 

@@ -91,7 +91,6 @@ async function blockingBudget(): Promise<void> {
   await api.patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** The target cluster for a user who may read these resources and all kinds of machines. */
 async function seenBy(...resources: string[]): Promise<MachineTarget> {
   const rbac = (kind: string, plural: string) =>
     client.resource<KubeObject & Record<string, unknown>>({

@@ -208,7 +208,6 @@ async function holdsOf(
   return replacementHolds(machine, await readReplacementContext(target, machine, node, safeguards, at));
 }
 
-/** The capacity alternative that an annotation of the machine names. */
 function alternativeOf(machine: Machine): string | undefined {
   const alternative = offeringOf(machine);
   const zone = zoneOfferingOf(machine);

@@ -8,7 +8,6 @@ interface Target {
   readonly namespace: string;
 }
 
-/** The text for a deletion whose cause is in no event and no annotation of a controller. */
 const BY_HAND = 'manual (no event or mark of a controller names another cause; events expire)';
 
 /** The machine controller deletes an interrupted machine, so the set emits no event. */

@@ -15,7 +15,6 @@ export interface MachineSettings {
 /** The settings if the flags are not known. */
 export const ASSUMED: MachineSettings = { defaults: MACHINE_DEFAULTS, remark: undefined };
 
-/** Flags with deadlines. */
 const DEADLINES =
   /^(machine-(creation|health|inplace-update|preserve|drain|pv-.*|unresponsive-node|read-only-node)-timeout|machine-max-evict-retries|node-conditions)$/;
 

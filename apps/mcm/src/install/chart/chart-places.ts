@@ -126,7 +126,6 @@ interface PodTemplate {
   readonly spec: { readonly containers: readonly Container[]; readonly volumes: readonly object[] };
 }
 
-/** The names of the containers in the values. */
 const IN_VALUES: Readonly<Record<string, string>> = {
   'machine-controller-manager': 'manager',
   'machine-controller': 'controller',

@@ -27,7 +27,6 @@ const isGroup = (entry: Value | Group): entry is Group => 'fields' in entry;
 const value = (about: string, given: unknown, schema: object): Value => ({ about, value: given, schema });
 const group = (about: string, fields: Fields): Group => ({ about, fields });
 const enabled = (on: boolean, about: string): Value => value(about, on, { type: 'boolean' });
-/** A group of values with the field `enabled`. */
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
   group(about, { enabled: enabled(on, 'Whether to install these objects.'), ...fields });
 
@@ -48,7 +47,6 @@ const CONTAINERS = {
 } as const;
 type Container = keyof typeof CONTAINERS;
 
-/** Creates the same fields for each container. */
 const forEach = (about: string, fieldOf: (container: Container, program: string) => Value | Group): Group =>
   group(
     about,

@@ -59,7 +59,6 @@ function resourcesOf(container: string) {
   return { cpu: `{{ ${at}.cpu }}`, memory: `{{ ${at}.memory }}`, memoryLimit: `{{ ${at}.memoryLimit }}` };
 }
 
-/** The text of one object, with its condition. */
 function templated(object: object): string {
   const { [WHEN]: condition, ...placed } = withPlaces(object) as Readonly<Record<string, unknown>>;
   const text = filledIn(stringify(placed, { lineWidth: 0, aliasDuplicateObjects: false }))

@@ -1,4 +1,3 @@
-/** A Prometheus query, and the legend of its result. */
 interface Query {
   readonly expr: string;
   readonly legend: string;

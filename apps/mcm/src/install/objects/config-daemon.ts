@@ -27,7 +27,6 @@ const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
 ];
 
-/** The group of daemons with the credentials of the kubelet. */
 const KUBELETS = { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:nodes' } as const;
 
 interface Binding {

@@ -7,7 +7,6 @@ const SELECTOR = { 'app.kubernetes.io/name': DASHBOARD_APP } as const;
 const LABELS = { ...SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const OWNER = { account: DASHBOARD_APP, labels: LABELS };
 const PORT = 8443;
-/** An optional Secret with `tls.crt` and `tls.key`, for the flag `tls-cert-dir`. */
 const CERTIFICATE = { name: `${DASHBOARD_APP}-tls`, path: '/etc/mcm/dashboard' } as const;
 const READ = ['get', 'list', 'watch'];
 

@@ -12,10 +12,6 @@ export const CONFIG_METRICS_PORT = 'metrics-tls';
 
 /** The port of the config server. Machines of OpenShift clusters expect this number. */
 const BOOT_PORT = 22_623;
-/**
- * Secrets with certificates of the config server: a self-signed certificate, and an optional certificate of the
- * operator.
- */
 const CERTIFICATES = {
   own: `${CONFIG_APP}-server`,
   given: `${CONFIG_APP}-tls`,
@@ -94,7 +90,6 @@ const OWN_RULES: readonly Rule[] = [
 
 const OWNER = { account: CONFIG_APP, labels: LABELS };
 
-/** ServiceAccount and roles of the machine-config-controller in the cluster of the MachineConfigs. */
 function configRoles({ namespace }: InstallSettings): readonly object[] {
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONFIG_APP, namespace, labels: LABELS } },

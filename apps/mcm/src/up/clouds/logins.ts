@@ -18,7 +18,6 @@ export interface Logins {
 
 const YEARS_10_MS = 10 * 365 * 86_400_000;
 
-/** A new RSA key and its certificate as PEM. */
 function newCertificate(): string {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const notBefore = realClock.now();

@@ -84,7 +84,6 @@ export function open(
   };
   const bad = (change: object, ...words: string[]) =>
     refused(stage.create({ spec: withProperties(change) }), 'InvalidArgument', ...words);
-  /** Adds a VM with its NIC and its OS disk to the cloud. */
   const placeVm = (vm: { nic?: string; os?: string; more?: object; state?: string } = {}) => {
     cloud.place(at.nic(), { tags: TAGS });
     const { nic = 'Delete', os = 'Delete', more = {}, state = 'Succeeded' } = vm;

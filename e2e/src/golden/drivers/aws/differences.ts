@@ -56,7 +56,6 @@ const triesOften: Rule = {
   },
 };
 
-/** Whether the body of a response with HTTP 200 lacks the result of the action. */
 const isNoAnswer = (action: string, body: string): boolean => !body.includes(`<${action}Response`);
 
 const noAnswer: Rule = {
@@ -76,7 +75,6 @@ const noAnswer: Rule = {
   },
 };
 
-/** Changes the successes of services in metrics to failures. */
 function servicesFailed(metrics: Expected['metrics']): Expected['metrics'] {
   if (!metrics) return undefined;
   const entries = Object.entries(metrics).flatMap(([name, value]): [string, number | string][] => {
@@ -201,7 +199,6 @@ const endedAtOnce: Rule = {
   },
 };
 
-/** The first three tag specifications are for the VM, its volumes and its interfaces. */
 const FIRST = 'TagSpecification.1.';
 const SPOT = 'TagSpecification.4.';
 

@@ -87,7 +87,6 @@ const imageUrn: Rule = {
 
 const UNREGISTERED = 'MissingSubscriptionRegistration';
 
-/** The first response of the recorded cloud to a request, as text. */
 const answerTo = ({ recorded }: Situation, request: ExpectedRequest): string => {
   const { body, text } = firstReply(recorded.cloud, request) ?? {};
   return text ?? JSON.stringify(body ?? '');
@@ -104,7 +103,6 @@ const registration: Rule = {
   },
 };
 
-/** Counts the last service of the call, the creation of the VM, as failed. */
 function lastServiceFailed(metrics: Expected['metrics']): Expected['metrics'] {
   const others = Object.entries(metrics ?? {}).filter(([name]) => !name.includes('service="virtual_machine_create"'));
   const failure = 'mcm_cloud_api_requests_failed_total{provider="azure",service="virtual_machine_create"}';
@@ -210,7 +208,6 @@ const dataDiskAlone: Rule = {
   },
 };
 
-/** Values of the provider spec that are texts in the query. */
 const quotable = (recorded: RecordedCase): readonly string[] => {
   const { resourceGroup, tags } = specOf(recorded);
   return [resourceGroup, ...Object.keys(tags)].filter((text) => /['\\]/.test(text));
@@ -241,7 +238,6 @@ const quotes: Rule = {
 /** The additional scopes of the original's library. */
 const OTHER_SCOPES = ' openid offline_access profile';
 
-/** The token request of this driver, which requests no claims and no other tokens. */
 function plainToken(request: ExpectedRequest): ExpectedRequest {
   const { form } = request;
   if (!request.path.endsWith('/oauth2/v2.0/token') || !form) return request;

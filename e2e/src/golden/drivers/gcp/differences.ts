@@ -44,7 +44,6 @@ const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>, t
 
 const isInsertion = ({ method, path }: ExpectedRequest): boolean => method === 'POST' && path.endsWith('/instances');
 
-/** The request that reads the instance of the machine. */
 const look = (insertion: ExpectedRequest, { recorded }: Situation): ExpectedRequest => {
   const { body: _, ...rest } = insertion;
   return { ...rest, method: 'GET', path: `${insertion.path}/${recorded.machine?.name ?? ''}`, query: {} };

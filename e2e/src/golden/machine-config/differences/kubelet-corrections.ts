@@ -62,7 +62,6 @@ const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** Only mcm stores the suffixes in an annotation. */
 const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const steps = stepsOf(actual).map((step) => ({

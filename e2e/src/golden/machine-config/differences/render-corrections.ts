@@ -133,7 +133,6 @@ function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[]
 
 const SIZE = /^(rendered MachineConfig \S+ is too large \(\d+ bytes, max \d+ bytes\)).*$/s;
 
-/** Only mcm adds a hint to the error about the size. */
 const sizeHint: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !SIZE.test(theirs)) return { expected, actual };
@@ -175,7 +174,6 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
   };
 };
 
-/** The input without the refused configs. */
 const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields => ({
   kubeletConfigs: [kubeletConfigs ?? []].flat().filter((one) => !isRefused(fieldsOf(one))),
   containerRuntimeConfigs: [containerRuntimeConfigs ?? []].flat().filter((one) => !isRefused(fieldsOf(one))),

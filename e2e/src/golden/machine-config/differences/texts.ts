@@ -56,7 +56,6 @@ function entriesOf(report: string): readonly Entry[] {
 const headOf = (text: string): string => text.slice(0, text.search(REPORT));
 const reportOf = (text: string): string => text.slice(text.search(REPORT) + '\nReport: '.length);
 
-/** The messages of a report of spec 2, without positions, excerpts and warnings. */
 const messagesOfV2 = (report: string): readonly string[] =>
   report
     .split(/^(?=(?:error|warning) at )/m)

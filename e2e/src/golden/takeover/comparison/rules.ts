@@ -14,7 +14,6 @@ export interface Rule {
   excusesStep?(step: Step, courses: Courses): boolean;
 }
 
-/** The two compared objects. */
 interface Sides {
   readonly ours: ComparedFields;
   readonly theirs: ComparedFields;
@@ -204,7 +203,6 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
-/** The earlier revisions in a history, without repetitions and without the current revision. */
 function withoutRepeats(history: string | undefined, present: string | undefined): string {
   return [...new Set((history ?? '').split(',').filter((revision) => revision && revision !== present))].join(',');
 }

@@ -71,7 +71,6 @@ async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Ui
   }
 }
 
-/** Whether the VM of a machine existed in the cloud in this state. */
 function hasVm(machine: Recorded, objects: State['objects']): boolean {
   const { spec, status } = machine as {
     spec?: { providerID?: string };

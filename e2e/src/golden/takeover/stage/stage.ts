@@ -180,7 +180,6 @@ export class Stage {
     return items.flatMap((event) => (this.#lens({ ...event, kind: 'Event' }) as EventObject | undefined) ?? []);
   }
 
-  /** All objects of the kinds in recordings. */
   async objects(): Promise<KubeObject[]> {
     const lists = await Promise.all(
       KINDS.map(async (definition) => {

@@ -37,7 +37,6 @@ function tokenVolume(name: string): Plain {
   };
 }
 
-/** Mounts the token of the account into every container without a mount at its path. */
 function mountToken(spec: Plain, random: () => number): void {
   const letter = (): string => SUFFIX_LETTERS.charAt(Math.floor(random() * SUFFIX_LETTERS.length));
   let name: string | undefined;
@@ -50,10 +49,7 @@ function mountToken(spec: Plain, random: () => number): void {
   if (name !== undefined) spec.volumes = [...items(spec, 'volumes'), tokenVolume(name)];
 }
 
-/**
- * Returns the first field of a mirror pod that is forbidden. A mirror pod represents a static pod, which a node runs without
- * the API.
- */
+/** Returns the first forbidden field of a mirror pod, which represents a static pod on a node. */
 function mirrorProblem(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
@@ -170,7 +166,6 @@ export const priorityAdmission = (registry: Registry): AdmissionPlugin => ({
 const TOLERATED_SECONDS = 300;
 const TOLERATED = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
 
-/** Whether a toleration covers the taint with this key and the effect NoExecute. */
 function covers(toleration: Plain, key: string): boolean {
   const own = text(toleration, 'key');
   const effect = text(toleration, 'effect');

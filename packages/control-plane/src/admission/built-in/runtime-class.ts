@@ -25,7 +25,7 @@ function merged(first: readonly Plain[], second: readonly Plain[]): Plain[] {
   return all.filter((one, index) => {
     const covered = all.some((other, position) => {
       if (position === index || !covers(other, one)) return false;
-      // If two tolerations cover each other, the first of them remains.
+      // If two tolerations cover each other, only the first one remains.
       return position < index || !covers(one, other);
     });
     return !covered;

@@ -20,8 +20,7 @@ interface Claim {
   readonly name: string;
   readonly at: number;
   /**
-   * Whether the service is stored. If it is, the address or port belongs to the service only while the stored service has
-   * it.
+   * Whether the service is stored. An address or port belongs to a stored service only as long as the service has it.
    */
   stored: boolean;
 }
@@ -102,9 +101,9 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 }
 
 /**
- * Prevents that two services share an address or a node port. After a conflict, the server chooses another value, or refuses
- * the request if the client had chosen the value. The plugin runs between mutating and validating admission, as in the real
- * server.
+ * Prevents that two services share an address or a node port. After a conflict, the server chooses another value. If
+ * the client chose the value, the server refuses the request. As in the real server, the plugin runs between mutating
+ * and validating admission.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;
@@ -133,7 +132,7 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Whether the server may have chosen this node port. Otherwise the client has chosen it. */
+/** Whether the server may have chosen this node port, and not the client. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 

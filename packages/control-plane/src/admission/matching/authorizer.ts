@@ -5,7 +5,6 @@ import type { Registry } from '../../resources/registry.ts';
 import { type AccessOracle, AuthorizerValue, resourceCheck } from '../../schema/cel/lib/authorization.ts';
 import type { Scope } from './expression.ts';
 
-/** Returns the user of a service account, with the name and groups that its tokens contain. */
 const serviceAccount = (namespace: string, name: string): UserInfo => ({
   name: `system:serviceaccount:${namespace}:${name}`,
   groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],

@@ -16,7 +16,7 @@ import { namespaceLabelsOf } from './match.ts';
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
-  /** The name of the owner, for guards that belong to another object. The owner of a binding is its policy. */
+  /** For a guard that belongs to another object, the name of that object. The owner of a binding is its policy. */
   readonly owner?: string;
 }
 
@@ -46,8 +46,8 @@ const inOrder = (a: Entry<unknown>, b: Entry<unknown>): number =>
 const keyOf = (owner: string, word: string): string => `${owner}|${word}`;
 
 /**
- * An index of the guards in the objects of a cluster-scoped resource. A change updates only the entries of its object. A
- * request reads only the entries for its words.
+ * An index of the guards in the objects of a cluster-scoped resource. A change updates only the entries of its object,
+ * and a request reads only the entries for its words.
  */
 export class GuardIndex<T> {
   readonly #registry: Registry;
@@ -59,7 +59,7 @@ export class GuardIndex<T> {
 
   /**
    * @param delayMs The delay until the index shows a change. The real server reads its policies in the background, so a
-   * written policy takes effect with a delay.
+   * policy takes effect with a delay after its write.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;

@@ -108,8 +108,8 @@ export const objectPasses = (
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
 /**
- * Whether a kind is exempt from webhooks and policies. The kinds of webhook and policy configurations are exempt, so that
- * users can always repair a wrong configuration.
+ * Whether a kind is exempt from webhooks and policies. The kinds of their configurations are exempt, so that users can
+ * always repair a wrong configuration.
  */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 

@@ -125,7 +125,6 @@ describe('pods', () => {
 describe('tokens', () => {
   const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
   const DRIVERS = '/apis/storage.k8s.io/v1/csidrivers';
-  /** Creates a pod of the node, and returns its UID. */
   const run = async (name: string, volumes: object[] = [], nodeName = 'n-1'): Promise<string> => {
     const containers = [{ name: 'c', image: 'i' }];
     const spec = { nodeName, serviceAccountName: 'bot', automountServiceAccountToken: false, containers, volumes };

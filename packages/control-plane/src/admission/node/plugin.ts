@@ -90,9 +90,9 @@ function check(registry: Registry, node: string, attributes: AdmissionAttributes
 }
 
 /**
- * NodeRestriction: a kubelet (`system:node:NAME` of the group `system:nodes`) may only write its own node, pods, leases and
- * CSINode. A kubelet may not set labels that select nodes for workloads. Certificate requests of nodes are checked by the
- * signers.
+ * NodeRestriction: a kubelet (`system:node:NAME` in the group `system:nodes`) may write only its own node, pods, leases
+ * and CSINode. A kubelet may not set labels that select nodes for workloads. The signers check certificate requests of
+ * nodes.
  */
 export const nodeRestriction = (registry: Registry): AdmissionPlugin => ({
   name: 'NodeRestriction',

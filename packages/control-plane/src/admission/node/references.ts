@@ -20,7 +20,6 @@ const PROJECTED: readonly (readonly [field: string, what: string])[] = [
   ['podCertificate', 'podcertificates'],
 ];
 
-/** Types of volumes that name their Secret in `secretRef`. */
 const WITH_SECRETS = ['cephfs', 'cinder', 'flexVolume', 'rbd', 'scaleIO', 'iscsi', 'storageos'];
 
 const find = (holder: Plain, fields: readonly (readonly [string, string])[]): string | undefined =>

@@ -39,7 +39,7 @@ function parseMinor(version: string): number | 'latest' | undefined {
  * Returns the policy in the labels of a namespace, and the errors in these labels.
  * - An invalid level of `enforce` means restricted. An invalid level of another label means privileged.
  * - An invalid version means the latest version.
- * - Without its own level, `warn` follows a stricter `enforce`.
+ * - If `warn` has no level, a stricter `enforce` also applies to warnings.
  */
 export function policyOf(labels: Readonly<Record<string, string>> = {}): {
   readonly policy: Policy;

@@ -51,7 +51,6 @@ export class BoundPolicies<P extends PolicyBase> {
     return this.#bindings.isEmpty;
   }
 
-  /** Returns the bindings of policies that match a request, in the order of their names. */
   applicable(attributes: AdmissionAttributes): Bound<P>[] {
     return this.#about(attributes).filter(
       ({ policy, binding }) => this.#passes(policy.matches, attributes) && this.#passes(binding.matches, attributes),

@@ -12,7 +12,6 @@ import { MutationError, mutate } from './mutate.ts';
 import { ParamsError, paramsOf } from './params.ts';
 import { compileMutatingPolicy, type MutatingPolicy } from './policy.ts';
 
-/** The errors of policies with failure policy Fail, in their order. */
 type Failures = string[];
 
 function refusal({ served, name }: AdmissionAttributes, messages: readonly string[]): StatusError {

@@ -27,7 +27,7 @@ const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
-/** Returns the usage that a request adds to its namespace. An update that lowers the usage adds nothing. */
+/** Returns the usage that a request adds to its namespace. A decrease of the usage by an update does not count. */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
   const usage = usageOf(kind.group, kind.plural, object);
@@ -41,7 +41,10 @@ function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttri
   return usage;
 }
 
-/** Returns the requests and limits that a quota requires and that containers lack: `cpu for: a,b; limits.memory for: a`. */
+/**
+ * Returns the requests and limits that a quota requires and that the containers lack: `cpu for: a,b; limits.memory for:
+ * a`.
+ */
 function unsaid(pod: ApiObject, hard: Amounts): string {
   const spec = look(pod, 'spec');
   const containers: Plain[] = [...items(spec, 'containers'), ...items(spec, 'initContainers')];

@@ -70,7 +70,7 @@ function render(attributes: AdmissionAttributes, hook: Hook, as: ServedKind, uid
 
 /**
  * Calls a webhook.
- * @param mutates whether the answer may contain a patch
+ * @param mutates whether the response may contain a patch
  * @throws WebhookFailure
  */
 export async function callWebhook(

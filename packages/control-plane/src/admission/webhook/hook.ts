@@ -37,7 +37,8 @@ export interface ClientConfig {
 export interface Hook {
   readonly name: string;
   /**
-   * The name of the configuration. Together with the position of the webhook in it, the name defines the order of the calls.
+   * The name of the configuration. The order of the calls depends on this name, and on the position of the webhook in
+   * its configuration.
    */
   readonly configuration: string;
   readonly position: number;
@@ -57,7 +58,7 @@ export interface Hook {
   readonly conditions: readonly Expression[];
 }
 
-/** Whether the server calls one webhook later than the other. */
+/** Whether the server calls `one` after `other`. */
 export const isAfter = (one: Hook, other: Hook): boolean =>
   one.configuration === other.configuration ? one.position > other.position : one.configuration > other.configuration;
 

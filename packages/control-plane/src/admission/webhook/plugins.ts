@@ -14,7 +14,6 @@ import { Patching } from './patching.ts';
 import { type Verdict, WebhookFailure } from './reply.ts';
 import type { WebhookTransport } from './transport.ts';
 
-/** The webhooks of one kind of configuration, with an index by kind and operation. */
 class Hooks {
   readonly #registry: Registry;
   readonly #transport: WebhookTransport;
@@ -132,7 +131,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
   };
 }
 
-/** ValidatingAdmissionWebhook: calls all webhooks in parallel, waits for all answers, and returns the first refusal. */
+/** ValidatingAdmissionWebhook: calls all webhooks in parallel, waits for all responses, and returns the first refusal. */
 export function validatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'validating');
   return {

@@ -6,12 +6,12 @@ import { parseJsonBody } from '../../registry/bodies/body.ts';
 import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
-/** The call of a webhook failed, or its answer is invalid. The failure policy decides whether the request is refused. */
+/** The call of a webhook failed, or its response is invalid. The failure policy decides whether the request is refused. */
 export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';
 }
 
-/** The answer of a webhook. */
+/** The response of a webhook. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly status: Partial<Status> | undefined;
@@ -21,7 +21,7 @@ export interface Verdict {
   readonly warnings: readonly string[];
 }
 
-/** The values that the answer must contain. */
+/** The values that the response must contain. */
 export interface Expected {
   readonly version: 'v1' | 'v1beta1';
   readonly uid: string;
@@ -95,7 +95,7 @@ function decode({ status, body, contentType = '' }: WebhookReply): Record<string
   return answer;
 }
 
-/** Checks the kind and version of an answer. If one of them is absent, the answer is accepted. */
+/** Checks the kind and version of a response. If the response lacks both, it is valid. */
 function checkKind(answer: Record<string, unknown>, expected: Expected): void {
   const kind = String(answer.kind ?? '') || KIND;
   const apiVersion = String(answer.apiVersion ?? '') || `${GROUP}/${expected.version}`;
@@ -114,7 +114,7 @@ function checkKind(answer: Record<string, unknown>, expected: Expected): void {
 type Fits = (value: unknown) => boolean;
 const isText: Fits = (value) => typeof value === 'string';
 
-/** The fields of an answer, their checks, and the names of their types. */
+/** The fields of a response, their checks, and the names of their types. */
 const FIELDS: readonly (readonly [string, Fits, string])[] = [
   ['uid', isText, 'types.UID'],
   ['allowed', (value) => typeof value === 'boolean', 'bool'],
@@ -164,7 +164,7 @@ function checkPatch(patch: string, patchType: string | undefined, mutates: boole
   if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
 }
 
-/** Parses the answer of a webhook. @throws WebhookFailure for an invalid one */
+/** Parses the response of a webhook. @throws WebhookFailure for an invalid one */
 export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   if (reply.status < 200 || reply.status > 206) throw httpFailure(reply);
   const answer = decode(reply);

@@ -14,7 +14,7 @@ let port: number;
 /** The connections that the server has accepted, in order. */
 let connections: TLSSocket[];
 let bodies: string[];
-/** The faults with which the server replaces an answer, one for each call. */
+/** For each call, a fault that replaces the response. */
 let faults: (((socket: Duplex) => void) | undefined)[];
 
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 
 export interface WebhookCall {
   readonly url: URL;
-  /** The address of the connection, if it differs from the URL. The address of a service always differs. */
+  /** The address of the connection, if it differs from the URL, as for every service. */
   readonly connectTo?: { readonly host: string; readonly port: number };
   /** The CAs of the webhook as PEM. If undefined, the CAs of the system are used. */
   readonly caBundle: string | undefined;
@@ -20,12 +20,12 @@ export interface WebhookReply {
 /** Sends calls to webhooks. @throws Error with the text of the network library of the real server */
 export type WebhookTransport = (call: WebhookCall) => Promise<WebhookReply>;
 
-/** The maximum size of an answer, in bytes. */
+/** The maximum size of a response, in bytes. */
 const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
-/** Trusts each certificate of the bundle, including certificates that are no authority. Go does the same. */
+/** Trusts each certificate of the bundle, even if it does not belong to a CA. Go does the same. */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
@@ -67,11 +67,12 @@ function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): st
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Sends calls over HTTPS. If the webhook closed a kept connection before its answer, the call is repeated once on a new
- * connection.
+ * Sends calls over HTTPS. If the webhook closed an idle connection before its response, the call is repeated once on a
+ * new connection.
  *
- * The client of Go notices the end of a connection while the connection is idle. In Node.js, the event may still be in the
- * queue, so a webhook may receive a call twice. Webhooks must support this, because clients also repeat requests.
+ * The client of Go notices the end of a connection while the connection is idle. In Node.js, the event may still be in
+ * the queue, so a webhook may receive a call twice. Webhooks must support repeated calls, because clients also repeat
+ * requests.
  */
 export const httpsTransport: WebhookTransport = (call) => send(call, true);
 

@@ -31,7 +31,7 @@ const clock: Clock = {
   },
 };
 
-/** A webhook at `https://NAME/` whose answer the test defines. */
+/** A webhook at `https://NAME/` whose response the test defines. */
 const transport = async (outgoing: WebhookCall): Promise<WebhookReply> => {
   const name = outgoing.url.hostname;
   const review: { request: Review } = JSON.parse(outgoing.body);

@@ -131,7 +131,6 @@ export const forbidden = (kind: Named, name: string, why: string, causes?: Statu
     code: 403,
   });
 
-/** The fields of an admission request that name its object. */
 interface NamedRequest {
   readonly served: { readonly kind: KindDefinition };
   readonly name: string;

@@ -31,7 +31,6 @@ export function webhookServiceFindings(findings: Findings, service: Plain, at: s
 
 const URL_FORM = 'desired format: https://host[/path]';
 
-/** Splits a URL into its scheme, its authority and the remaining part. */
 const URL_PARTS = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?(.*)$/is;
 
 export function webhookUrlFindings(findings: Findings, url: string, at: string): void {

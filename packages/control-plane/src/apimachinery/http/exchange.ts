@@ -10,7 +10,6 @@ export interface ServerRequest {
    * splits them at commas.
    */
   headerValues(name: string): readonly string[];
-  /** Names of the headers that start with the prefix, in lower case. */
   headerNames(prefix: string): string[];
   /** Reads the whole body. @throws StatusError 413 if it is larger than 3 MiB */
   body(): Promise<Uint8Array>;
@@ -25,9 +24,9 @@ export interface ServerRequest {
   readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
 }
 
-/** The receiver of a streamed answer. */
+/** The receiver of a streamed response. */
 export interface Sink {
-  /** Writes a chunk. If the result is false, the caller must wait for `onDrain` before it writes the next chunk. */
+  /** Writes a chunk. After the result false, the caller must wait for `onDrain` before it writes the next chunk. */
   write(chunk: Uint8Array): boolean;
   onDrain(listener: () => void): void;
   /** Calls the listener when the client has disconnected or the stream has ended. */
@@ -35,7 +34,7 @@ export interface Sink {
   end(): void;
 }
 
-/** An answer. The body is a text, bytes, or a stream. */
+/** A response. The body is a text, bytes, or a stream. */
 export interface ServerResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -43,5 +42,5 @@ export interface ServerResponse {
   readonly body: string | Uint8Array | ((sink: Sink) => void);
 }
 
-/** Maximum size of a request body, in bytes. */
+/** The maximum size of a request body, in bytes. */
 export const BODY_LIMIT = 3 * 1024 * 1024;

@@ -16,8 +16,8 @@ export interface InProcessRequest {
 const NEVER = new AbortController().signal;
 
 /**
- * Creates a request in the form that the handler reads. Controllers send as many requests as all clients together. With
- * `fetch` and its streams, each request would cost twice as much.
+ * Creates a request in the form that the handler reads. Controllers send as many requests as all clients together, and
+ * with `fetch` each request would cost twice as much.
  */
 export function inProcess({ method, target, headers, body = '', signal = NEVER }: InProcessRequest): ServerRequest {
   const mark = target.indexOf('?');
@@ -37,23 +37,23 @@ export function inProcess({ method, target, headers, body = '', signal = NEVER }
 
 const decoder = new TextDecoder();
 
-/** Returns the text of an answer. @throws TypeError if the answer is a stream */
+/** Returns the text of a response. @throws TypeError if the response is a stream */
 export function textOf({ body }: ServerResponse): string {
   if (typeof body === 'function') throw new TypeError('the answer is a stream');
   return typeof body === 'string' ? body : decoder.decode(body);
 }
 
 /**
- * Returns the chunks of a streamed answer, as the server wrote them. A watch writes each event as one chunk. The loop ends
+ * Returns the chunks of a streamed response, as the server wrote them. A watch writes each event as one chunk. The loop ends
  * with the stream. If the loop ends earlier, or the signal aborts, the stream is closed.
- * @throws TypeError for an answer that is not a stream; reads throw the reason of an aborted signal
+ * @throws TypeError for a response that is not a stream; reads throw the reason of an aborted signal
  */
 export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIterableIterator<Uint8Array> {
   if (typeof body !== 'function') throw new TypeError('the answer is no stream');
   return new Pieces(body, signal);
 }
 
-/** The maximum number of bytes that wait for the reader. If there are more, the writer must wait. */
+/** The maximum number of bytes that wait for the reader. Above this number, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 const DONE = { done: true, value: undefined } as const;
@@ -61,7 +61,6 @@ const DONE = { done: true, value: undefined } as const;
 class Pieces implements AsyncIterableIterator<Uint8Array> {
   readonly #signal: AbortSignal;
   #ready: Uint8Array[] = [];
-  /** The number of entries of `#ready` that the reader has already read. */
   #read = 0;
   #waitingBytes = 0;
   #ended = false;

@@ -5,13 +5,13 @@ export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const MEDIA_TYPES = ['application/json', 'application/yaml', PROTOBUF] as const;
 type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** The format of an answer. */
+/** The format of a response. */
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
   /** Whether the JSON is indented and has no final line break. The value is true if no format was negotiated. */
   readonly bare?: boolean;
-  /** The form of the answer: a table, or only metadata. If undefined, the answer contains whole objects. */
+  /** The form of the response: a table, or only metadata. If undefined, the response contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
   /** Version of `meta.k8s.io` for the converted answer. */
   readonly version: 'v1' | 'v1beta1';
@@ -98,7 +98,7 @@ export const unsupportedBody = (accepted: readonly string[]): StatusError =>
   });
 
 /**
- * Whether the answer is indented. The query parameter `pretty` decides. Without this parameter, browsers and command line
+ * Whether the response is indented. The query parameter `pretty` decides. Without this parameter, browsers and command line
  * tools get indented JSON.
  */
 function isPretty(request: ServerRequest): boolean {
@@ -120,7 +120,6 @@ export interface NegotiateOptions {
   readonly protobuf?: boolean;
 }
 
-/** Returns the media types of the server that match a clause, in the order of the server. */
 const typesOf = (clause: string): readonly MediaType[] =>
   MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
 

@@ -1,4 +1,4 @@
-/** The maximum number of runes of all warnings together. If there are more, each warning is shortened. */
+/** The maximum number of runes of all warnings together. Above this number, each warning is shortened. */
 const LIMIT = 4096;
 /** The maximum number of runes of a shortened warning. */
 const CUT = 256;
@@ -16,7 +16,7 @@ export class Warnings {
   #written = 0;
   #cutting = false;
 
-  /** @param out the list of the warnings of the answer, which this class keeps up to date */
+  /** @param out the list of the warnings of the response, which this class keeps up to date */
   constructor(out: string[]) {
     this.#out = out;
   }

@@ -2,10 +2,10 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * The fields that a body set to an empty list or map, by their object. The stored form omits empty fields, as the types of
- * the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields, because error messages
- * print them and some defaults do not replace them. A separate map keeps this record, so that no other code reads it. Only
- * kinds with such fields have entries, so other bodies have no extra cost.
+ * The fields that a body set to an empty list or map, by their object. The stored form omits empty fields, as the types
+ * of the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields, because error
+ * messages print them and some defaults do not replace them. Only kinds with such fields have entries, so other bodies
+ * have no extra cost.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 

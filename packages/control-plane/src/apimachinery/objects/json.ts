@@ -16,7 +16,7 @@ const INTEGER = /^-?\d+$/;
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 /**
- * Maximum number of characters of a 64-bit integer, with its sign. A longer number becomes a double, because the creation of
+ * The maximum number of characters of a 64-bit integer, with its sign. A longer number becomes a double, because the creation of
  * large bigints is slow.
  */
 const MAX_DIGITS = 20;

@@ -10,7 +10,7 @@ import type { StatusCause } from './status.ts';
  * `$id` as a reference.
  */
 export interface JsonSchema {
-  /** Name of a shared definition, e.g. `io.k8s.api.core.v1.PodSpec`. */
+  /** Name of a shared definition, for example `io.k8s.api.core.v1.PodSpec`. */
   $id?: string;
   type?: string;
   format?: string;
@@ -71,7 +71,7 @@ export interface KindDefinition {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
-  /** Verbs of the main resource; default: create, delete, deletecollection, get, list, patch, update, watch. */
+  /** Verbs of the main resource. Default: create, delete, deletecollection, get, list, patch, update, watch. */
   readonly verbs?: readonly string[];
   /**
    * Schema of the whole object. If absent, the kind has no schema, and all fields are kept. Custom kinds are validated with
@@ -79,10 +79,10 @@ export interface KindDefinition {
    * and `validateUpdate` check the values of built-in kinds.
    */
   readonly schema?: JsonSchema;
-  /** Built-in kinds: name of the client model from which the schema was generated, e.g. `V1Pod`. */
+  /** Built-in kinds: name of the client model from which the schema was generated, for example `V1Pod`. */
   readonly model?: string;
   /**
-   * Whether this is a custom kind. Unknown fields of custom kinds are pruned by the schema, and some answers differ from
+   * Whether this is a custom kind. Unknown fields of custom kinds are pruned by the schema, and some responses differ from
    * those for built-in kinds.
    */
   readonly custom: boolean;
@@ -134,7 +134,7 @@ export interface KindDefinition {
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
   };
-  /** For a deprecated version: the warning that every answer contains. */
+  /** For a deprecated version: the warning that every response contains. */
   readonly deprecationWarning?: string;
   /** The versions of a custom kind, including versions that the server does not serve. */
   readonly versions?: readonly string[];
@@ -150,9 +150,9 @@ export interface KindDefinition {
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
-   * Marks an object for deletion at its first delete request, instead of the default function. A deleted CRD gets a
-   * finalizer and a condition, and exists until a controller removes the finalizer. A delete of a collection does not call
-   * this function. Mutates the object.
+   * Replaces the default marking at the first delete request. For example, a deleted CRD gets a finalizer and a
+   * condition, and exists until a controller removes the finalizer. A delete of a collection does not call this
+   * function. Mutates the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
   /** For custom kinds: whether the CRD is being deleted. During the deletion of the CRD, no object may be created. */

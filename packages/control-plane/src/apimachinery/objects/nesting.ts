@@ -5,7 +5,7 @@ import { yaml } from './yaml.ts';
  * stack.
  */
 export const MAX_DEPTH = 1000;
-/** Maximum number of aliases of a YAML text. Each alias causes a search of all anchors, and a merge copies all keys. */
+/** The maximum number of aliases of a YAML text. Each alias causes a search of all anchors, and a merge copies all keys. */
 export const MAX_ALIASES = 200;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [...'"\\[]{}'].map((c) => c.charCodeAt(0));

@@ -5,7 +5,7 @@ export interface StatusCause {
   field?: string;
 }
 
-/** The body of every error answer: a `v1` `Status`. */
+/** The body of every error response: a `v1` `Status`. */
 export interface Status {
   kind: 'Status';
   apiVersion: 'v1';

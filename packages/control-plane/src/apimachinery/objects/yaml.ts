@@ -28,7 +28,6 @@ const octal: ScalarTag = {
   resolve: (text) => Number(text.replace(/^[-+]/, '')) * (text.startsWith('-') ? -1 : 1),
 };
 
-/** Reads the content of a binary value as a text. */
 const binary: ScalarTag = {
   tag: `${CORE}binary`,
   resolve: (text) => Buffer.from(text, 'base64').toString('utf8'),

@@ -5,7 +5,7 @@ import { MASTERS } from './user.ts';
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
-  /** The path of a request without a resource, e.g. `/healthz`. The path is empty for a resource. */
+  /** The path of a request without a resource, for example `/healthz`. The path is empty for a resource. */
   readonly path: string;
   readonly group: string;
   readonly version?: string;
@@ -33,7 +33,9 @@ export interface Verdict {
 /** Decides whether an access is allowed. */
 export type Authorizer = (access: Access) => Verdict;
 
-/** Allows an access, or has no opinion. An authorizer without an opinion returns undefined, or a verdict with a reason. */
+/**
+ * Allows an access or has no opinion. Without an opinion, an authorizer returns undefined, or a verdict with a reason.
+ */
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
 /** Allows everything for members of the group `system:masters`. No other authorizer can refuse these accesses. */

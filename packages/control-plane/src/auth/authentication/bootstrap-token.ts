@@ -11,7 +11,6 @@ const SECRETS = '/secrets';
 const NAMESPACE = 'kube-system';
 const TYPE = 'bootstrap.kubernetes.io/token';
 
-/** A bootstrap token secret, parsed for authentication. */
 interface KnownToken {
   readonly secret: Buffer;
   /** The expiry in milliseconds since the epoch. Infinity for a token that does not expire. */

@@ -162,7 +162,6 @@ export class ServiceAccountTokens implements TokenSigner {
     return state.isDead ? 'service account token has been invalidated' : undefined;
   }
 
-  /** Returns the claims of a token that this server signed. */
   #claimsOf(token: string): Claims | undefined {
     const known = this.#genuine.get(token);
     if (known !== undefined) return known;

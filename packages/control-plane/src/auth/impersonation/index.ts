@@ -16,7 +16,6 @@ const NODE_NAME = 'authentication.kubernetes.io/node-name';
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
 
-/** Whether a mode can apply to the requested user. */
 function isFor(mode: Mode, wanted: Wanted, requestor: UserInfo): boolean {
   const node = nodeOf(wanted.name);
   switch (mode) {
@@ -45,7 +44,7 @@ function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authori
   const checks = { requestor, verb: `impersonate:${mode}`, isConstrained: true, authorize };
   return (
     denial({ ...access, verb: `impersonate-on:${mode}:${access.verb}` }, authorize) ??
-    // A permission for the associated node must apply to any node, so the check uses the name *.
+    // A permission for the associated node must apply to every node, so the check uses the name `*`.
     partsDenial(mode === 'associated-node' ? { ...checks, nodeName: '*' } : checks, wanted)
   );
 }
@@ -68,11 +67,11 @@ function groupsOf(mode: Mode, wanted: Wanted): string[] {
 export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 
 /**
- * Allows users to impersonate others. A constrained mode needs a permission for the user and one for the request. The legacy
- * mode needs only the verb `impersonate`. The last mode of a user is tried first, so the answer contains the refusal of this
- * mode.
- * @see https://kep.k8s.io/5284
- * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission
+ * Allows users to impersonate others. A constrained mode needs a permission for the user and a permission for the
+ * request. The legacy mode needs only the verb `impersonate`. The last mode of a user is tried first, so the response
+ * contains the refusal of this mode.
+ * @see https://kep.k8s.io/5284.
+ * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission.
  */
 export function impersonation(authorize: Authorizer): Impersonate {
   const last = new Map<string, Mode>();

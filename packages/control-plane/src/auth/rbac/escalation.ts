@@ -9,7 +9,6 @@ import type { RbacAuthorizer } from './authorizer.ts';
 import { RBAC_GROUP } from './policy.ts';
 import { breakDown, isCovered, type PolicyRule } from './rules.ts';
 
-/** The authorizers for the check. */
 interface Security {
   readonly rbac: RbacAuthorizer;
   readonly authorize: Authorizer;

@@ -197,9 +197,9 @@ kube-system/system:controller:token-cleaner
 `;
 
 /**
- * The initial bindings: `name: role kind:subject …`; a binding may have no subjects. A service account is
- * `sa:namespace/name`. The last bindings are for nodes that join, as kubeadm and similar tools create them. With them, a
- * bootstrap token may request a node certificate that is approved automatically, and nodes may renew theirs.
+ * The initial bindings: `name: role kind:subject …`. A binding may have no subjects. A service account is
+ * `sa:namespace/name`. The last bindings are for nodes that join, as kubeadm creates them. These bindings allow a bootstrap token
+ * to request a node certificate, whose approval is automatic, and nodes to renew their certificates.
  */
 export const CLUSTER_ROLE_BINDINGS = `
 cluster-admin: cluster-admin g:system:masters

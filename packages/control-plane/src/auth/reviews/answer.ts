@@ -15,7 +15,7 @@ export const invalidReview = (causes: readonly StatusCause[]): StatusError =>
     code: 422,
   });
 
-/** Returns the answer of the review. */
+/** Returns the response of the review. */
 export const answered = (object: ApiObject, parts: { spec?: unknown; status: unknown }): ApiObject => ({
   kind: object.kind,
   apiVersion: object.apiVersion,

@@ -15,7 +15,7 @@ const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule
 });
 
 /**
- * SelfSubjectRulesReview: returns all permissions of a user in a namespace, from the roles of the user. The answer has no
+ * SelfSubjectRulesReview: returns all permissions of a user in a namespace, from the roles of the user. The response has no
  * spec and no metadata.
  */
 export const rulesReview =

@@ -18,7 +18,7 @@ const POLICIES: Resource = {
   namespaced: false,
 };
 
-/** Maximum number of types for which a policy is checked. A policy that names more types usually has wildcards. */
+/** The maximum number of types for which a policy is checked. A policy that names more types usually has wildcards. */
 const MAX_TYPES = 10;
 
 /** Returns the kinds that the rules of a policy name. Resources with wildcards are not checked. */
@@ -44,7 +44,6 @@ function declarationsFor(kind: KindDefinition): Declaration[] {
   return [...object, ...others.map((name) => ({ name, type: DYN }))];
 }
 
-/** Returns the expressions of a policy that are checked, with their fields. */
 function expressionsOf(policy: ApiObject): [field: string, expression: string][] {
   return items(look(policy, 'spec'), 'validations').flatMap((validation, index) =>
     ['expression', 'messageExpression']

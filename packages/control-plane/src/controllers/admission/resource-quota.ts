@@ -35,7 +35,6 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const pods = informer(PODS);
   const watched = new Set<string>();
 
-  /** Returns the total usage of a namespace for the resources of a quota. */
   const use = async (quota: ApiObject, names: readonly string[]): Promise<Record<string, string>> => {
     const counted = new Set(names.map(countedBy));
     const resources = directory.deletable().filter((resource) => counted.has(qualified(resource)));

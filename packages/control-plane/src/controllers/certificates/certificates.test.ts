@@ -15,7 +15,7 @@ interface Condition {
   readonly lastUpdateTime: string;
 }
 
-/** A certificate request in an answer. If the answer is a Status, the test uses only its message. */
+/** A certificate request in a response. If the response is a Status, the test uses only its message. */
 interface Reported {
   readonly metadata: { readonly name: string };
   readonly spec: Readonly<Record<string, unknown>>;
@@ -93,7 +93,6 @@ beforeEach(async () => {
 });
 afterEach(() => plane.close());
 
-/** Sends a request over TLS with a client certificate. */
 function overTls(
   pair: { key: string; cert: string },
   method: string,

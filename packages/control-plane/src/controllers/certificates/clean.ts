@@ -8,7 +8,8 @@ import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /**
- * An answered request is deleted after an hour. A request without a decision or without a signature is deleted after a day.
+ * A signed or denied request is deleted after an hour. A request without a decision or without a signature is deleted
+ * after a day.
  */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;

@@ -34,7 +34,6 @@ const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   JSON.stringify(pod.metadata.labels) === JSON.stringify(old.metadata.labels) &&
   JSON.stringify(pod.metadata.ownerReferences) === JSON.stringify(old.metadata.ownerReferences);
 
-/** Keeps the status of budgets up to date. */
 class BudgetKeeper {
   readonly #api: Api;
   readonly #tell: Recorder;

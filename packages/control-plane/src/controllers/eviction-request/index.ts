@@ -88,7 +88,7 @@ class EvictionKeeper {
     await this.#api.patch(EVICTIONS, { namespace, name }, { metadata });
   }
 
-  /** Sends an eviction for the target. Returns the answer as a text. */
+  /** Sends an eviction for the target. Returns the response as a text. */
   async #evict({ namespace, podName, uid }: Target): Promise<string> {
     const path = pathOf(PODS, { namespace, name: podName, subresource: 'eviction' });
     const deleteOptions = { preconditions: { uid } };

@@ -13,13 +13,13 @@ const EVICTOR_PRIORITY = 100;
  */
 const HEARTBEAT_MS = 20_000;
 
-/** Maximum number of requesters in the status of an Eviction. */
+/** The maximum number of requesters in the status of an Eviction. */
 const MAX_REQUESTERS = 100;
 
 type State = 'Active' | 'Canceled' | 'Completed';
 
 export interface TargetState {
-  /** The pod with the UID of the target; undefined if it no longer exists. */
+  /** The pod with the UID of the target. Undefined if it no longer exists. */
   readonly pod: ApiObject | undefined;
   readonly requests: readonly ApiObject[];
   readonly now: Date;
@@ -99,7 +99,7 @@ export function nextAttemptAt(eviction: ApiObject): Date {
 
 /**
  * Returns the status of an Eviction that has not ended.
- * @param report the answer to an eviction request of this step, if it sent one
+ * @param report the response to an eviction request of this step, if it sent one
  */
 export function evictionStatus(eviction: ApiObject, target: TargetState, report?: string): Plain {
   const outcome = outcomeOf(target);

@@ -150,7 +150,6 @@ export class Collector {
     for (const uid of uids) this.#enqueue(uid);
   }
 
-  /** Removes references to owners. */
   async #dropOwners(node: GraphNode, uids: ReadonlySet<string>): Promise<void> {
     await this.#change(node, (object) => {
       const { ownerReferences = [] } = object.metadata;

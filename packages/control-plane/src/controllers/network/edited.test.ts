@@ -6,7 +6,6 @@ const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
 const ENDPOINTS = `${V1}/endpoints`;
 const SERVICE = `${V1}/services/s`;
 
-/** Creates a service with one ready pod, on a node that has a zone. */
 async function start(spec: object = {}): Promise<TestPlane> {
   const plane = await TestPlane.start('endpoint', 'endpointslice');
   const labels = { 'topology.kubernetes.io/zone': 'z1' };

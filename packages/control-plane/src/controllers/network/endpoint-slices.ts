@@ -53,7 +53,6 @@ function sliceGroups(
   return contents;
 }
 
-/** Returns the labels of a slice: the labels of the service, and the name of the service. */
 function labelsOf(service: ApiObject): Record<string, string> {
   const isHeadless = look(service, 'spec').clusterIP === 'None';
   return {

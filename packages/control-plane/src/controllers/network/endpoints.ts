@@ -53,7 +53,6 @@ export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: 
 
 const byAddress = (a: Plain, b: Plain): number => (String(a.ip) < String(b.ip) ? -1 : 1);
 
-/** The address of a pod, and whether the pod is ready. */
 interface Place {
   readonly address: Plain;
   readonly isReady: boolean;

@@ -101,7 +101,6 @@ const isOwn = (slice: ApiObject): boolean => slice.metadata.labels?.[MANAGED_BY]
 const sorted = (list: readonly Plain[]): string[] =>
   list.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
 
-/** Whether a slice already has the wanted content and metadata. */
 function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): boolean {
   const { labels, annotations } = metadataOf(endpoints);
   return (

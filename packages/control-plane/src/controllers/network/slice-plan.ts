@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 
-/** Maximum number of endpoints in one slice. */
+/** The maximum number of endpoints in one slice. */
 const MOST = 100;
 
 /** The wanted content of a slice. A group contains all endpoints with the same port names and numbers. */

@@ -56,7 +56,6 @@ export class Heartbeats {
     else nodes.add(node);
   }
 
-  /** Removes the nodes of all rounds that are due, and returns them. */
   due(now: number): readonly string[] {
     const due: string[] = [];
     // The number of map entries is at most the number of rounds in a grace period.

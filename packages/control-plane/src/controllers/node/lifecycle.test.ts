@@ -19,7 +19,6 @@ const says = (plane: TestPlane, name: string, status: string): Promise<ApiObject
   });
 };
 
-/** Creates ready nodes, each with or without a zone. */
 async function join(plane: TestPlane, zones: Record<string, string>): Promise<void> {
   for (const [name, zone] of Object.entries(zones)) {
     const labels = zone === '' ? {} : { 'topology.kubernetes.io/zone': zone };

@@ -17,7 +17,6 @@ const NEW_MS = 60_000;
 /** The delay before the retry of a write to a pod that had a conflict. */
 const RETRY_MS = 20;
 
-/** The deprecated labels, which get the values of the new labels. */
 const OLD_LABELS = [
   ['kubernetes.io/os', 'beta.kubernetes.io/os'],
   ['kubernetes.io/arch', 'beta.kubernetes.io/arch'],
@@ -97,7 +96,6 @@ function setup(context: ControllerContext): void {
   follow(context, { monitor, nodeWork, podWork });
 }
 
-/** Passes changes of nodes to the monitor, and adds nodes and pods to their queues. */
 function follow(
   { clock, informer, recorder }: ControllerContext,
   { monitor, nodeWork, podWork }: { monitor: NodeMonitor; nodeWork: WorkQueue; podWork: WorkQueue },

@@ -72,7 +72,6 @@ export class NodeMonitor {
     this.#heartbeats.beat(name, this.#now());
   }
 
-  /** Handles a new or changed node. */
   changed(node: ApiObject): void {
     const { name = '', creationTimestamp } = node.metadata;
     // The grace period of a node that has never reported starts at its creation.
@@ -101,7 +100,6 @@ export class NodeMonitor {
     return this.#context.clock.now().getTime();
   }
 
-  /** Sets the timer for the next round in which a node is due. */
   #arm(): void {
     const hasWork = this.#pending.size > 0 || this.#reassess;
     const next = hasWork ? (Math.floor(this.#now() / ROUND_MS) + 1) * ROUND_MS : this.#heartbeats.next();

@@ -18,7 +18,6 @@ const QUARANTINE_MS = 40_000;
 const MOST_ENDED = 12_500;
 const SWEEP_MS = 20_000;
 
-/** The order in which ended pods are deleted: evicted pods first, then the oldest. */
 function byUselessness(a: ApiObject, b: ApiObject): number {
   const evicted = (pod: ApiObject): number => (look(pod, 'status').reason === 'Evicted' ? 0 : 1);
   const made = ({ metadata }: ApiObject): string => metadata.creationTimestamp ?? '';
@@ -52,7 +51,6 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   /** Keys of pods that have ended. */
   const ended = new Set<string>();
 
-  /** Marks a pod as failed, and deletes it. */
   const remove = async (key: string, pod: ApiObject, condition?: Plain): Promise<void> => {
     const { uid = '' } = pod.metadata;
     const status = failedStatus(pod, condition);

@@ -34,7 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether an error is a response of the control plane with this code, e.g. 404 or 409. */
+/** Whether an error is a response of the control plane with this code, for example 404 or 409. */
 export const hasCode = (error: unknown, code: number): boolean => error instanceof ApiError && error.code === code;
 
 /** The location of an object: its namespace and its name. The namespace is '' for cluster-scoped objects. */
@@ -59,7 +59,7 @@ export function pathOf(resource: Resource, place: Place = {}): string {
 export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): string =>
   `${resource.group}/${resource.plural}`;
 
-/** Whether an answer is a success. */
+/** Whether a response is a success. */
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /**
@@ -133,7 +133,6 @@ export class Api {
     return this.call(pathOf(resource, { namespace, name, subresource }), 'PUT', withoutEmptyLists(object));
   }
 
-  /** Sends a JSON merge patch. */
   patch(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', withoutEmptyLists(patch, null), 'application/merge-patch+json');
   }

@@ -53,7 +53,7 @@ export interface ControllerContext {
   /** The served resources, including custom resources. */
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
-  /** Creates a recorder, which writes events of a component, e.g. `replicaset-controller`. */
+  /** Creates a recorder, which writes events of a component, for example `replicaset-controller`. */
   readonly recorder: (component: string) => Recorder;
   /** Creates a recorder for events of `events.k8s.io`. The program `userAgent` manages their fields. */
   readonly announcer: (component: string, userAgent: string) => Announcer;

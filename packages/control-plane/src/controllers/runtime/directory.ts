@@ -7,7 +7,7 @@ import type { Informer } from './informer.ts';
 export interface ServedResource extends Resource {
   readonly kind: string;
   readonly verbs: readonly string[];
-  /** The names of the subresources, e.g. `status`. */
+  /** The names of the subresources, for example `status`. */
   readonly subresources: readonly string[];
 }
 
@@ -73,7 +73,6 @@ export class Directory {
     return this.#resources.find((resource) => resource.group === group && resource.kind === kind);
   }
 
-  /** Returns one version of each resource that supports list, watch and delete. */
   deletable(): ServedResource[] {
     const seen = new Set<string>();
     return this.#resources.filter(({ group, plural, verbs }) => {

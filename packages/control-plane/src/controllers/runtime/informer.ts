@@ -133,7 +133,7 @@ export class Informer {
     return () => this.#handlers.delete(handler);
   }
 
-  /** Creates an index. Returns a function that finds the objects with an index word, e.g. the pods of a node. */
+  /** Creates an index. Returns a function that finds the objects with an index word, for example the pods of a node. */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
     const index = { of, keys: new Map<string, Set<string>>() };
     for (const object of this.#objects.values()) enter(index, object);

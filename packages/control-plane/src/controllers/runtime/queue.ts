@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 30_000;
-/** Maximum delay of a timer in Node.js (31 bits). */
+/** The maximum delay of a timer in Node.js (31 bits). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** The number of keys that are processed in parallel. */
 const WORKERS = 16;
@@ -50,7 +50,7 @@ export class WorkQueue {
         this.#timers.delete(key);
         this.add(key);
       },
-      // A timer that fires early is harmless. The worker checks its key and adds it again.
+      // An early timer is harmless, because the worker checks its key and adds it again.
       Math.min(Math.max(0, time - this.#clock.now().getTime()), LONGEST_TIMER_MS),
     );
     this.#timers.set(key, { at: time, timer });

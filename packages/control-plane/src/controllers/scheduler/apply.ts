@@ -61,7 +61,6 @@ export class SchedulerWriter {
     this.#tell(aboutPod(pod), 'Normal', 'Scheduled', 'Binding', message);
   }
 
-  /** Reserves volumes for claims, and requests new volumes on the node. */
   async prepareVolumes({ bindings, provisions }: VolumePlan, node: string): Promise<void> {
     for (const { volume, claim } of bindings) {
       const promise = promisePatch(volume, claim);

@@ -84,13 +84,11 @@ export class Usage {
     this.#ports.put(place.node, place.ports, -1);
   }
 
-  /** Whether the node ports that a pod requests are free. */
   hasPorts(pod: ApiObject, node: string): boolean {
     const ports = hostPortsOf(pod);
     return ports.length === 0 || this.#ports.areFree(node, ports);
   }
 
-  /** Returns the node to which a pod was added. */
   nodeOf(uid: string): string | undefined {
     return this.#pods.get(uid)?.node;
   }

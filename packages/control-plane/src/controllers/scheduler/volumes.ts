@@ -49,7 +49,6 @@ export function volumeNeeds(pod: ApiObject, { claims, volumes, classes }: Volume
   return { blocked: undefined, volumes: bound, waiting };
 }
 
-/** Whether the node affinity of a volume allows a node. */
 function reaches(volume: ApiObject, node: ApiObject): boolean {
   const required = look(volume, 'spec', 'nodeAffinity').required;
   return required === undefined || matchesNodeSelector(required, node);
@@ -67,7 +66,6 @@ export interface VolumePlan {
   readonly provisions: readonly ApiObject[];
 }
 
-/** The provisioner of classes whose volumes an administrator creates. */
 const BY_HAND = 'kubernetes.io/no-provisioner';
 
 function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boolean {

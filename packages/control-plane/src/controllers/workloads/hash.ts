@@ -11,7 +11,7 @@ export function templateHash(template: unknown): string {
 
 function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`;
-  // An integer beyond 2^53 is a bigint, e.g. the seconds of a toleration.
+  // An integer beyond 2^53 is a bigint, for example the seconds of a toleration.
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

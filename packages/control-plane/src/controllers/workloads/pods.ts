@@ -31,7 +31,7 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
   };
 }
 
-/** Whether a pod has been ready for the time that its owner requires, or the time at which it will be. */
+/** Whether a pod has been ready for the time that its owner requires. If not, the time at which it will be. */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
   if (minReadySeconds === 0) return { available: true };
@@ -53,7 +53,6 @@ function deletionCostOf(pod: ApiObject): number {
 const mostRestarts = (statuses: readonly Plain[]): number =>
   Math.max(0, ...statuses.map((one) => number(one, 'restartCount') ?? 0));
 
-/** The highest number of restarts of a container of the pod, and then of a sidecar. */
 function restartsOf(pod: ApiObject): readonly [number, number] {
   const status = look(pod, 'status');
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
@@ -80,8 +79,8 @@ const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * Orders pods by age: the younger pod is deleted first. Pods of about the same age are ordered by UID. So a set whose pods
- * were created together does not always lose the last ones. 0 means exactly the same age.
+ * Orders pods by age: the younger pod is deleted first. Pods of about the same age are ordered by UID. So a set whose
+ * pods were created together does not always lose the last pods. 0 means exactly the same age.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -116,8 +115,8 @@ function sortByWorth(
 
 /**
  * Pods in the order in which a set of replicas deletes them (`ActivePodsWithRanks`).
- * @param now the present time, with which ages are compared by magnitude. Without it, ages are compared to the second.
- * @param related pods that count as the same kind on a node
+ * @param now The present time, with which ages are compared by magnitude. If absent, ages are compared to the second.
+ * @param related Pods that count as the same kind on a node.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
   const crowd = new Map<string, number>();
@@ -128,27 +127,27 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
 /** The order in which a job deletes pods: by state and exact age, independent of other pods on the node (`ActivePods`). */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
-/** A deleted pod, in the form that the cache will have soon. */
+/** A deleted pod, in the form that the cache will soon have. */
 const dying = (pod: ApiObject): ApiObject => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },
 });
 
 /**
- * The pods of owners: those in the cache, with the creations and deletions of this controller that the cache does not show
- * yet. So a slow watch does not cause a second pod.
+ * The pods of owners, from the cache, with the pending creations and deletions of this controller. So a slow watch does
+ * not cause a second pod.
  */
 export class OwnedPods {
   readonly #api: Api;
   readonly #of: (uid: string) => ApiObject[];
   readonly #pods: Informer;
-  /** Creations and deletions of this controller that the cache does not show yet, by owner. */
+  /** Creations and deletions of this controller that the cache does not contain yet, by owner. */
   readonly #made = new Map<string, Map<string, ApiObject>>();
   readonly #deleted = new Set<string>();
 
   readonly #tell: Recorder | undefined;
 
-  /** @param tell writes an event on the owner for each pod that was created or deleted, or whose request failed */
+  /** @param tell Writes an event on the owner for each created or deleted pod, and for each failed request. */
   constructor(api: Api, pods: Informer, tell?: Recorder) {
     this.#api = api;
     this.#pods = pods;
@@ -165,7 +164,10 @@ export class OwnedPods {
     });
   }
 
-  /** All pods of an owner, including terminating and finished ones. A pod that the controller deleted counts as terminating before the watch shows it. */
+  /**
+   * All pods of an owner, including terminating and finished pods. A pod that the controller deleted counts as
+   * terminating before the watch reports the deletion.
+   */
   all(owner: ApiObject): ApiObject[] {
     const { uid = '' } = owner.metadata;
     const pods = [...this.#of(uid), ...(this.#made.get(uid)?.values() ?? [])];
@@ -178,7 +180,7 @@ export class OwnedPods {
     return this.all(owner).filter((pod) => isActive(pod) && !this.#deleted.has(pod.metadata.uid ?? ''));
   }
 
-  /** Counts an adopted pod as a pod of the owner, until the cache shows it. */
+  /** Counts an adopted pod as a pod of the owner, until the cache contains the change. */
   took(owner: ApiObject, pod: ApiObject): void {
     const { namespace, name, uid = '' } = pod.metadata;
     const cached = this.#pods.get(`${namespace}/${name}`);
@@ -243,8 +245,9 @@ const FIRST_BATCH = 1;
 const BURST = 500;
 
 /**
- * Runs a number of equal requests, in batches that double in size. Stops after a batch with a failure (`slowStartBatch`).
- * @throws the error of the first failed request
+ * Runs a number of equal requests, in batches that double in size. Stops after a batch with a failure
+ * (`slowStartBatch`).
+ * @throws the error of the first failed request.
  */
 export async function inBatches(
   count: number,

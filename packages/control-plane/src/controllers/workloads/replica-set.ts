@@ -107,7 +107,7 @@ class ReplicaKeeper {
   }
 
   /**
-   * Creates and deletes pods until the set has its size. Returns the error that prevented it, and the failure for the
+   * Creates and deletes pods until the set has its size. Returns the error that prevented this, and the failure for the
    * status.
    */
   async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
@@ -148,7 +148,7 @@ class ReplicaKeeper {
     await Promise.all(surplus.map((pod) => this.#owned.delete(pod, set)));
   }
 
-  /** The pods of a set that run or will run. The cache may still show a released pod as a pod of the set. */
+  /** The pods of a set that run or will run. The cache may still list a released pod as a pod of the set. */
   #activeOf(set: ApiObject): ApiObject[] {
     return this.#owned.active(set).filter((pod) => this.adoption.selects(set, pod));
   }

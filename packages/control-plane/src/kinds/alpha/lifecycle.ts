@@ -24,7 +24,6 @@ const object = (properties: Record<string, JsonSchema>, required: string[] = [])
   required,
 });
 
-/** Returns the schema of a list whose items have unique names. */
 const named = (items: JsonSchema, maxItems: number, more: JsonSchema = {}): JsonSchema => ({
   type: 'array',
   maxItems,

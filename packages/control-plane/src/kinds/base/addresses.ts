@@ -37,7 +37,6 @@ function parseSix(text: string): Address | undefined {
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
-/** Whether an IPv6 address contains an IPv4 address. */
 const isMapped = ({ bytes }: Address): boolean =>
   bytes.length === 16 && bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
 
@@ -96,7 +95,6 @@ export function parseCidr(text: string): Range | undefined {
   return { address, bits: Number(digits), strict: address.strict && digits === String(Number(digits)) };
 }
 
-/** Keeps the first `bits` bits, and sets all other bits to zero. */
 const masked = (bytes: readonly number[], bits: number): number[] =>
   bytes.map((byte, index) => byte & (0xff00 >> Math.max(0, Math.min(8, bits - 8 * index))) & 0xff);
 

@@ -21,7 +21,6 @@ function hostProblems(host: string): string[] {
   ];
 }
 
-/** Validates a reference to an object by group, kind and name. */
 function referenceFindings(findings: Findings, reference: Plain, at: string): void {
   const { apiGroup } = reference;
   if (typeof apiGroup === 'string') findings.problems(`${at}.apiGroup`, apiGroup, subdomainProblems(apiGroup));

@@ -73,7 +73,6 @@ export function ruleFindings(findings: Findings, rule: Plain, at: string): void 
   if (rule.scope !== undefined) findings.oneOf(`${at}.scope`, rule.scope, SCOPES);
 }
 
-/** Validates the selectors and the match policy of a webhook, a policy or a binding. */
 function matchFindings(findings: Findings, holder: Plain, at: string): void {
   if (holder.matchPolicy !== undefined) findings.oneOf(`${at}.matchPolicy`, holder.matchPolicy, MATCHES);
   for (const field of ['namespaceSelector', 'objectSelector']) {
@@ -81,7 +80,6 @@ function matchFindings(findings: Findings, holder: Plain, at: string): void {
   }
 }
 
-/** Validates the resource names in a rule of a policy. */
 function nameFindings(findings: Findings, rule: Plain, at: string): void {
   const names = strings(rule, 'resourceNames');
   for (const [index, name] of names.entries()) {

@@ -146,7 +146,6 @@ export const validatingPolicyStrategy = strategy({
   statusCauses: policyStatusCauses,
 });
 
-/** Validates the status of a policy: the results of the type check, and the conditions. */
 function policyStatusCauses({ status }: ApiObject): StatusCause[] {
   const findings = new Findings();
   for (const [index, warning] of items(look(status, 'typeChecking'), 'expressionWarnings').entries()) {

@@ -146,7 +146,7 @@ export const volumeAttachmentStrategy = strategy({
       : [invalidValue('spec', shownAttachment(look(object, 'spec')), 'field is immutable')],
 });
 
-/** Maximum length of the ID of a node in a CSI driver. */
+/** The maximum length of the ID of a node in a CSI driver. */
 const LONGEST_ID = 256;
 
 const shownDriver = (driver: Plain): Plain => ({

@@ -12,7 +12,6 @@ interface Summary {
 const conditionIs = (pod: ApiObject, type: string): boolean =>
   items(look(pod, 'status'), 'conditions').some((one) => one.type === type && one.status === 'True');
 
-/** Returns the reason why a container ended, as one word. */
 function endOf(terminated: Plain): string {
   const reason = text(terminated, 'reason');
   if (reason !== '') return reason;
@@ -33,7 +32,6 @@ function initProgress(status: Plain, index: number, total: number): string | und
   return reason !== '' && reason !== 'PodInitializing' ? `Init:${reason}` : `Init:${index}/${total}`;
 }
 
-/** The number of restarts of containers, and the time of the last restart. */
 class Restarts {
   count = 0;
   last = '';

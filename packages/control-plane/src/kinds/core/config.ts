@@ -34,7 +34,6 @@ function sizeOf(object: ApiObject, field: string): number {
   return size;
 }
 
-/** Returns the errors of changes to an object with `immutable: true`. */
 function frozenCauses(object: ApiObject, old: ApiObject, fields: readonly string[]): StatusCause[] {
   if (old.immutable !== true) return [];
   const causes: StatusCause[] = [];

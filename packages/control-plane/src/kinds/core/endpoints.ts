@@ -197,7 +197,6 @@ export const endpointSliceStrategy: Strategy = {
   },
 };
 
-/** Removes the topology of endpoints, which is a field of the beta version. */
 function dropTopology(slice: ApiObject): void {
   for (const endpoint of items(slice, 'endpoints')) delete endpoint.deprecatedTopology;
 }

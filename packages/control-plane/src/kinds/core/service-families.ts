@@ -114,7 +114,6 @@ function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   }
 }
 
-/** Derives missing families from the addresses in the spec. */
 function inferFamilies(findings: Findings, spec: Plain): void {
   const addresses = strings(spec, 'clusterIPs');
   if (spec.ipFamilyPolicy === 'SingleStack') {

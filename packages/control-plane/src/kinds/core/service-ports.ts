@@ -102,7 +102,6 @@ export function allocateAddresses(
   return [];
 }
 
-/** The node ports that one write allocates for a service. */
 class NodePorts {
   readonly #uid: string;
   readonly #taken: Set<number>;

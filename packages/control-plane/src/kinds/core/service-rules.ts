@@ -88,7 +88,6 @@ function addressFindings(findings: Findings, spec: Plain, before: Plain): void {
   }
 }
 
-/** Returns the error for an unspecified, loopback, link-local or multicast address. */
 function special(address: string): string | undefined {
   if (address === '0.0.0.0' || address === '::') return `may not be unspecified (${address})`;
   if (address.startsWith('127.') || address === '::1') return 'may not be in the loopback range (127.0.0.0/8, ::1/128)';

@@ -18,7 +18,6 @@ import { driverFindings, sourceFindings } from '../pod/rules/volume-sources.ts';
 import { ONE_TYPE, SECOND_NAMES } from '../pod/rules/volumes.ts';
 import { affinityChange } from './volume-affinity.ts';
 
-/** The message of `validateBasicResource`, which reads the amount as a 64-bit integer. */
 const BASIC_AMOUNT = 'must be a valid resource quantity';
 
 /** Fields of a volume spec other than its sources. */

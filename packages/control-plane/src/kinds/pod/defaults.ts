@@ -64,7 +64,6 @@ function defaultContainer(container: Plain): void {
 
 const FILE_MODE = 0o644;
 
-/** Volume sources whose files have a mode. */
 const FILE_SOURCES = ['configMap', 'secret', 'downwardAPI', 'projected'];
 
 const VOLUME_DEFAULTS: Readonly<Record<string, Plain>> = {

@@ -77,7 +77,6 @@ function removedCauses(resources: Plain, before: Plain, at: string, what: string
 const hasAmounts = ({ resources }: Plain): boolean =>
   isPlain(resources) && ['requests', 'limits'].some((field) => Object.keys(look(resources, field)).length > 0);
 
-/** Returns the errors of changes to the resources of the whole pod. */
 function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
   if (!hasAmounts(spec) && !hasAmounts(before)) return [];
   const at = 'spec.resources';

@@ -2,7 +2,6 @@ import { items, look, type Plain, text } from '../../apimachinery/objects/plain.
 
 const rulesOf = (container: Plain): readonly Plain[] => items(container, 'restartPolicyRules');
 
-/** Returns the action that the restart rules of a container define for an exit code. */
 function actionFor(container: Plain, exitCode: unknown): string {
   const rule = rulesOf(container).find((each) => {
     const codes = look(each, 'exitCodes');

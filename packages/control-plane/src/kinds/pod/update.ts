@@ -106,7 +106,6 @@ function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   return causes;
 }
 
-/** Checks that every container has an image. */
 function imageCauses(spec: Plain, list: string): StatusCause[] {
   return items(spec, list).flatMap((container, index) => {
     const field = `spec.${list}[${index}].image`;

@@ -53,7 +53,6 @@ const referenceOf = (reference: unknown): Plain => {
   return withoutNothing({ kind, name, apiVersion: apiVersion === '' ? undefined : apiVersion });
 };
 
-/** The sources of metrics in `autoscaling/v1`. */
 const OLD_SOURCES: Readonly<Record<string, Form>> = {
   object: ({ describedObject, target, metric }) => ({
     target: referenceOf(describedObject),
@@ -86,7 +85,6 @@ const OLD_SOURCES: Readonly<Record<string, Form>> = {
   }),
 };
 
-/** The statuses of metrics in `autoscaling/v1`. */
 const OLD_STATUSES: Readonly<Record<string, Form>> = {
   object: ({ describedObject, current, metric }) => ({
     target: referenceOf(describedObject),
@@ -130,7 +128,6 @@ const resourceTarget = ({ targetAverageUtilization: averageUtilization, targetAv
     averageUtilization,
   });
 
-/** The sources of metrics in `autoscaling/v2`. */
 const NEW_SOURCES: Readonly<Record<string, Form>> = {
   object: ({ target, metricName, targetValue, selector, averageValue }) => ({
     describedObject: referenceOf(target),
@@ -160,7 +157,6 @@ const NEW_SOURCES: Readonly<Record<string, Form>> = {
 const resourceCurrent = ({ currentAverageUtilization, currentAverageValue }: Plain): Plain =>
   withoutNothing({ averageValue: currentAverageValue ?? ZERO, averageUtilization: currentAverageUtilization });
 
-/** The statuses of metrics in `autoscaling/v2`. */
 const NEW_STATUSES: Readonly<Record<string, Form>> = {
   object: ({ target, metricName, currentValue, selector, averageValue }) => ({
     metric: metricOf(metricName, selector),

@@ -54,7 +54,6 @@ function identifierFindings(findings: Findings, source: Plain, at: string): void
 
 type Source = (findings: Findings, source: Plain, at: string) => void;
 
-/** Validates the target for a resource: a percentage or an amount. */
 function resourceFindings(findings: Findings, source: Plain, at: string): void {
   const target = look(source, 'target');
   targetFindings(findings, target, `${at}.target`);

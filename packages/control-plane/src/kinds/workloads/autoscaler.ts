@@ -13,7 +13,6 @@ const utilizationOf = (metric: Plain | undefined): number | undefined =>
 
 const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';
 
-/** Whether a metric is the CPU metric, for which `autoscaling/v1` has a field. */
 const isCpuTarget = (metric: Plain): boolean => isCpu(metric) && utilizationOf(metric) !== undefined;
 
 const cpuMetric = (value: Plain): Plain => ({ type: 'Resource', resource: { name: 'cpu', ...value } });
@@ -26,7 +25,6 @@ const withAnnotations = (
   return annotations === undefined || Object.keys(annotations).length === 0 ? rest : { ...rest, annotations };
 };
 
-/** The API version in which autoscalers are stored. */
 const STORED = 'autoscaling/v2';
 
 /**
@@ -169,7 +167,6 @@ export const autoscalerV1Strategy = {
   ...rules(encode),
 };
 
-/** A new autoscaler of v2 has no current replicas, and its metrics are null. */
 const prepareV2 = (object: ApiObject): void => {
   object.status = { desiredReplicas: 0, currentMetrics: null };
 };

@@ -237,7 +237,6 @@ const jobRules = strategy({
   statusCauses: jobStatusCauses,
 });
 
-/** Checks the host name of the last pod of an indexed job, which is its name. */
 function hostNameCauses(job: ApiObject): StatusCause[] {
   const { completionMode, completions } = look(job, 'spec');
   if (completionMode !== 'Indexed' || typeof completions !== 'number' || completions <= 0) return [];

@@ -58,7 +58,6 @@ function parseValue(text: string, { min, names }: Bounds): number {
   return value;
 }
 
-/** Parses a range: `*`, `5`, `1-5`, `0-30/5` or `10/5`. */
 function parseRange(expression: string, bounds: Bounds): Field {
   const parts = expression.split('/');
   const [range = '', stepText] = parts;
@@ -111,7 +110,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Parses a Go duration such as `1h30m` to milliseconds; undefined if it is invalid. */
+/** Parses a Go duration such as `1h30m` to milliseconds. Undefined if it is invalid. */
 function goDuration(text: string): number | undefined {
   if (!/^[+-]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -151,7 +150,6 @@ export function parseSchedule(schedule: string): Schedule {
   };
 }
 
-/** Converts between UTC and the local time of a time zone. */
 class Zone {
   readonly #format: Intl.DateTimeFormat;
 

@@ -52,7 +52,6 @@ export function indexesProblem(list: string, completions: number): string | unde
   }
 }
 
-/** Returns the valid intervals of a list. */
 function readable(list: string, completions: number): Interval[] {
   if (list === '') return [];
   return list

@@ -6,7 +6,6 @@ import { items, look, number, type Plain, strings, text } from '../../apimachine
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { indexesProblem, sharedIndex } from './job-indexes.ts';
 
-/** The spec and the status of a job. */
 interface Job {
   readonly spec: Plain;
   readonly status: Plain;
@@ -192,7 +191,6 @@ function successCauses(job: Job): StatusCause[] {
   );
 }
 
-/** Returns the errors for forbidden changes of a status. */
 function transitionCauses(job: Job, old: Job, changes: Changes): StatusCause[] {
   const { spec, status } = job;
   const count = (one: Job, field: string): number => number(one.status, field) ?? 0;

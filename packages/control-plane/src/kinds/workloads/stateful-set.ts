@@ -102,7 +102,6 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   return findings.causes;
 }
 
-/** Returns the spec with a volume for each claim template, as the pods will have it. */
 function withClaims(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
     const name = text(look(claim, 'metadata'), 'name');

@@ -76,7 +76,6 @@ export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   return [invalidValue('spec.template.metadata.labels', shown, why)];
 }
 
-/** Validates labels and annotations of the pods in a template. */
 function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   const findings = new Findings();
   labelFindings(findings, labels(look(template, 'metadata'), 'labels'), `${at}.labels`);

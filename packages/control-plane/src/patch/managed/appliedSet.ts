@@ -40,7 +40,7 @@ function goTypeOf(value: unknown): string {
 
 const dump = (value: unknown): string => `&value.valueUnstructured{Value:${goSyntax(value)}}`;
 
-/** Why a scalar does not match its type, with the text of structured-merge-diff. */
+/** Returns the reason why a scalar does not match its type, with the text of structured-merge-diff. */
 function scalarProblem(value: unknown, node: SchemaNode | undefined): string | undefined {
   if (value === null || node === undefined || node.intOrString) return undefined;
   switch (node.types[0]) {
@@ -64,7 +64,7 @@ const NO_KEYS = 'k:{}';
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
 
-/** Reads an applied configuration. The result is the set of paths that it claims, and all mismatches with the schema. */
+/** Reads an applied configuration: the paths that it claims, and all mismatches with the schema. */
 export class AppliedReader {
   readonly errors: string[] = [];
   private readonly scope: Scope;
@@ -73,7 +73,9 @@ export class AppliedReader {
     this.scope = scope;
   }
 
-  /** Returns the paths that the configuration claims. `errors` then has the mismatches with the schema. */
+  /**
+   * Returns the paths that the configuration claims. After the call, `errors` contains the mismatches with the schema.
+   */
   read(object: Record<string, unknown>, node: SchemaNode | undefined): FieldSet {
     return this.readMap(object, node, '', { isResource: true, depth: 0, top: [] });
   }
@@ -106,7 +108,7 @@ export class AppliedReader {
     return value === null && shape !== 'leaf' ? fieldSet(false, undefined) : LEAF;
   }
 
-  /** Checks a value that is claimed as a whole, and all values in it. */
+  /** Checks a value that the configuration claims as a whole, and all values inside. */
   private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
     const isSingle = node !== undefined && SCALARS.has(node.types[0] ?? '');
     if (Array.isArray(value) && !isSingle) {
@@ -121,7 +123,7 @@ export class AppliedReader {
     }
   }
 
-  /** Whether an endpoint may write some parts of a top-level field and not others. */
+  /** Whether an endpoint may write only parts of a top-level field. */
   private isLookedInto(key: string): boolean {
     return key === 'metadata' || (key === 'status' && this.scope.ignoredStatus !== undefined);
   }

@@ -27,7 +27,7 @@ import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts'
 
 /** The input of a server-side apply. */
 export interface ApplyInput {
-  /** The stored object; absent if the apply creates it. */
+  /** The stored object. Absent if the apply creates it. */
   readonly live?: ApiObject;
   readonly applied: ApiObject;
   readonly manager: string;
@@ -95,7 +95,7 @@ function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject 
   return rest as ApiObject;
 }
 
-/** The managers before this apply. If the object has none, its fields belong to `before-first-apply`. */
+/** The managers before this apply. If the object has no managers, its fields belong to `before-first-apply`. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
   const owners = readEntries(live?.metadata.managedFields);
@@ -112,8 +112,8 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
 }
 
 /**
- * The name of the object is part of every configuration, although no entry lists it. With the name, the rest of the
- * metadata is not removed.
+ * The name of the object is part of every configuration, although no entry lists the name. This keeps the rest of the
+ * metadata.
  */
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
@@ -150,7 +150,7 @@ function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Confli
   return conflicts;
 }
 
-/** Removes the fields that may be taken over from the conflicts. */
+/** Returns the conflicts without the fields that the manager may take over. */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -158,10 +158,10 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 }
 
 /**
- * Merges an applied configuration into the live object. Removes fields that the manager applied before and that no manager
- * has now. Returns the whole object with its new managedFields.
- * @throws StatusError 409 with a cause for each field of another manager (unless `force`). 500 if the configuration does not
- * match the schema. 400 if it contains managedFields.
+ * Merges an applied configuration into the live object. Removes fields that the manager applied before and that have no
+ * manager now. Returns the whole object with its new managedFields.
+ * @throws StatusError 409 with a cause for each field of another manager (unless `force`). 500 if the configuration
+ * does not match the schema. 400 if it contains managedFields.
  */
 export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
@@ -193,8 +193,8 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     if (refused.length > 0) throw conflictError(refused);
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
-  // An apply without changes keeps its old time. The first apply of a manager then has no time. A null for the creation time
-  // counts as a change.
+  // An apply without changes keeps its old time. For the first apply of a manager, the entry then has no time. A null
+  // for the creation time counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);

@@ -116,7 +116,10 @@ function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
   return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
 }
 
-/** Compares the items of a list. Equal items count as one value. A manager has its path, but no paths of its fields. */
+/**
+ * Compares the items of a list. Equal items count as one value: a manager has the path of the value, but no paths of
+ * its fields.
+ */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
   if (old.length > 1 && next.length > 1) return equalJson(old, next) ? NOTHING : CHANGED;
@@ -193,8 +196,8 @@ function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): Field
 }
 
 /**
- * Whether a path may have a manager. Names, timestamps and similar metadata have none, and fields that this endpoint does
- * not write have none.
+ * Whether a path may have a manager. Names, timestamps and similar metadata have no manager. Fields that this endpoint
+ * does not write have no manager either.
  */
 export function isTracked(path: readonly string[], scope: Scope): boolean {
   const [first, second] = path;

@@ -6,7 +6,6 @@ import { AppliedReader } from './appliedSet.ts';
 import { compareObjects, type Scope } from './compare.ts';
 import { difference, EMPTY_SET, type FieldSet } from './fields/fieldSet.ts';
 
-/** The annotation of client-side `kubectl apply` with its last configuration. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The manager of `kubectl apply --server-side`. Only this manager may take over fields of client-side apply. */

@@ -25,8 +25,7 @@ function atomics(value: unknown, node: SchemaNode | undefined, path: string, isR
 }
 
 /**
- * Why a partial object cannot be merged into another one: mismatches with the schema, and values that can only be replaced
- * as a whole.
+ * Returns the reasons why a partial object cannot be merged into another object. Examples are mismatches with the schema, and atomic values.
  */
 export function typedProblems(
   partial: ApiObject,

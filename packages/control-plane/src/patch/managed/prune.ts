@@ -5,9 +5,10 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Removes fields from a merged value that the applier had before (`last`) and that no manager has now. `owned` are the
- * fields of all managers, including the new configuration. A declared field is removed if no manager has a field below it.
- * Keys of maps and items of lists that the applier did not have lose only the fields that it had.
+ * Removes fields from a merged value that the applier had before (`last`) and that have no manager now. `owned`
+ * contains the fields of all managers, including the new configuration. A declared field is removed if no manager has a
+ * field below it. Keys of maps and items of lists that the applier did not have lose only the fields that the applier
+ * had.
  */
 export function pruneDropped(
   value: unknown,
@@ -37,8 +38,8 @@ export function pruneDropped(
 }
 
 /**
- * Whether a key of a map or an item of a list is removed: the applier had it, and no manager has it now. Such a key or item
- * is removed even if a manager has one of its fields.
+ * Whether a key of a map or an item of a list is removed: the applier had it, and it has no manager now. Such a key or
+ * item is removed even if a manager has one of its fields.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 

@@ -3,8 +3,8 @@ import { isSameManager, type Ownership, readEntries, writeEntries } from './fiel
 import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 
 /**
- * Returns the path of the number of replicas in objects of an API version. Null: the version has no such field; undefined:
- * the kind does not have the version.
+ * Returns the path of the number of replicas in objects of an API version. Null if the version has no such field.
+ * Undefined if the kind does not have the version.
  */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;
 
@@ -32,10 +32,10 @@ export function scaleEntries(
 
 /**
  * The managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). A manager of updates counts as
- * another one in the version of the Scale. So it gets a separate entry, without a time. A manager of applies is the same in
- * all versions.
- * @param scale the managedFields of the written Scale
- * @param apiVersion API version of the object
+ * another manager in the version of the Scale, and gets a separate entry without a time. A manager of applies is the
+ * same in all versions.
+ * @param scale The managedFields of the written Scale.
+ * @param apiVersion The API version of the object.
  */
 export function parentEntries(
   parent: readonly ManagedFieldsEntry[] | undefined,

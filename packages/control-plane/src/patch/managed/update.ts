@@ -10,7 +10,7 @@ import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts'
 
 /** The input for recording a create, update or patch. */
 export interface UpdateInput {
-  /** The stored object; absent for a create. */
+  /** The stored object. Absent for a create. */
   readonly live?: ApiObject;
   readonly updated: ApiObject;
   readonly manager: string;
@@ -43,7 +43,7 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
 ]);
 
-/** Fields of built-in kinds that a write of the main resource does not record, if these are not only the status. */
+/** Fields of built-in kinds that a write of the main resource does not record, if they are not only the status. */
 const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   // The spec of a certificate request is immutable, so a write records only its metadata.
   ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
@@ -61,8 +61,8 @@ export function scopeOf(kind: KindDefinition, subresource: string): Scope {
 }
 
 /**
- * The entries before this write: those that the client sent, or else the stored ones. `[{}]` clears all entries. A write of
- * a subresource cannot change entries directly.
+ * The entries before this write: the entries from the client, or else the stored entries. `[{}]` clears all entries. A
+ * write of a subresource cannot change entries directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
@@ -76,8 +76,9 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
 const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
 /**
- * Whether an entry has an API version of the kind. The real server cannot compare objects in other versions. Events have two
- * groups, but the paths `/api` and `/apis` have separate schemas. So a write of one group drops the entries of the other one.
+ * Whether an entry has an API version of the kind. The real server cannot compare objects in other versions. Events
+ * have two groups, but the paths `/api` and `/apis` have separate schemas. So a write in one group removes the entries
+ * of the other group.
  */
 export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
@@ -120,13 +121,13 @@ export function recordUpdate(
 export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const { live, updated, kind } = input;
   const given = entriesOf(input);
-  // An object whose managers were cleared has none until the next apply (skipNonAppliedManager).
+  // An object without managers gets none until the next apply (skipNonAppliedManager).
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
   // If a patch has changed the kind of an object, the real server cannot compare it.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // If an entry of a custom kind has a foreign API version, the object loses all managers. In a built-in kind, only this
-  // entry is lost.
+  // If an entry of a custom kind has a foreign API version, the object loses all managers. In a built-in kind, only
+  // this entry is removed.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);

@@ -24,7 +24,6 @@ export function holdMaps(...lists: readonly (readonly unknown[])[]): boolean {
   return isRecord(items[0]);
 }
 
-/** Applies the `$patch` directives in items. */
 function directives(
   original: readonly unknown[],
   patch: readonly unknown[],

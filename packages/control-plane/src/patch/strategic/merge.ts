@@ -96,7 +96,6 @@ function orderLists(original: Fields, patch: Fields, node: SchemaNode | undefine
   }
 }
 
-/** Copies a value of the patch, without nulls. */
 function take(original: Fields, key: string, value: unknown): void {
   discardNulls(value);
   const kept = withoutDirectives(value);

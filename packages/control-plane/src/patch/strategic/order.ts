@@ -8,7 +8,7 @@ export function keyText(value: unknown): string {
 }
 
 /**
- * The positions of list items. A map is found by its merge key, and a scalar by its value. If items are equal, the first
+ * The positions of list items. A map is found by its merge key, and a scalar by its value. Of equal items, the first
  * counts.
  */
 class Positions {
@@ -46,8 +46,8 @@ function requireKeys(items: readonly unknown[], mergeKey: string): void {
 const isDeleted = (item: unknown): boolean => isRecord(item) && item[PATCH] === 'delete';
 
 /**
- * Sorts items by an order. Items to delete are last. An item that the order does not contain moves to the front, as in Go's
- * stable sort.
+ * Sorts items by an order. Items to delete are last. As in Go's stable sort, an item that the order does not contain
+ * moves to the front.
  */
 function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: string, areMaps: boolean): unknown[] {
   if (areMaps) requireKeys([...items, ...order], mergeKey);
@@ -64,7 +64,6 @@ function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: 
   return areMaps ? [...kept, ...items.filter(isDeleted)] : kept;
 }
 
-/** Splits items into those that a list contains and the others. */
 function split(items: readonly unknown[], list: readonly unknown[], mergeKey: string): [unknown[], unknown[]] {
   if (mergeKey !== '') {
     requireKeys(items, mergeKey);
@@ -76,8 +75,8 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
 }
 
 /**
- * The items of a merged list in their order. Items in `order` have this order, and the others have the order of the server.
- * Both groups are merged by the order of the server, if that is possible.
+ * The items of a merged list in their order. Items in `order` have this order, and all other items have the order of
+ * the server. If possible, both groups are merged by the order of the server.
  */
 export function inOrder(
   merged: readonly unknown[],

@@ -8,7 +8,6 @@ import type { AdmissionAttributes, CarriedKind } from '../../resources/admission
 import { ServedKind } from '../../resources/kind-registry.ts';
 import { normalize } from './decode.ts';
 
-/** Kinds of bodies of subresources whose fields are known. */
 const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
   [...bodyKinds, ...builtinKinds.filter(({ plural }) => plural === 'bindings')].map((kind) => [
     kind.kind,
@@ -29,7 +28,7 @@ export const carried = ({ kind: { group, version, kind } }: ServedKind): Carried
 export const CARRIED_BINDING = carriedKind('Binding');
 export const CARRIED_EVICTION = carriedKind('Eviction');
 export const CARRIED_SCALE = carriedKind('Scale');
-/** The Scale of a custom kind, for the forms of an answer. */
+/** The Scale of a custom kind, for the forms of a response. */
 export const CUSTOM_SCALE = new ServedKind(customScaleKind);
 export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
 
@@ -39,8 +38,8 @@ const shown = (apiVersion: string, kind: string): string => {
 };
 
 /**
- * Decodes an object after admission. If this fails, the server is at fault, because no client sent the object. @throws
- * StatusError 500
+ * Decodes an object after admission. A failure is an error of the server, because no client sent the object.
+ * @throws StatusError 500.
  */
 function readAs(made: ApiObject, served: ServedKind): readonly string[] {
   try {
@@ -73,9 +72,9 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
 }
 
 /**
- * The object after admission, decoded as its kind. If it has no kind or version, it gets those of `apiVersion`. @param
- * strict whether unknown fields are refused
- * @throws StatusError 500
+ * The object after admission, decoded as its kind. If the object has no kind or version, it gets those of `apiVersion`.
+ * @param strict Whether unknown fields are refused.
+ * @throws StatusError 500.
  */
 export function readMade(made: ApiObject, served: ServedKind, apiVersion: string, strict = false): ApiObject {
   const { kind, custom = false } = served.kind;

@@ -37,14 +37,14 @@ const META_TYPES: ReadonlyMap<string, string> = new Map([
 const TIMES: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp']);
 const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
 
-/** Whether a number is no integer of 64 bits. Larger integers are read as numbers with a fraction. */
+/** Whether a number is not a 64-bit integer. Larger integers are read as numbers with a fraction. */
 const isNoInteger = (value: unknown): boolean =>
   typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 2 ** 63);
 
 /** Checks the Go types of the metadata, before the schema. */
 function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
-    // In errors of custom kinds, paths start at the metadata, and in those of built-in kinds at the object.
+    // In errors of custom kinds, paths start at the metadata. In errors of built-in kinds, paths start at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
     const odd = oddNumber(value, `metadata.${path}`);
     const found = typeof value === 'number' && type === 'int64' ? `number ${odd ?? value}` : jsonTypeOf(value);
@@ -126,7 +126,7 @@ function compareSteps(one: string, other: string): number {
 const repeatedFields = (text: string, body: Record<string, unknown>): string[] =>
   isJson(text) ? duplicateFields(text, body) : [];
 
-/** The problems that strict decoding reports: repeated keys of a YAML body, and all others. */
+/** The problems that strict decoding reports: repeated keys of a YAML body, and all other problems. */
 interface Problems {
   readonly yaml: readonly string[];
   readonly fields: readonly string[];
@@ -136,8 +136,9 @@ interface Problems {
 const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
- * All problems of a body. In JSON, Go's decoder for custom objects reports repeated fields first. The one for built-in kinds
- * reports problems in the order of the text. In YAML, repeated keys come first, and the other keys are sorted.
+ * All problems of a body. In JSON, Go's decoder for custom objects reports repeated fields first. The decoder for
+ * built-in kinds reports problems in the order of the text. In YAML, repeated keys come first, and the other keys are
+ * sorted.
  */
 function problemsOf(
   text: string,

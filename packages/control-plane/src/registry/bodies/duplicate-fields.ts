@@ -1,6 +1,6 @@
 /** A level of the current path: the name of a field, or the index of an item. */
 interface Level {
-  /** The keys of an object; undefined for a list. */
+  /** The keys of an object. Undefined for a list. */
   readonly keys: Set<string> | undefined;
   /** The current field name or index. */
   step: string;
@@ -12,15 +12,14 @@ const pathOf = (levels: readonly Level[], key: string): string => {
   return `${outer.join('')}.${key}`.replace(/^\./, '');
 };
 
-/** A key in a JSON text. */
 interface Key {
   readonly path: string;
   readonly isRepeated: boolean;
 }
 
 /**
- * Whether a text may contain repeated fields. If the text is as long as the JSON of its value, it has none. Most bodies from
- * client libraries are like this.
+ * Whether a text may contain repeated fields. A text that is as long as the JSON of its value has no repeated fields.
+ * Most bodies from client libraries are of this kind.
  */
 function mayRepeat(text: string, value: unknown): boolean {
   try {

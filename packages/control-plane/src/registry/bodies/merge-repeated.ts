@@ -4,7 +4,6 @@ import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
 import { SHARED_SCALARS } from '../../resources/schemas.ts';
 import { isPointer } from '../../resources/shape.ts';
 
-/** The tokens of a JSON text: a string, a bracket, a comma, a colon or a literal. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gs;
 
 const parseWord = (word: string): unknown => {

@@ -15,7 +15,7 @@ export function unconvertible(apiVersion: string, name: string, { kind }: Served
   return `converting (${apiVersion.split('/').at(-1)}.${name}) to (${target}): unknown conversion`;
 }
 
-/** Why apiVersion and kind cannot be read; undefined if they can. */
+/** Returns the reason why apiVersion and kind cannot be read. Undefined if they can be read. */
 export function typeMetaProblem(body: Record<string, unknown>): string | undefined {
   const field = ['apiVersion', 'kind'].find((each) => typeof (body[each] ?? '') !== 'string');
   if (field === undefined) return undefined;

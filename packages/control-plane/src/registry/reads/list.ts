@@ -29,7 +29,7 @@ export interface ListResult {
   readonly remainingItemCount: number | undefined;
 }
 
-/** The filter of both selectors; undefined if all records match. */
+/** The filter of both selectors. Undefined if all records match. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
   /** Index words that all matching objects have. */
@@ -62,13 +62,13 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** The namespace of the objects that a target includes; undefined for all namespaces. */
+/** The namespace of the objects that a target includes. Undefined for all namespaces. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** The smallest suffix. A key with this suffix is the next key after it in byte order. */
+/** The smallest suffix. In byte order, a key with this suffix follows directly after the key. */
 const END_OF_KEY = '\u0000';
 
 interface ContinueToken {
@@ -103,7 +103,7 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly left: number | undefined;
-  /** The time at which the version was read, in milliseconds; undefined if the token comes from another server. */
+  /** The time at which the version was read, in milliseconds. Undefined if the token comes from another server. */
   readonly at: number | undefined;
 }
 

@@ -10,9 +10,9 @@ import type { StoredRecord } from '../../store/record.ts';
 import type { StoreEvent } from '../../store/store.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 
-/** Maximum number of unread events of a client. Beyond it, the watch is closed. */
+/** The maximum number of unread events of a client. Beyond it, the watch is closed. */
 const MAX_QUEUED_EVENTS = 16_384;
-/** Maximum number of characters in the unread objects of a client. The limit affects large objects. */
+/** The maximum number of characters in the unread objects of a client. The limit affects large objects. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
 /** The last bookmark is sent this much before the timeout of a watch, in milliseconds. */
@@ -29,7 +29,7 @@ export class WrongFormError extends Error {}
 
 /** The form in which a watch sends objects: whole, metadata only, or table rows. `first` is true for the first event. */
 export interface WatchFormat {
-  /** Watches with the same key share their texts; undefined for a watch that shares none. */
+  /** Watches with the same key share their texts. Undefined for a watch that shares none. */
   readonly shareKey: string | undefined;
   /** Returns an object in the form. @throws WrongFormError */
   object(text: string, first: boolean): string;
@@ -44,7 +44,7 @@ const encoder = new TextEncoder();
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
-/** The encoded forms of the current event. So it is encoded once for all watches. */
+/** The encoded forms of the current event, so that the event is encoded once for all watches. */
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
@@ -125,7 +125,7 @@ type Queued = () => Uint8Array | undefined;
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
-  /** The namespace of the watch; undefined for all namespaces. */
+  /** The namespace of the watch. Undefined for all namespaces. */
   readonly #within: string | undefined;
   readonly #selection: Selection;
   readonly #options: ListOptions;
@@ -223,8 +223,8 @@ class Watcher {
    * as it is stored
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // Events of the initial state or the replay are delivered again when they become durable. The watch has already sent
-    // them.
+    // Events of the initial state or the replay are delivered again when they become durable, although the watch has
+    // already sent them.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);
@@ -250,7 +250,6 @@ class Watcher {
     });
   }
 
-  /** Converts an event for a watch with selectors. */
   #translate(event: StoreEvent, isLive: boolean): Queued | undefined {
     if (this.#within !== undefined && event.record.namespace !== this.#within) return undefined;
     const { matches } = this.#selection;
@@ -319,7 +318,6 @@ class Watcher {
     }
   }
 
-  /** Sets the timers for the end of the watch and for bookmarks. */
   #schedule(): void {
     const { timeoutSeconds, allowWatchBookmarks } = this.#options;
     const lasts =

@@ -78,7 +78,7 @@ async function admitConnection(request: SubresourceRequest): Promise<ApiObject> 
   return admitted;
 }
 
-/** This control plane runs no containers. A request to a kubelet fails as if the kubelet were unreachable. */
+/** This control plane runs no containers. A request to a kubelet fails like a request to an unreachable kubelet. */
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
@@ -91,8 +91,8 @@ function unreached({ registry, target }: SubresourceRequest, node: string): Erro
 }
 
 /**
- * Handles `pods/NAME/log`. The answer is empty for a pod without a node, as in the real server. For other pods, it is the
- * error of an unreachable kubelet.
+ * Handles `pods/NAME/log`. As in the real server, the response is empty for a pod without a node. For other pods, the
+ * response is the error of an unreachable kubelet.
  */
 export async function podLog(request: SubresourceRequest): Promise<SubresourceAnswer> {
   if (request.method !== 'GET') throw methodNotAllowed();

@@ -26,7 +26,7 @@ import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
 /**
- * Maximum number of evictions that the disruption controller has not processed yet. A larger number indicates a problem of
+ * The maximum number of evictions that the disruption controller has not processed yet. A larger number indicates a problem of
  * the controller.
  */
 const MAX_DISRUPTED_PODS = 2000;
@@ -187,7 +187,6 @@ const BY_SELECTOR: Words = {
   of: ({ namespace, json }) => wordsOfSelector(namespace, (JSON.parse(json) as Budget).spec?.selector),
 };
 
-/** The budgets whose selector matches the pod, found by its labels. */
 function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets: Budget[] } | undefined {
   const served = registry.kinds.find('policy', 'v1', 'poddisruptionbudgets');
   if (served === undefined) return undefined;

@@ -8,7 +8,6 @@ import { partUpdate } from './part-update.ts';
 import { scale } from './scale.ts';
 import { requestToken } from './token.ts';
 
-/** The handler of a subresource, for kinds that list it in `otherSubresources`. */
 const HANDLERS: Readonly<Record<string, SubresourceHandler>> = {
   'pods/binding': bindPod,
   'pods/eviction': evictPod,
@@ -26,7 +25,7 @@ const HANDLERS: Readonly<Record<string, SubresourceHandler>> = {
   'certificatesigningrequests/approval': partUpdate,
 };
 
-/** The handler of a subresource; undefined if the kind does not have it. */
+/** The handler of a subresource. Undefined if the kind does not have it. */
 export function findSubresource({ kind }: ServedKind, name: string): SubresourceHandler | undefined {
   if (name === 'scale') return kind.subresources?.scale === undefined ? undefined : scale;
   if (kind.custom || kind.otherSubresources?.includes(name) !== true) return undefined;

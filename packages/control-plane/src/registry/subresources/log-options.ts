@@ -10,7 +10,7 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return parseInteger(query.get(name));
 }
 
-/** The `sinceTime` of a query; undefined if it is absent. @throws StatusError 400 with the text of Go's `time.Parse` */
+/** The `sinceTime` of a query. Undefined if it is absent. @throws StatusError 400 with the text of Go's `time.Parse` */
 function sinceTime(query: URLSearchParams): string | undefined {
   const time = query.get('sinceTime') ?? '';
   if (time === '') return undefined;

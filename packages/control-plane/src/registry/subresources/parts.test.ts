@@ -136,7 +136,6 @@ describe('missing objects', () => {
   });
 });
 
-/** The managers of fields, with their subresources. */
 const managers = async (path: string): Promise<unknown> => {
   const { managedFields = [] } = (await send('GET', path)).body.metadata as { managedFields?: Manager[] };
   return managedFields.map(({ manager, subresource }) => [manager, subresource]);

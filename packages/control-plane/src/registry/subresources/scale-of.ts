@@ -7,7 +7,7 @@ import type { Registry } from '../../resources/registry.ts';
 /** The steps of a path: `.spec.replicas` → `['spec', 'replicas']`. */
 export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
 
-/** The value at a path of an object; undefined if it is absent. */
+/** The value at a path of an object. Undefined if it is absent. */
 export function read(object: ApiObject, path: string): unknown {
   let value: unknown = object;
   for (const step of steps(path)) {
@@ -35,7 +35,6 @@ export function replicasPathOf({ kinds }: Pick<Registry, 'kinds'>, { kind }: Ser
   };
 }
 
-/** The text of a label selector in a spec. */
 function selectorText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return '';

@@ -18,7 +18,7 @@ import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../write
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 
-/** The error of Go's decoder for a number of replicas; undefined if there is none. */
+/** The error of Go's decoder for a number of replicas. Undefined if there is none. */
 function replicasProblem(scale: ApiObject): string | undefined {
   const replicas: unknown = (scale.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
   const found = wrongType(replicas);

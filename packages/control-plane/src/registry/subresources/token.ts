@@ -183,7 +183,6 @@ function sentRequest(
   return object;
 }
 
-/** Checks that a name in the body equals the name of the account. */
 function checkName({ metadata }: ApiObject, { name }: SubresourceRequest['target']): void {
   const given = metadata.name ?? '';
   if (given === '' || given === name) return;

@@ -29,8 +29,8 @@ function generateName(prefix: string, random: () => number): string {
 }
 
 /**
- * Checks that the namespace of the body equals that of the path. A missing one is set. For a cluster-scoped kind, it is
- * removed.
+ * Checks that the namespace of the body equals the namespace of the path. A missing namespace is set. For a
+ * cluster-scoped kind, the namespace is removed.
  */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
@@ -167,7 +167,6 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, 
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
-/** Options of a creation. */
 interface CreateWays {
   /** Whether the managedFields of the object are complete, as after a server-side apply. */
   readonly managed?: boolean;

@@ -59,7 +59,6 @@ export async function deleteObject(
   }
 }
 
-/** The options of a delete request without options. */
 const PLAIN: DeleteOptions = {
   dryRun: false,
   gracePeriodSeconds: undefined,

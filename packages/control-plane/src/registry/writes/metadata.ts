@@ -114,7 +114,6 @@ const PREFIX_IS_FREE: ReadonlySet<string> = new Set([
   'certificates.k8s.io/certificatesigningrequests',
 ]);
 
-/** The properties of a kind that the validation of metadata needs. */
 type AssessedKind = Pick<
   KindDefinition,
   'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'assessesMetaLast'
@@ -275,7 +274,6 @@ const IMMUTABLE: readonly (keyof ObjectMeta)[] = [
   'deletionGracePeriodSeconds',
 ];
 
-/** The errors for changes of immutable metadata, and of an object that is being deleted. */
 function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
   const causes: StatusCause[] = [];
   if (old.deletionTimestamp !== undefined) {

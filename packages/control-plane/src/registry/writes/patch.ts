@@ -52,14 +52,13 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 const isPlain = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Messages about repeated fields of a JSON patch. */
 function repeatedInPatch(type: PatchType, bytes: Uint8Array): string[] {
   const text = Buffer.from(bytes).toString('utf8');
   const prefix = type === 'application/json-patch+json' ? 'json patch ' : '';
   return duplicateFields(text, parseJsonBody(text)).map((path) => `${prefix}${repeatedField(path)}`);
 }
 
-/** The refusal of a merge patch that is no object. Without a validation of its fields, a list replaces the object. */
+/** The refusal of a merge patch that is not an object. Without field validation, a list replaces the object. */
 function replacingPatch(patch: unknown): StatusError {
   if (!Array.isArray(patch)) return badRequest('Invalid JSON Patch');
   const type = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
@@ -124,7 +123,7 @@ const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadat
 
 /** The inputs of an error about a patched object. */
 interface PatchFacts {
-  /** Returns the text of a strategic merge patch; undefined for other types. */
+  /** Returns the text of a strategic merge patch. Undefined for other types. */
   readonly strategic: (() => string) | undefined;
   /** Messages for repeated fields of the patch. */
   readonly repeated: readonly string[];
@@ -201,8 +200,8 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The error for a patched object without an apiVersion. The real server decodes it in the internal version. There, no field
- * of a built-in kind has its name from the API, so the object has no name.
+ * The error for a patched object without an apiVersion. The real server decodes such an object in the internal version,
+ * in which no field has its API name. So the object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -328,7 +327,6 @@ function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: D
 /** Metadata fields with 64-bit integers. */
 const INTEGERS = ['deletionGracePeriodSeconds', 'generation'] as const;
 
-/** Whether a number is a 64-bit integer. */
 const isInt64 = (value: unknown): boolean =>
   typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 
@@ -349,7 +347,10 @@ const MADE_BY_STATUS: ReadonlySet<string> = new Set([
 const makesObject = ({ served, subresource }: Target): boolean =>
   subresource === 'status' && MADE_BY_STATUS.has(served.resource);
 
-/** Refuses repeated keys of an applied configuration, or warns about them. The client chooses. @throws StatusError 400 */
+/**
+ * Reports repeated keys of an applied configuration. The client chooses between a refusal and a warning.
+ * @throws StatusError 400.
+ */
 function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions, call: Call): void {
   if (fieldValidation === 'Ignore') return;
   const text = Buffer.from(bytes).toString('utf8');
@@ -439,7 +440,10 @@ function applyObject(
   });
 }
 
-/** Whether the metadata of an applied object is stored as it is. The conversion to another version makes it regular. */
+/**
+ * Whether the metadata of an applied object is stored unchanged. A conversion to another version normalizes the
+ * metadata.
+ */
 const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
   kind.custom === true && subresource === '' && (kind.storageVersion ?? kind.version) === kind.version;
 

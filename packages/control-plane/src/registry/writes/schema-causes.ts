@@ -21,10 +21,9 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * The errors of a custom object by its schema. Built-in kinds have no such errors: their types are checked during decoding,
- * and they have their own rules.
- * @param meta the errors of its metadata
- * @param warn called with errors that may stay, because the old object already has them
+ * The errors of a custom object by its schema. For built-in kinds, the decoder checks the types, and other rules apply.
+ * @param meta The errors of its metadata.
+ * @param warn Called with errors that may stay, because the old object already has them.
  */
 export function schemaCauses(
   served: ServedKind,

@@ -23,7 +23,7 @@ import { createObject, matchNamespace, strategyContext, track } from './create.t
 import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** How a write creates the new object from the stored one. */
+/** Defines how a write creates the new object from the stored object. */
 export interface Transformation {
   /**
    * Returns the new object. The function may mutate `live`, but not `old`. If the object does not exist, `live` is
@@ -47,8 +47,8 @@ export interface Transformation {
   /** Runs validating admission for the other form of the request, such as a Binding, after the validation of the object. */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
   /**
-   * Whether the object comes from a patch. A changed UID is then an invalid field. In other writes, it is a failed
-   * precondition.
+   * Whether the object comes from a patch. A patch with a changed UID is an invalid field error, and any other write
+   * with a changed UID is a failed precondition.
    */
   readonly patched?: boolean;
 }
@@ -56,7 +56,7 @@ export interface Transformation {
 /** Subresources whose writes do not change the generation. */
 const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 
-/** Maximum number of attempts of a write with conflicts. */
+/** The maximum number of attempts of a write with conflicts. */
 const ATTEMPTS = 8;
 
 /**
@@ -143,7 +143,7 @@ async function attemptUpdate(
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
-    // The answer has the last state before the deletion, with its version.
+    // The response has the last state before the deletion, with its version.
     updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
     const text = renderObject(updated, undefined);
     if (!options.dryRun) registry.remove(served, record);
@@ -179,7 +179,7 @@ function keepTimes(updated: ApiObject, old: ApiObject): void {
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
-/** Checks that the body contains the name of the object, although the URL has it too. */
+/** Checks that the body contains the name of the object, even though the URL contains the name too. */
 export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>): void {
   const name = metadata.name ?? '';
   if (name === '') throw nameless(target.name);
@@ -188,7 +188,6 @@ export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>)
   }
 }
 
-/** Checks that the name, namespace and UID in the body match the object. */
 function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patched: boolean): void {
   const meta = updated.metadata;
   matchNamespace(updated, target);
@@ -329,7 +328,8 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
 }
 
 /**
- * Restores all parts that a write of the status must not change: all but the status and, in built-in kinds, some metadata.
+ * Restores all parts that a write of the status must not change: everything except the status and, in built-in kinds,
+ * some metadata.
  */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;

@@ -41,7 +41,7 @@ export interface Program {
   run(values: readonly unknown[]): unknown;
 }
 
-/** Maximum number of loop steps in an evaluation. */
+/** The maximum number of loop steps in an evaluation. */
 const MAX_STEPS = 1_000_000;
 
 const TYPE_NAMES = new Set([

@@ -3,7 +3,6 @@ import { startTestPlane } from '../../testing.ts';
 
 const V1 = '/api/v1/namespaces/default/configmaps';
 
-/** The text of `/metrics`. */
 async function scrape(plane: Awaited<ReturnType<typeof startTestPlane>>['plane']): Promise<string> {
   const answer = await plane.fetch(new Request('http://plane/metrics'));
   expect([answer.status, answer.headers.get('content-type')]).toEqual([

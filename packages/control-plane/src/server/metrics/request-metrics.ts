@@ -12,18 +12,17 @@ type Labels = Readonly<Record<string, string>>;
 interface Series {
   readonly labels: Labels;
   readonly dryRun: string;
-  /** Number of answers, by status code. */
+  /** The number of responses, by status code. */
   readonly codes: Map<number, number>;
-  /** Number of observations in each bucket. The last bucket has no upper bound. */
+  /** The number of observations in each bucket. The last bucket has no upper bound. */
   readonly buckets: number[];
   sum: number;
-  /** Number of open watches. */
+  /** The number of open watches. */
   open: number;
 }
 
 const escaped = (value: string): string => value.replace(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`));
 
-/** Labels in the text format of Prometheus, sorted by name. */
 const labelText = (labels: Labels): string =>
   Object.keys(labels)
     .sort()
@@ -50,7 +49,7 @@ interface Named {
 
 /** A request that is being answered. */
 export interface Running {
-  /** Must be called with the answer, and returns it. A stream in it is counted until it ends. */
+  /** Must be called with the response, and returns it. A stream in it is counted until it ends. */
   done(response: ServerResponse): ServerResponse;
 }
 

@@ -68,7 +68,6 @@ async function attach(api: Api, node: string, { name, driver, volume }: Wanted):
   await allowing(api.create(VOLUME_ATTACHMENTS, attachment), 409);
 }
 
-/** Updates the list of attached volumes in the status of a node. */
 async function report(api: Api, node: ApiObject, attached: readonly string[]): Promise<void> {
   const { name = '', resourceVersion } = node.metadata;
   const known = items(look(node, 'status'), 'volumesAttached').map((one) => text(one, 'name'));

@@ -53,7 +53,6 @@ export class AttachCaches {
     return { name, node: this.nodes.get(name), attachments, wanted: [...this.#wantedOn(name).values()], now };
   }
 
-  /** Returns the names of the attached volumes in the status of a node. */
   attachedTo(name: string): string[] {
     return this.attachmentsOn(name)
       .filter((one) => look(one, 'status').attached === true && !isDying(one))
@@ -67,14 +66,12 @@ export class AttachCaches {
       .filter((node) => node !== '');
   }
 
-  /** Returns the pods that use a volume on one of these nodes. */
   usersOf(volume: ApiObject, nodes: readonly string[]): ApiObject[] {
     return this.claimsOf(volume.metadata.name ?? '')
       .flatMap((claim) => this.#podsUsing(keyOf(claim)))
       .filter((pod) => nodes.includes(nodeNameOf(pod)) && !isTerminal(pod));
   }
 
-  /** Returns the attachable volumes that the pods of a node use. */
   #wantedOn(node: string): Map<string, Wanted> {
     const wanted = new Map<string, Wanted & { readonly pods: ApiObject[] }>();
     for (const pod of this.#podsOn(node)) {

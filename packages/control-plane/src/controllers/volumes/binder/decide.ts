@@ -56,7 +56,6 @@ export function decideClaim(view: ClaimView): ClaimStep {
   return volumeNameOf(view.claim) === '' ? decideFree(view) : decideNaming(view);
 }
 
-/** Decides for a claim that names no volume. */
 function decideFree({ claim, candidates, delayed, defaultClass, unscheduledPods }: ClaimView): ClaimStep {
   const volume = findVolume(claim, candidates, delayed);
   if (volume !== undefined) return { kind: 'bind', volume };
@@ -115,7 +114,7 @@ export type VolumeStep =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   | { readonly kind: 'reclaim' }
   | { readonly kind: 'unbind' }
-  /** Process the claim first, because the claim decides. */
+  /** Process the claim first, because its decision determines the binding. */
   | { readonly kind: 'ask claim'; readonly claim: ApiObject }
   | {
       readonly kind: 'report';

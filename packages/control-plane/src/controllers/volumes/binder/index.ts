@@ -94,7 +94,6 @@ async function applyToVolume(
 const report = (tell: Recorder, object: ApiObject, { type, reason, message }: BinderEvent): void =>
   tell(object, type, reason, message);
 
-/** Adds the claims and volumes that a change affects to their queues. */
 function follow(caches: BinderCaches, claimWork: WorkQueue, volumeWork: WorkQueue): void {
   const { claims, volumes, classes, pods, promisedTo, unboundOf, naming } = caches;
   claims.onChange(({ object }) => {

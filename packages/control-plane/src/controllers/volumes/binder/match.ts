@@ -67,7 +67,6 @@ const isSelected = (volume: ApiObject, claim: ApiObject): boolean => {
   return selector === undefined || selectorOf(selector as Parameters<typeof selectorOf>[0])(labels);
 };
 
-/** Whether a volume without a claim is suitable for this claim. */
 const isFreeFor = (volume: ApiObject, claim: ApiObject): boolean =>
   !hasClaimRef(volume) &&
   phaseOf(volume) === 'Available' &&

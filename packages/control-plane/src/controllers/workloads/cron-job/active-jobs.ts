@@ -16,7 +16,6 @@ export class ActiveJobs {
     this.#tell = tell;
   }
 
-  /** Returns the status with the running jobs, and with the time at which the last job completed. */
   async observe(cronJob: ApiObject, own: readonly ApiObject[]): Promise<Plain> {
     const status = look(cronJob, 'status');
     const active: Plain[] = [];

@@ -103,7 +103,6 @@ test('finished jobs are kept up to the limits', async () => {
 const reported = async (plane: TestPlane): Promise<string[]> =>
   (await plane.list('/api/v1/namespaces/default/events')).map(({ reason, message }) => `${reason}: ${message}`);
 
-/** A running job with the cron job as its owner, created by a user. */
 const foreign = async (plane: TestPlane, name: string): Promise<void> => {
   const { metadata, spec } = await plane.must('GET', `${BATCH}/cronjobs/tick`);
   const owner = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'tick', uid: metadata.uid, controller: true };

@@ -24,7 +24,6 @@ export class FailedPods {
     return undefined;
   }
 
-  /** Removes the failures of a deleted set. */
   forget(uid: string): void {
     for (const id of this.#failures.keys()) if (id.startsWith(`${uid}/`)) this.#failures.delete(id);
   }

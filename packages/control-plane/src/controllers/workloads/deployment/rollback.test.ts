@@ -12,7 +12,6 @@ const template = (image: string) => ({
   spec: { containers: [{ name: 'c', image }] },
 });
 
-/** Creates a deployment, and changes its template once. */
 async function start(): Promise<TestPlane> {
   const plane = await TestPlane.start('replicaset', 'deployment');
   const spec = { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: template('one') };

@@ -60,7 +60,6 @@ export class JobWriter {
     return (await Promise.all(list.map(one))).flat();
   }
 
-  /** Creates pods and returns their number. */
   async make(job: ApiObject, list: readonly NewPod[], errors: unknown[]): Promise<number> {
     let made = 0;
     const one = async (index: number): Promise<void> => {

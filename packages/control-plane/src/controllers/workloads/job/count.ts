@@ -15,7 +15,7 @@ export const isTracked = (pod: ApiObject): boolean => pod.metadata.finalizers?.i
 export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
-/** Whether a pod is replaced only after it has failed. Otherwise it is replaced when its deletion starts. */
+/** Whether a pod is replaced only after its failure, and not already when its deletion starts. */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
@@ -68,13 +68,11 @@ export interface JobCount {
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
 
-/** Whether the failure of a pod means that its index has failed. */
 function endsIndex(job: ApiObject, pod: ApiObject): boolean {
   const { action, counts } = assessFailure(job, pod);
   return action === 'FailIndex' || (counts && failureCountOf(pod) >= (perIndexLimit(job) ?? Number.POSITIVE_INFINITY));
 }
 
-/** Whether a failed pod of an index is later than another failed pod. */
 const isLater = (pod: ApiObject, other: ApiObject): boolean =>
   triesOf(pod) >= triesOf(other) && finishedAt(pod) >= finishedAt(other);
 

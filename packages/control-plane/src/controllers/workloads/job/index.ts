@@ -16,7 +16,6 @@ import { TrackedPods } from './tracked-pods.ts';
 
 const OWN = 'kubernetes.io/job-controller';
 
-/** Whether another controller manages the job. */
 const isForeign = (job: ApiObject): boolean => {
   const managedBy = text(look(job, 'spec'), 'managedBy');
   return managedBy !== '' && managedBy !== OWN;

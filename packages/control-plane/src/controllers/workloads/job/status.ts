@@ -39,8 +39,8 @@ interface Tracking {
 }
 
 /**
- * Whether the finalizer of a pod may be removed. The last failed pod of an index keeps its finalizer until its replacement
- * records the number of failures. At the end of the job, all finalizers may be removed.
+ * Whether the finalizer of a pod may be removed. The last failed pod of an index keeps its finalizer until its
+ * replacement records the number of failures. At the end of the job, all finalizers may be removed.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
@@ -103,7 +103,7 @@ function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, suc
 
 /**
  * The status of a job after a sync (`syncJob`).
- * - `end`: the end of the job, decided before pods were created or deleted; undefined if some of its pods could not be
+ * - `end`: the end of the job, decided before pods were created or deleted. Undefined if some of its pods could not be
  *   deleted
  * - `isManaged`: whether the sync created or deleted pods of a job without an end
  */

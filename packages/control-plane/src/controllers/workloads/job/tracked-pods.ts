@@ -16,9 +16,9 @@ export class TrackedPods {
   readonly #api: Api;
   readonly #pods: Informer;
   readonly #backoffs = new Map<string, Backoff>();
-  /** Tracked pods whose end is already part of the backoff, by job. */
+  /** Tracked pods whose end the backoff already includes, by job. */
   readonly #known = new Map<string, Set<string>>();
-  /** Pods without the finalizer. The cache still shows them with it. */
+  /** Pods that have lost the finalizer on the server, but not yet in the cache. */
   readonly #released = new Set<string>();
 
   constructor(api: Api, pods: Informer) {
@@ -26,7 +26,6 @@ export class TrackedPods {
     this.#pods = pods;
   }
 
-  /** Removes the finalizer of the job controller from a pod. */
   async release(pod: ApiObject): Promise<void> {
     const { namespace, name, uid = '' } = pod.metadata;
     const metadata = { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING] };
@@ -35,7 +34,7 @@ export class TrackedPods {
     if (cached?.metadata.uid === uid && isTracked(cached)) this.#released.add(uid);
   }
 
-  /** The pod as it is on the server. A released pod has no finalizer there. */
+  /** The pod as the server stores it. On the server, a released pod has no finalizer. */
   current(pod: ApiObject): ApiObject {
     return this.#released.has(uidOf(pod)) ? withoutTracking(pod) : pod;
   }
@@ -58,7 +57,6 @@ export class TrackedPods {
     this.#known.get(controllerOf(pod)?.uid ?? '')?.delete(uidOf(pod));
   }
 
-  /** Removes the backoff of a job that ended. */
   forgetJob(uid: string): void {
     this.#backoffs.delete(uid);
     this.#known.delete(uid);

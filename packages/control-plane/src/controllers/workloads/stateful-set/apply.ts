@@ -11,7 +11,7 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/** Whether a call had an effect. A call with an allowed refusal returns undefined, and had none. */
+/** Whether a call had an effect. A call with an allowed refusal returns undefined, and had no effect. */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
 /** Applies the plans of stateful sets. */
@@ -76,7 +76,7 @@ export class StatefulWriter {
     await this.#claims.keepOwners(set, ordinal, undefined);
     const template = this.#history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // If a pod of another owner has this name, it blocks the creation. The deletion of that pod triggers the next sync.
+    // A pod of another owner with this name blocks the creation. The deletion of that pod triggers the next sync.
     const creation = allowing(this.#owned.create(set, pod), 409);
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }

@@ -12,7 +12,6 @@ import { ordinalOf } from './identity.ts';
 import { planStatefulSet } from './plan.ts';
 import { namesIn, revisionsOf } from './status.ts';
 
-/** The label of a revision with the hash of its template. */
 const HASH_LABEL = 'controller.kubernetes.io/hash';
 
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {

@@ -22,7 +22,6 @@ const DNS_DOMAIN = new RegExp(`^${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
 const NOT_IN_USER = /["/\\:;|=,+*?<>@[\]]/;
 const ONLY_DOTS = /^[. ]+$/;
 
-/** Returns the problems of the name of a Windows user, with or without a domain. */
 function userNameProblems(name: string): string[] {
   if (name === '') return ['runAsUserName cannot be an empty string'];
   if (CONTROL.test(name)) return ['runAsUserName cannot contain control characters'];

@@ -128,7 +128,6 @@ export function requirementFindings(
   }
 }
 
-/** Checks that an amount of huge pages is a multiple of the page size. */
 function pageFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   if (!isHugePages(name)) return;
   const size = quantityNanos(name.slice('hugepages-'.length));

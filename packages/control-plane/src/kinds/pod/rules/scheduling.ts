@@ -86,7 +86,6 @@ function weight(findings: Findings, term: Plain, at: string): void {
   if (value <= 0 || value > 100) findings.invalid(`${at}.weight`, value, 'must be in the range 1-100');
 }
 
-/** Validates the label keys whose values come from the labels of the pod. */
 function labelKeyFindings(findings: Findings, holder: Plain, at: string, lists: readonly string[]): void {
   const selector = holder.labelSelector;
   const labelKeys = new Set(Object.keys(labels(selector, 'matchLabels')));

@@ -41,7 +41,6 @@ function armorFindings(findings: Findings, profile: unknown, at: string): void {
   else findings.oneOf(`${at}.type`, type, PROFILES);
 }
 
-/** Kernel parameters that belong to the IPC namespace. */
 const IPC = /^(?:kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)$|fs\.mqueue\.)/;
 const isOfIpc = (sysctl: string): boolean => IPC.test(sysctl);
 

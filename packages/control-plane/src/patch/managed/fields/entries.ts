@@ -14,7 +14,6 @@ export interface Ownership {
   readonly entry?: ManagedFieldsEntry;
 }
 
-/** If there are more update managers than this, the oldest ones are merged. */
 const MAX_UPDATE_MANAGERS = 10;
 
 const FOLDED_MANAGER = 'ancient-changes';
@@ -49,8 +48,8 @@ export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boo
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
 /**
- * Whether two entries belong to the same manager. Applies of a name are one manager for all API versions. Updates of a name
- * are one manager for each version.
+ * Whether two entries belong to the same manager. Applies with the same name have one manager for all API versions.
+ * Updates with the same name have one manager for each version.
  */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;

@@ -60,5 +60,5 @@ export function printElement(element: string): string {
   }
 }
 
-/** A path as messages print it, e.g. `.spec.ports[port=1,protocol="TCP"].name`. */
+/** A path as messages print it, for example `.spec.ports[port=1,protocol="TCP"].name`. */
 export const printPath = (path: readonly string[]): string => path.map(printElement).join('');

@@ -36,7 +36,8 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // The published schema has this default. So an item without the key can be read, and is refused later.
+          // The published schema has this default. The server can then read an item without the key, and refuses the
+          // item later.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -50,7 +51,7 @@ const META: JsonSchema = {
 /** The type of a field. If its schema is undefined, the value determines the type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether the field belongs to a structure. Otherwise it is a key of a map. */
+  /** Whether the field belongs to a structure, and is not a key of a map. */
   readonly declared: boolean;
   /** Whether the schema contains the field. */
   readonly known: boolean;

@@ -58,7 +58,7 @@ const NOTHING: Omit<AccessQuestion, 'verb'> = {
   name: '',
 };
 
-/** A check whose verb is still missing. There are three kinds: for a path, a group and a resource. */
+/** A check whose verb is still missing. There are three kinds of checks: for a path, a group and a resource. */
 class Check extends AuthorizationValue {
   readonly opaque: string;
   readonly oracle: AccessOracle;

@@ -12,7 +12,6 @@ export class Ip implements Opaque {
     this.value = value;
   }
 
-  /** Whether the first bits of the address equal `prefix`. */
   private starts(prefix: bigint, bits: number): boolean {
     return this.value >> BigInt((this.family === 4 ? 32 : 128) - bits) === prefix;
   }

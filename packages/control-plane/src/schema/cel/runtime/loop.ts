@@ -7,7 +7,6 @@ function step(frame: Frame): void {
   if (--frame.steps < 0) throw new CelRuntimeError('operation cancelled: actual cost limit exceeded');
 }
 
-/** The pairs of index or key and value in a range. */
 function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
   if (Array.isArray(range)) {
     for (let at = 0; at < range.length; at++) yield [BigInt(at), range[at]];

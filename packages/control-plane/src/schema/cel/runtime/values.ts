@@ -256,7 +256,7 @@ export function equal(a: unknown, b: unknown): boolean {
   return isOpaque(a) && a.equals(b);
 }
 
-/** Compares two values of the same type, or two numbers; undefined if they are not comparable. */
+/** Compares two values of the same type, or two numbers. Undefined if they are not comparable. */
 export function order(a: unknown, b: unknown): number | undefined {
   if (isNumeric(a) && isNumeric(b)) {
     const [x, y] = [plainNumber(a), plainNumber(b)];

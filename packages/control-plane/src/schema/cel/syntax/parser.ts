@@ -31,7 +31,7 @@ const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new
   ['optFlatMap/2', { macro: 'optFlatMap', variables: 1 }],
 ]);
 
-/** The name of a structure from an expression such as `a.b.c`; undefined if it is not a name. */
+/** The name of a structure from an expression such as `a.b.c`. Undefined if it is not a name. */
 function nameOf(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.optional) return undefined;

@@ -1,6 +1,6 @@
 import type { SchemaNode } from '../../model/node.ts';
 
-/** Maximum size of a request body. The maximum limits the size of all values. */
+/** The maximum size of a request body. The maximum limits the size of all values. */
 const MAX_REQUEST = 3_145_728;
 
 /** The cost per byte of a string that is read. */
@@ -10,7 +10,7 @@ const REGEX = 0.25;
 export const RULE_COST_LIMIT = 10_000_000;
 export const SCHEMA_COST_LIMIT = 100_000_000;
 
-/** Minimum size of a value in JSON. The minimum limits the number of values in a request. */
+/** The minimum size of a value in JSON. The minimum limits the number of values in a request. */
 function minBytes(node: SchemaNode | undefined, depth = 0): number {
   if (node === undefined || depth > 20) return 1;
   switch (node.types[0]) {
@@ -35,7 +35,7 @@ function minBytes(node: SchemaNode | undefined, depth = 0): number {
 
 const FORMAT_SIZES: Readonly<Record<string, number>> = { date: 10, 'date-time': 30, duration: 30 };
 
-/** Maximum number of elements of a value: bytes of a string, items, or entries. */
+/** The maximum number of elements of a value: bytes of a string, items, or entries. */
 export function maxSize(node: SchemaNode): number {
   switch (node.intOrString ? 'string' : node.types[0]) {
     case 'string': {
@@ -95,7 +95,7 @@ const SAME_SIZE = new Set(
   'lowerAscii upperAscii trim reverse substring charAt find replace split findAll bytes'.split(' '),
 );
 
-/** Maximum size of the result of a call; infinite if it is unknown. */
+/** The maximum size of the result of a call; infinite if it is unknown. */
 export function resultSize(name: string, args: readonly Sized[]): number {
   if (name === '_+_' || name === 'format') return sizeAt(args, 0) + sizeAt(args, 1);
   if (name === 'replace') return sizeAt(args, 0) * Math.max(1, sizeAt(args, 2));

@@ -123,7 +123,7 @@ function typeOfFormat(format: string): CelType {
 }
 
 /**
- * The type of a field of an object; undefined if it does not exist. Of the metadata, expressions can only read name and
+ * The type of a field of an object. Undefined if it does not exist. Of the metadata, expressions can only read name and
  * generateName.
  */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {

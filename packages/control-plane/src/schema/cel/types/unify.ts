@@ -1,7 +1,6 @@
 import type { Overload } from './overload.ts';
 import { type CelType, DYN } from './types.ts';
 
-/** The types that replace type parameters in one call. */
 type Bindings = Map<string, CelType>;
 
 function sameKind(wanted: CelType, given: CelType): boolean {
