@@ -21,7 +21,7 @@ import {
 import { machineControllerManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
 import { expect, onTestFinished, test } from 'vitest';
-import { allowedBy, askedFor, type RoleObject } from './asked.ts';
+import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
 /**
  * Runs a fleet of both programs with the ServiceAccount and the roles of the installation. In the namespace of a bound
@@ -87,7 +87,7 @@ async function setUp(): Promise<Setting> {
     const headers = { ...request.headers, 'impersonate-user': ACCOUNT };
     const answer = await seed.transport({ ...request, headers });
     if (answer.status === 403) refused.push(`${request.method} ${request.path}`);
-    for (const permission of askedFor(request.method, request.path)) used.add(permission);
+    for (const permission of neededPermissions(request.method, request.path)) used.add(permission);
     return answer;
   };
   return {

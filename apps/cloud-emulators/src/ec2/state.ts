@@ -5,6 +5,7 @@ import type { EmulatorStore, Kept } from '../server/kept.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
 import type { WebIdentity } from './sts.ts';
 
+/** The inputs of an EC2 endpoint. */
 export interface Ec2EndpointOptions {
   readonly clock: Clock;
   readonly images?: readonly CloudImage[];
