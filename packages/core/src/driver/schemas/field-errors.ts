@@ -1,3 +1,37 @@
+/** Escape sequences of `strconv.Quote` in Go. */
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\u0007': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+};
+
+/** Characters that `strconv.Quote` does not escape. */
+const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+
+function escapedInGo(char: string): string {
+  const known = ESCAPES[char];
+  if (known !== undefined || PRINTABLE.test(char)) return known ?? char;
+  const code = char.codePointAt(0) ?? 0;
+  const [prefix, digits] = code < 0x20 || code === 0x7f ? ['\\x', 2] : code <= 0xffff ? ['\\u', 4] : ['\\U', 8];
+  return `${prefix}${code.toString(16).padStart(digits, '0')}`;
+}
+
+/** Quotes a text in the same way as `%q` in Go. */
+const quotedInGo = (text: string): string => `"${[...text].map(escapedInGo).join('')}"`;
+
+/** Writes JSON in the same way as Go, which escapes characters of HTML and JavaScript. */
+const jsonOfGo = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
 /**
  * Collects problems of fields. The messages are those of the validation library of Kubernetes (apimachinery
  * `field.Error`).
@@ -10,12 +44,18 @@ export class FieldErrors {
   }
 
   invalid(path: string, value: unknown, detail: string): void {
-    this.#errors.push(`${path}: Invalid value: ${JSON.stringify(value)}: ${detail}`);
+    const shown = typeof value === 'string' ? quotedInGo(value) : jsonOfGo(value);
+    this.#errors.push(`${path}: Invalid value: ${shown}: ${detail}`);
+  }
+
+  /** Reports a value of a text type that Go declares. Go writes such a value as JSON. */
+  invalidConstant(path: string, value: string, detail: string): void {
+    this.#errors.push(`${path}: Invalid value: ${jsonOfGo(value)}: ${detail}`);
   }
 
   unsupported(path: string, value: string, supported: readonly string[]): void {
-    const known = supported.map((each) => JSON.stringify(each)).join(', ');
-    this.#errors.push(`${path}: Unsupported value: ${JSON.stringify(value)}: supported values: ${known}`);
+    const known = supported.map(quotedInGo).join(', ');
+    this.#errors.push(`${path}: Unsupported value: ${quotedInGo(value)}: supported values: ${known}`);
   }
 
   forbidden(path: string, detail: string): void {
