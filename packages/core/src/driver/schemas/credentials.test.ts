@@ -36,6 +36,10 @@ test('class and Secret: its data, decoded [S-K4]', () => {
   });
 });
 
+test('a byte-order mark is a part of the value, as in Go', () => {
+  expect(read(machineClass(), secret('user-data', { foo: '\ufeffbar' })).data).toEqual({ foo: '\ufeffbar' });
+});
+
 test('the keys of credentialsSecretRef take precedence over those of secretRef', () => {
   const both = machineClass({ credentialsSecretRef: { name: 'cloud', namespace: 'test' } });
   const { data } = read(both, secret('user-data', { userData: 'x', key: 'old' }), secret('cloud', { key: 'new' }));

@@ -28,7 +28,7 @@ export function secretNames(machineClass: MachineClass): string {
   return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;

@@ -16,6 +16,10 @@ test('keys match in any letter case, the last of several applies, and objects ar
   });
 });
 
+test('the long s is a form of the letter s, as in Go', () => {
+  expect(foldGoJson(spec, { di\u017fks: [{ \u017fizeGb: 1 }] }).value).toEqual({ disks: [{ sizeGb: 1 }] });
+});
+
 test('null counts as absent, and in lists and maps as the zero value', () => {
   expect(foldGoJson(spec, { region: null, disks: [null, { sizeGb: null }], tags: { a: null } }).value).toEqual({
     disks: [{}, {}],

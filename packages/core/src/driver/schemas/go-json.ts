@@ -102,4 +102,6 @@ function foldObject(
   return result;
 }
 
-const sameFold = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+/** Compares keys as Go does: the long s (U+017F) is a form of the letter s. */
+const folded = (key: string): string => key.replaceAll('\u017f', 's').toLowerCase();
+const sameFold = (a: string, b: string): boolean => folded(a) === folded(b);
