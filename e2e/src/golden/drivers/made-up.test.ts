@@ -133,6 +133,31 @@ test.each(['spot', 'Low'])('Azure: an unknown priority creates no VM: %s', async
   expect(rows).toContain('the priority of a class is sent');
 });
 
+test.each([2_147_483_648, -2_147_483_649, Number.MAX_SAFE_INTEGER])(
+  'GCP: the number of GPUs is sent unchanged: %i',
+  async (count) => {
+    const recorded = await caseOf('gcp', 'create-fields/001');
+    const scheduling = { onHostMaintenance: 'TERMINATE' };
+    const spec = { ...(recorded.providerSpec as object), gpu: { acceleratorType: 't4', count }, scheduling };
+    const acceleratorType = 'projects/golden-proj-1/zones/europe-north1-b/acceleratorTypes/t4';
+    const guestAccelerators = [{ acceleratorType, acceleratorCount: count }];
+    const requests = (recorded.requests ?? []).map((each) =>
+      each.path.endsWith('/instances')
+        ? {
+            ...each,
+            body: {
+              ...(each.body as object),
+              guestAccelerators,
+              scheduling: { automaticRestart: false, ...scheduling },
+            },
+          }
+        : each,
+    );
+    const { failure, rows } = await rowsOf(playGcp, { ...recorded, providerSpec: spec, requests });
+    expect([failure, rows]).toEqual([undefined, []]);
+  },
+);
+
 test('GCP: a conflict of a polled operation does not start a search for an existing VM', async () => {
   const recorded = await caseOf('gcp', 'create-flow/001');
   const errorText = 'Create machine "golden-m-1" failed: googleapi: Error 409: no';

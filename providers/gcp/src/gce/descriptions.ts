@@ -15,6 +15,24 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
+ * Fields with more bits than in the descriptions. The SDK would send other numbers without an error, but the original sends
+ * the numbers of the provider spec, and Compute Engine refuses them.
+ */
+const WIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  AcceleratorConfig: { acceleratorCount: 'double' },
+};
+
+function widened(name: string, description: Description): Description {
+  const changes = Object.entries(WIDER[name] ?? {}).map(([field, type]) => {
+    const known = description.fields?.[field];
+    if (!known) throw new Error(`Google's SDK does not describe ${name}.${field} any more`);
+    return [field, { ...known, type }] as const;
+  });
+  if (changes.length === 0) return description;
+  return { ...description, fields: { ...description.fields, ...Object.fromEntries(changes) } };
+}
+
+/**
  * Reduces the descriptions of the API to the used methods and their messages. The full descriptions cost about a
  * second of CPU time and 80 MB.
  * @throws Error if the SDK no longer describes a method, because the first call of this method would fail
@@ -26,7 +44,7 @@ export function slimDescriptions(all: Description): Description {
     const name = type.replace(PREFIX, '').split('.')[0] ?? '';
     const found = v1?.nested?.[name];
     if (!found || name in kept) return;
-    kept[name] = found;
+    kept[name] = widened(name, found);
     walk(found);
   };
   const walk = ({ fields = {}, nested = {} }: Description): void => {
