@@ -91,8 +91,8 @@ async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined)
     const input = runInstancesInput({ machine, spec, userData, rootDevice, clientToken });
     try {
       const { Instances = [] } = await ec2.run(input, signal);
-      const instance = Instances.find(({ InstanceId: id }) => id !== undefined && id !== '');
-      if (!instance)
+      const instance = Instances.find(({ InstanceId: id }) => id !== undefined);
+      if (!instance?.InstanceId)
         throw new MachineError(
           'Internal',
           `creation of VM failed for machine "${machine.metadata.name}" - no non-empty instanceID found in runResult`,

@@ -14,7 +14,8 @@ const PROVIDER = 'AWS';
 export function decode({ call, machineClass, data }: DriverInput): DecodedInput<AwsProviderSpec, AwsCredentials> {
   if (call !== 'initialize') refuseOtherProvider(machineClass);
   const credentials = AwsCredentials.parse(data);
-  return { spec: validated(machineClass, credentials), credentials };
+  const { secretRef, credentialsSecretRef } = machineClass;
+  return { spec: validated(machineClass, secretRef || credentialsSecretRef ? credentials : 'none'), credentials };
 }
 
 /** With the rules of a creation, without the Secret. @throws MachineError */
@@ -28,7 +29,7 @@ function refuseOtherProvider({ provider = '' }: MachineClass): void {
     throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
 }
 
-function validated({ providerSpec }: MachineClass, credentials: AwsCredentials | undefined): AwsProviderSpec {
+function validated({ providerSpec }: MachineClass, credentials: AwsCredentials | 'none' | undefined): AwsProviderSpec {
   const spec = AwsProviderSpec.safeParse(readGoJson(AwsProviderSpec, providerSpec));
   if (!spec.success) {
     const problems = specTypeProblems(providerSpec, spec.error.issues);

@@ -162,7 +162,7 @@ function connector(options: AwsDriverOptions) {
     connect,
     environment,
     settings,
-    isFinal: isExhausted,
+    isFinal: (code, action) => action === 'RunInstances' && isExhausted(code),
     userAgent: `mcm/${version}`,
     allowPlainHttp: settings.allowPlainHttp ?? environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
   });
@@ -203,7 +203,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
 
 /** Empty for an instance without an ID. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
-  if (!id) return [];
+  if (id === undefined) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
   const createdAt = LaunchTime ? { createdAt: LaunchTime.toISOString() } : {};
   const tags = Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));

@@ -40,7 +40,9 @@ export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement 
 function parse(text: string): Placement | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, (_, each: unknown, context?: { readonly source?: string }) =>
+      typeof each === 'number' && /[.eE]/.test(context?.source ?? '') ? Number.NaN : each,
+    );
   } catch (thrown) {
     throw malformed('is not JSON', thrown);
   }
@@ -48,7 +50,10 @@ function parse(text: string): Placement | undefined {
   const placement = annotated.safeParse(foldGoJson(annotated, value).value);
   if (!placement.success)
     throw malformed(placement.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
-  return Object.keys(placement.data).length > 0 ? (placement.data as Placement) : undefined;
+  // In the original, an empty tenancy is the same as none. The other members are pointers, so their empty texts are sent.
+  const { Tenancy, ...others } = placement.data;
+  const members = Tenancy ? placement.data : others;
+  return Object.keys(members).length > 0 ? (members as Placement) : undefined;
 }
 
 const malformed = (what: string, cause?: unknown): MachineError =>

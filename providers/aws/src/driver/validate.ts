@@ -17,12 +17,12 @@ const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservat
 /**
  * Returns the errors of a provider spec and its Secret, with the texts and the order of the original, or undefined.
  * `ofSecret` is true if one of the errors is about the Secret.
- * @param secret If undefined, only the provider spec is validated. Source: machine-controller-manager-provider-aws,
+ * @param secret If undefined, only the provider spec is validated. `none`: the class names no Secret. Source: machine-controller-manager-provider-aws,
  * pkg/aws/apis/validation.
  */
 export function validate(
   spec: AwsProviderSpec,
-  secret: AwsCredentials | undefined,
+  secret: AwsCredentials | 'none' | undefined,
 ): { readonly text: string; readonly ofSecret: boolean } | undefined {
   const errors = new FieldErrors();
   if (!spec.ami) errors.required('providerSpec.ami', 'AMI is required');
@@ -32,7 +32,8 @@ export function validate(
   checkBlockDevices(spec.blockDevices ?? [], errors);
   checkCapacityReservation(spec, errors);
   checkNetworkInterfaces(spec.networkInterfaces ?? [], errors);
-  if (secret) checkSecret(secret, errors);
+  if (secret === 'none') errors.required(`${SECRET}[]`, 'secretRef is required');
+  else if (secret) checkSecret(secret, errors);
   checkTags(Object.keys(spec.tags ?? {}), errors);
   checkMetadata(spec, errors);
   checkCpu(spec, errors);
@@ -146,7 +147,7 @@ function checkCpu({ cpuOptions }: AwsProviderSpec, errors: FieldErrors): void {
   const path = 'providerSpec.cpuOptions';
   const { coreCount, threadsPerCore, amdSevSnp } = cpuOptions;
   if (amdSevSnp !== undefined && !['enabled', 'disabled'].includes(amdSevSnp))
-    errors.invalid(`${path}.amdSevSnp`, amdSevSnp, 'AmdSevSnp must be one of [enabled disabled]');
+    errors.invalidConstant(`${path}.amdSevSnp`, amdSevSnp, 'AmdSevSnp must be one of [enabled disabled]');
   if (coreCount === undefined && threadsPerCore !== undefined)
     errors.required(`${path}.coreCount`, 'CoreCount is required when ThreadsPerCore is set');
   if (coreCount !== undefined && threadsPerCore === undefined)

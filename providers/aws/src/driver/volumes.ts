@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { VolumeSource } from '@mcm/core/driver';
 
 const CSI_DRIVER = 'ebs.csi.aws.com';
@@ -20,10 +21,19 @@ export function volumeIdOf(source: VolumeSource | null): string | undefined {
 /** The in-tree plugin of Kubernetes writes `aws://<zone>/vol-…`. Without this prefix, the whole text is the ID. */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
-  const url = /^aws:\/\/(?:(?<user>[^/?#]*)@)?(?<host>[^/?#]*)(?<path>[^?#]*)/.exec(id)?.groups;
-  if (!url || hasControl(id) || !isHost(url.host ?? '') || !isUser(url.user ?? '')) return undefined;
-  const path = decoded(url.path ?? '')?.replaceAll(/^\/+|\/+$/g, '');
+  const path = pathOf(id)?.replaceAll(/^\/+|\/+$/g, '');
   return path !== undefined && /^vol-[^/]*$/.test(path) ? path : undefined;
+}
+
+const PARTS =
+  /^aws:\/\/(?:(?<user>[^/?#]*)@)?(?<host>[^/?#]*)(?<path>[^?#]*)(?<query>[^#]*)(?:#(?<fragment>[\s\S]*))?$/;
+
+/** Returns the decoded path of a URL that net/url of Go accepts. */
+function pathOf(id: string): string | undefined {
+  const { user = '', host = '', path = '', query = '', fragment = '' } = PARTS.exec(id)?.groups ?? {};
+  if (hasControl(user + host + path + query) || !isHost(host) || !isUser(user)) return undefined;
+  if (decoded(user) === undefined || decoded(fragment) === undefined) return undefined;
+  return decoded(path);
 }
 
 const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
@@ -31,9 +41,27 @@ const hasControl = (value: string): boolean => [...value].some((char) => char < 
 /** As net/url of Go does. */
 const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
-/** As net/url of Go does: no spaces, and only digits after a colon. */
-const isHost = (host: string): boolean => /^[^\s:<>"]*(:\d*)?$/.test(host);
+/** The characters of a host, and the escapes that net/url of Go decodes in a host: only those of other characters. */
+const HOST = /^(?:[\w\-.~!$&'()*+,;=:[\]<>"\u0080-\u{10ffff}]|%25|%[89a-f][0-9a-f])*$/iu;
+/** An IPv6 address in brackets, with an optional zone after `%25`. */
+const LITERAL = /^\[(?<address>[^%]*)(?<zone>%25.*)?\](?<port>[^\]]*)$/s;
+const PORT = /^(?::\d*)?$/;
 
+/** Checks a host as net/url of Go does: only digits after the colon, and brackets only around an IPv6 address. */
+function isHost(host: string): boolean {
+  const colon = host.indexOf(':');
+  if (!host.includes('[')) return HOST.test(host) && PORT.test(colon < 0 ? '' : host.slice(colon));
+  const { address = '', zone = '', port = '' } = LITERAL.exec(host)?.groups ?? {};
+  return isIPv6(address) && PORT.test(port) && (zone === '' || isZone(zone));
+}
+
+/** A zone may contain any escape, but no character that a host must escape. */
+const isZone = (zone: string): boolean => {
+  const text = decoded(zone);
+  return text !== undefined && text.length > 1 && HOST.test(zone.replaceAll(/%[0-9a-f]{2}/gi, ''));
+};
+
+/** Decodes a part of a URL, or returns undefined if a percent sign is not followed by two hexadecimal digits. */
 function decoded(path: string): string | undefined {
   return /%(?![0-9a-f]{2})/i.test(path) ? undefined : Buffer.from(unescaped(path), 'latin1').toString('utf8');
 }

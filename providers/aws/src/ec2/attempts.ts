@@ -44,7 +44,7 @@ export interface AttemptsOptions {
   /** If absent, the maximum is 3, and 10 for throttled calls. */
   readonly maxAttempts: number | undefined;
   /** Whether the driver must not retry immediately after this error code. */
-  readonly isFinal: (code: string) => boolean;
+  readonly isFinal: (code: string, action: string) => boolean;
   readonly onKeysRefused?: (() => void) | undefined;
 }
 
@@ -80,7 +80,7 @@ export class Attempts {
         if (throttled) rate.throttled(error instanceof Refusal ? error.retryAfterMs : undefined);
         else if (error instanceof Refusal) rate.succeeded();
         const most = this.#options.maxAttempts ?? (throttled ? THROTTLED_ATTEMPTS : ATTEMPTS);
-        if (attempt >= most || !(throttled || (repeatable && this.#isTransient(error)))) throw error;
+        if (attempt >= most || !(throttled || (repeatable && this.#isTransient(error, action)))) throw error;
         if (!throttled) await this.#pause(attempt, signal);
       }
     }
@@ -94,9 +94,9 @@ export class Attempts {
     return made;
   }
 
-  #isTransient(error: unknown): boolean {
+  #isTransient(error: unknown, action: string): boolean {
     if (error instanceof NoAnswer) return error.status === undefined && error.cause !== undefined;
-    if (!(error instanceof Refusal) || this.#options.isFinal(error.code)) return false;
+    if (!(error instanceof Refusal) || this.#options.isFinal(error.code, action)) return false;
     return TIMEOUTS.has(error.code) || TRANSIENT_STATUS.has(error.status);
   }
 

@@ -25,7 +25,7 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly random: Random;
   readonly environment: Environment;
   readonly settings?: AwsSettings;
-  readonly isFinal: (code: string) => boolean;
+  readonly isFinal: (code: string, action: string) => boolean;
   readonly userAgent: string;
 }
 
@@ -174,6 +174,7 @@ export class Ec2 {
   }
 
   async disableSourceDestCheck(networkInterfaceId: string | undefined, signal: AbortSignal): Promise<void> {
+    requireInterface('ModifyNetworkInterfaceAttribute', networkInterfaceId);
     const command = new this.#sdk.ModifyNetworkInterfaceAttributeCommand({
       NetworkInterfaceId: networkInterfaceId,
       SourceDestCheck: { Value: false },
@@ -188,6 +189,7 @@ export class Ec2 {
    * caller reads the current state again.
    */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
+    requireInterface('AssignIpv6Addresses', networkInterfaceId);
     const command = new this.#sdk.AssignIpv6AddressesCommand({
       NetworkInterfaceId: networkInterfaceId,
       Ipv6PrefixCount: count,
@@ -196,6 +198,11 @@ export class Ec2 {
       this.#client.send(command, { abortSignal: signal }),
     );
   }
+}
+
+/** As in the original, no request is sent for an interface without an ID. @throws Error */
+function requireInterface(action: string, id: string | undefined): void {
+  if (id === undefined) throw new Error(`${action}: EC2 returned a network interface without an ID`);
 }
 
 /** The least recently used client is removed first. */

@@ -95,11 +95,14 @@ export function readRefusal(
   now: Date,
 ): Refusal {
   const json = fieldsOf(text);
-  const code = lastElement(text, 'Code') || json.__type?.split('#').at(-1) || 'UnknownError';
+  // The Go SDK reads an error of EC2 only in this element. STS has another format.
+  const errors = action.startsWith('AssumeRole') || text.includes('<Errors>') ? text : '';
+  const code = lastElement(errors, 'Code') || json.__type?.split('#').at(-1) || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
   const retryAfterMs = retryAfterOf(headers, now);
   const clock = CREDENTIALS_REFUSED.has(code) ? clockText('AWS', headers.get('date'), now) : '';
-  const message = (lastElement(text, 'Message') ?? json.message ?? '') + clock;
+  // Without a message, the Go SDK reports this word.
+  const message = (lastElement(errors, 'Message') || json.message || 'UnknownError') + clock;
   return new Refusal(action, {
     code,
     message,

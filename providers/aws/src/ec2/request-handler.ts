@@ -62,7 +62,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
       const { method, path, headers } = request;
       const sent = { method, path, headers, body, signal };
       const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
-      if (status >= 300) throw readRefusal(action, status, reported, text, clock.now());
+      if (status >= 300) throw readRefusal(action, status, reported, withoutSent(text, quoted(sent)), clock.now());
       // SQS answers with JSON, except that the answer to a deletion is empty.
       const complete = target === undefined ? text.trimEnd().endsWith(`</${action}Response>`) : isJson(text);
       if (!complete)
@@ -99,7 +99,7 @@ function isJson(text: string): boolean {
  * An error may quote these values, and a message must not contain them. EC2 quotes the headers when it refuses a
  * signature. The body of a request to STS contains a token.
  */
-const sent = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
+const quoted = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,
   form: body.includes('WebIdentityToken=') ? Object.fromEntries(new URLSearchParams(body)) : {},
 });
@@ -110,7 +110,7 @@ async function exchange(transport: Transport, request: Parameters<Transport>[0],
     return {
       status: response.status,
       headers: response.headers,
-      text: withoutSent(await response.text(), sent(request)),
+      text: await response.text(),
     };
   } catch (thrown) {
     request.signal?.throwIfAborted();

@@ -13,6 +13,8 @@ import type { RecordedCase } from '../recording.ts';
 import {
   type CallerEnd,
   endedByCaller,
+  endsOriginal,
+  noVolume,
   outlivesDeadline,
   specIsKeptOtherwise,
   throttledIsUnavailable,
@@ -62,19 +64,31 @@ const noAnswer: Rule = {
   row: 'an answer that is not from EC2 gets the code Internal',
   expect: (expected, situation) => {
     const odd = scriptOf(situation.recorded).find(
-      ({ action, raw }) => raw?.http === 200 && isNoAnswer(action, raw.body),
+      ({ action, raw }) => raw !== undefined && raw.http >= 200 && raw.http < 300 && isNoAnswer(action, raw.body),
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // After any response, a creation repeats this request until its VM appears.
-    if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances') return undefined;
-    const code = situation.step.method === 'InitializeMachine' ? 'Uninitialized' : 'Internal';
+    // After any response, a creation repeats this request until its VM appears. The original counts successes.
+    if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances')
+      return anyCountOf({ ...expected, metrics: alsoFailed(expected.metrics) }, /service="instance_get_by_id"/);
+    // The search by tags fails, so no search by ID follows.
+    const isSearch = odd.action === 'DescribeInstances' && requests.at(-1)?.params['InstanceId.1'] === undefined;
+    const code = situation.step.method === 'InitializeMachine' && !isSearch ? 'Uninitialized' : 'Internal';
     const textMatches = new RegExp(`${odd.action}: \\S+ returned an incomplete or invalid ${odd.action}Response`);
     const failed = failsWith(expected, situation, code, { textMatches });
-    return { ...failed, requests, metrics: servicesFailed(failed.metrics) };
+    const left = isSearch ? without(failed.metrics, /service="instance_get_by_id"/) : failed.metrics;
+    return { ...failed, requests, metrics: servicesFailed(left) };
   },
 };
 
+const without = (metrics: Expected['metrics'], which: RegExp): Expected['metrics'] =>
+  metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => !which.test(name)));
+
+/** Adds the failures of each service that has successes. */
+const alsoFailed = (metrics: Expected['metrics']): Expected['metrics'] =>
+  metrics && { ...servicesFailed(metrics), ...metrics };
+
+/** Changes the successes of services in metrics to failures. */
 function servicesFailed(metrics: Expected['metrics']): Expected['metrics'] {
   if (!metrics) return undefined;
   const entries = Object.entries(metrics).flatMap(([name, value]): [string, number | string][] => {
@@ -83,6 +97,35 @@ function servicesFailed(metrics: Expected['metrics']): Expected['metrics'] {
   });
   return Object.fromEntries(entries);
 }
+
+/** A repeated request would assign more prefixes, so this driver sends it once if its outcome is unknown. */
+const assignsOnce: Rule = {
+  row: '`AssignIpv6Addresses` with a lost answer',
+  expect: (expected, situation) => {
+    const lost = scriptOf(situation.recorded).find(({ action }) => action === 'AssignIpv6Addresses');
+    const isUnknown = lost?.close === true || (lost?.error && lost.error.http >= 500 && !isThrottling(lost.error));
+    const requests = upTo(expected.requests, ({ action }) => action === 'AssignIpv6Addresses');
+    if (!isUnknown || expected.result.errorCode !== null || requests.at(-1)?.action !== 'AssignIpv6Addresses')
+      return undefined;
+    const textMatches = /^AssignIpv6Addresses: /;
+    return { ...failsWith(expected, situation, 'Uninitialized', { textMatches }), requests };
+  },
+};
+
+const CREDENTIALS =
+  /^(provider(AccessKeyId|SecretAccessKey)|accessKeyID|secretAccessKey|roleARN|workloadIdentityTokenFile)$/;
+const isText = (value: string): boolean => !Buffer.from(value, 'base64').toString('utf8').includes('\u{fffd}');
+
+const unreadableKeys: Rule = {
+  row: 'A value of a Secret that is not UTF-8',
+  expect: (expected, situation) => {
+    const values = Object.entries(situation.recorded.secretBase64 ?? {});
+    const bad = values.find(([key, value]) => CREDENTIALS.test(key) && !isText(value))?.[0];
+    if (bad === undefined) return undefined;
+    const textMatches = new RegExp(`data\\.${bad} of Secret \\S+ is not UTF-8 text`);
+    return { ...failsWith(expected, situation, 'InvalidArgument', { textMatches }), requests: [], metrics: undefined };
+  },
+};
 
 const noSecondTry: Rule = {
   row: 'a lack of capacity is not retried within the call',
@@ -260,6 +303,8 @@ export const RULES: readonly Rule[] = [
     'InvalidArgument',
     'Internal',
   ]),
+  endsOriginal('the provider spec is read in the form that the API server stores', ['InvalidArgument']),
+  unreadableKeys,
   triesOften,
   throttledIsUnavailable('a throttled call gets the code Unavailable', isThrottling),
   noAnswer,
@@ -269,6 +314,7 @@ export const RULES: readonly Rule[] = [
     ({ callerDeadlineMs }) => callerDeadlineMs,
   ),
   noSecondTry,
+  assignsOnce,
   tokenHostIsDown('a failure of the token host gets the code Unavailable', isLogin, isLoginDown),
   nextToken,
   secondInterface,
@@ -278,4 +324,5 @@ export const RULES: readonly Rule[] = [
   endedAtOnce,
   spotTags,
   readBefore,
+  noVolume('volumes are requested one at a time'),
 ];

@@ -39,7 +39,16 @@ export interface RecordedSpec {
     readonly ipv6PrefixCount?: number;
   }[];
 }
-export const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?? {}) as RecordedSpec;
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A value of a wrong type counts as absent, because such a provider spec is refused. A null entry counts as empty. */
+export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
+  const { tags, networkInterfaces, ...others } = isObject(providerSpec) ? providerSpec : {};
+  const entries = Array.isArray(networkInterfaces) ? networkInterfaces.map((each) => (isObject(each) ? each : {})) : [];
+  return { ...others, tags: isObject(tags) ? tags : {}, networkInterfaces: entries } as RecordedSpec;
+}
 
 /** The only VM of the machine in the recording. */
 export const instanceOf = ({ recorded }: Situation): RecordedInstance | undefined => {

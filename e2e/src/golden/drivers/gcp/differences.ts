@@ -12,6 +12,7 @@ import {
   endsOriginal,
   escaped,
   methodIsAbsent,
+  noVolume,
   specIsKeptOtherwise,
   throttledIsUnavailable,
   tokenHostIsDown,
@@ -194,12 +195,6 @@ const namelessInstance: Rule = {
   },
 };
 
-const noVolume: Rule = {
-  row: 'volumes are requested one at a time',
-  expect: (expected, { recorded, step }) =>
-    step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
-};
-
 const isLogin = ({ form, host = '' }: ExpectedRequest): boolean =>
   form !== undefined || host.startsWith('iamcredentials.');
 
@@ -261,7 +256,7 @@ export const RULES: readonly Rule[] = [
   bigNumber,
   untagged,
   namelessInstance,
-  noVolume,
+  noVolume('volumes are requested one at a time'),
   nobodysNotFound,
   oddAnswer,
 ];
