@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { KUBELET_CA_PATH, PULL_SECRET_PATH, TRUST_BUNDLE_PATH } from '../config/certificate-paths.ts';
 import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
+import { ConfigLabels } from '../constants/labels.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { bringCertificates } from '../daemon/certificates.ts';
 import { readText, textEntry } from '../daemon/disk/disk.ts';
@@ -11,7 +12,7 @@ import { findDrift } from '../daemon/drift.ts';
 import { PlayedFleet, PlayedHost } from '../daemon/fleet.testing.ts';
 import { withUserPolicy } from '../daemon/policy/disruption.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { controllerConfigs, machineConfigPools, machineConfigs } from '../kinds/resources.ts';
+import { controllerConfigs, kubeletConfigs, machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import { configOf, fillWorld, startWorld, TREE, WORKER_ROLE, type World, type WorldOptions } from '../testing.ts';
 
 const { CurrentConfig, DesiredConfig, State, DesiredDrain, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
@@ -115,6 +116,51 @@ test('nodes of a paused pool get rotated certificates, CA bundles and pull secre
     expect(await readText(disk, '/etc/a')).toBeUndefined();
     expect(await target(world)).toBe(before.target);
   }));
+
+const INPUTS: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
+  'a MachineConfig': ({ client }) =>
+    client
+      .resource(machineConfigs)
+      .create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { config: configOf('user') } }),
+  'a KubeletConfig': ({ client }) =>
+    client.resource(kubeletConfigs).create({
+      metadata: { name: 'pods' },
+      spec: {
+        kubeletConfig: { maxPods: 100 },
+        machineConfigPoolSelector: { matchLabels: { [`${ConfigLabels.PoolPrefix}worker`]: '' } },
+      },
+    }),
+  'an image of the operating system': ({ client }) =>
+    client
+      .resource(controllerConfigs)
+      .patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body: { spec: { baseOSContainerImage: 'image@sha256:new' } } }),
+};
+
+test.each(Object.entries(INPUTS))(
+  'a paused pool does not render %s, but its nodes get certificates; the pool renders after the pause',
+  (_input, add) =>
+    inFleet(async (world, fleet) => {
+      const { client, clock } = world;
+      const renderedNames = async () =>
+        (await client.resource(machineConfigs).list()).items
+          .map(({ metadata }) => metadata.name)
+          .filter((name) => name.startsWith('rendered-'))
+          .toSorted();
+      await pause(world, true);
+      const before = { target: await target(world), rendered: await renderedNames() };
+      await add(world);
+      await clock.advance(30_000);
+      await rotate(world, '2');
+      await clock.advance(30_000);
+      expect(await renderedNames()).toEqual(before.rendered);
+      expect(await target(world)).toBe(before.target);
+      expect(await certificatesOn(fleet, 'n1')).toEqual(rotated('2'));
+      await pause(world, false);
+      await clock.advance(30_000);
+      expect(await target(world)).not.toBe(before.target);
+      expect(await certificatesOn(fleet, 'n1')).toEqual(rotated('2'));
+    }),
+);
 
 test('nodes of a pool that is not paused are neither drained nor rebooted by a rotation', () =>
   inFleet(async (world, fleet) => {
