@@ -15,7 +15,8 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
   if (call !== 'initialize') refuseOtherProvider(machineClass);
   const credentials = AwsCredentials.parse(data);
   const { secretRef, credentialsSecretRef } = machineClass;
-  return { spec: validated(machineClass, secretRef || credentialsSecretRef ? credentials : 'none'), credentials };
+  const isNone = !secretRef && !credentialsSecretRef && Object.keys(data).length === 0;
+  return { spec: validated(machineClass, isNone ? 'none' : credentials), credentials };
 }
 
 /** With the rules of a creation, without the Secret. @throws MachineError */
