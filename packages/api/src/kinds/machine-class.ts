@@ -51,9 +51,11 @@ export const machineClassSchema = crd(
       description: 'Description of the VM. Only the driver of the provider knows the fields of this description.',
       'x-kubernetes-preserve-unknown-fields': true,
     }),
-    provider: optional(text('Name of the provider. Informative.')),
+    provider: optional(text('Name of the provider. A driver refuses a class with the name of another provider.')),
     secretRef: optional(
-      secretReferenceSchema('Secret with the user data, and the credentials unless credentialsSecretRef has them.'),
+      secretReferenceSchema(
+        'Secret with the user data. Without credentialsSecretRef, the Secret also contains the credentials.',
+      ),
     ),
     credentialsSecretRef: optional(
       secretReferenceSchema('Secret with the credentials; its keys take precedence over secretRef.'),

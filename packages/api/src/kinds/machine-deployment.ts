@@ -88,7 +88,7 @@ const strategySchema = crd(
   z.object({
     type: optional(
       crd(z.enum(STRATEGY_TYPES, { error: 'must be one of InPlaceUpdate, Recreate, RollingUpdate' }), {
-        description: 'Type of the update.',
+        description: 'Type of the update strategy.',
         default: DEFAULT_STRATEGY.type,
       }),
     ),
@@ -96,7 +96,7 @@ const strategySchema = crd(
     inPlaceUpdate: optional(inPlaceUpdateSchema),
   }),
   {
-    description: 'How the machines of an old template are updated.',
+    description: 'Strategy for updates of machines with an old template.',
     default: DEFAULT_STRATEGY,
     'x-kubernetes-validations': [
       {
@@ -181,9 +181,9 @@ const machineDeploymentStatusSchema = z
     conditions: optional(
       z.array(machineDeploymentConditionSchema).meta({ description: 'Conditions of the deployment.' }),
     ),
-    collisionCount: optional(int32('Number of new sets whose name existed already.')),
+    collisionCount: optional(int32('Number of name conflicts at the creation of new sets.')),
     failedMachines: optional(
-      z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
+      z.array(machineSummarySchema).meta({ description: 'Machines with a failed last operation.' }),
     ),
   })
   .meta({ description: 'Observed state of the deployment. Written by the controller.' });

@@ -53,7 +53,7 @@ const machineSetStatusSchema = z
     machineSetCondition: optional(z.array(machineSetConditionSchema).meta({ description: 'Conditions of the set.' })),
     lastOperation: optional(lastOperationSchema),
     failedMachines: optional(
-      z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
+      z.array(machineSummarySchema).meta({ description: 'Machines with a failed last operation.' }),
     ),
   })
   .meta({ description: 'Observed state of the set. Written by the controller.' });

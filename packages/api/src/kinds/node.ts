@@ -50,7 +50,7 @@ const nodeSpecSchema = z
     externalID: optional(text('Not used; mcm keeps the value.')),
     configSource: optional(configSourceSchema),
   })
-  .meta({ description: 'Spec of the node; only its taints are synced.' });
+  .meta({ description: 'Spec of the node. The controller applies only the taints.' });
 
 const nodeMetadataSchema = crd(
   z.object({
@@ -62,7 +62,9 @@ const nodeMetadataSchema = crd(
 
 export const nodeTemplateSpecSchema = z
   .object({ metadata: optional(nodeMetadataSchema), spec: optional(nodeSpecSchema) })
-  .meta({ description: 'Labels, annotations and taints of the node. A change replaces no machine.' });
+  .meta({
+    description: 'Labels, annotations and taints of the node. A change of this field does not replace machines.',
+  });
 
 /** Labels, annotations, taints and capacity that are copied to the Node of a machine. */
 export type NodeTemplateSpec = z.infer<typeof nodeTemplateSpecSchema>;

@@ -3,7 +3,7 @@ import type { ConditionStatus } from '../constants/conditions.ts';
 import type { MachineOperationType, MachineState } from '../constants/machine-phases.ts';
 import { crd, knownText, labelKey, labelMap, labelValue, optional, stringMap, text, time } from './fields.ts';
 
-const CLASS_GROUP = optional(text('API group of the class. Informative: the controllers find the class by its name.'));
+const CLASS_GROUP = optional(text('API group of the class. The controllers find the class only by its name.'));
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
 const CLASS_NAME = crd(z.string(), { description: 'Name of the class in the same namespace.', maxLength: 253 });
 
@@ -71,7 +71,7 @@ export const labelSelectorSchema = crd(
     matchLabels: optional(labelMap('Labels that an object must have.', 64)),
     matchExpressions: optional(
       crd(z.array(labelSelectorRequirementSchema), {
-        description: 'Further requirements for the labels of an object.',
+        description: 'Additional requirements for the labels of an object.',
         maxItems: 32,
         'x-kubernetes-list-type': 'atomic',
       }),
@@ -149,6 +149,6 @@ export type MachineSummary = z.infer<typeof machineSummarySchema>;
 export const CONDITION_FIELDS = {
   status: knownText<ConditionStatus>('`True`, `False` or `Unknown`.'),
   lastTransitionTime: optional(time('Time of the last change of the status.')),
-  reason: optional(text('Short name of the reason.')),
-  message: optional(text('Reason as a text for users.')),
+  reason: optional(text('Reason as a single word.')),
+  message: optional(text('Explanation of the reason for users.')),
 };

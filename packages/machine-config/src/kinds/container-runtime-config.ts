@@ -20,7 +20,7 @@ export const containerRuntimeConfigurationSchema = z
     pidsLimit: optional(int64('Maximum number of processes of a container; at least 20.')),
     logLevel: optional(text('`error`, `fatal`, `panic`, `warn`, `info`, `debug` or `trace`.')),
     logSizeMax: optional(quantity('Maximum size of a log file in bytes; more than 8192.')),
-    overlaySize: optional(quantity('Largest container image.')),
+    overlaySize: optional(quantity('Maximum size of a container image.')),
     defaultRuntime: optional(text('`crun` or `runc`.')),
     additionalLayerStores: stores('Additional stores of layers.', 5),
     additionalImageStores: stores('Additional stores of images.', 10),

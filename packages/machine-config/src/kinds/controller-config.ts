@@ -26,7 +26,7 @@ export const controllerConfigSpecSchema = crd(
     apiServerURL: optional(text('URL that nodes use for the API server.')),
     cloudProviderConfig: optional(text('Configuration file of the cloud provider.')),
     platform: optional(text('Deprecated: name of the platform.')),
-    etcdDiscoveryDomain: optional(text('Old.')),
+    etcdDiscoveryDomain: optional(text('Deprecated: the domain for the discovery of etcd.')),
     kubeAPIServerServingCAData: bytes('CA of the API server.'),
     rootCAData: bytes('CA of the cluster.'),
     cloudProviderCAData: bytes('CA of the cloud.'),
@@ -39,7 +39,7 @@ export const controllerConfigSpecSchema = crd(
     baseOSContainerImage: optional(text('Image of the operating system.')),
     baseOSExtensionsContainerImage: optional(text('Image with the packages of OS extensions.')),
     osImageURL: optional(text('Deprecated: image of the operating system.')),
-    releaseImage: optional(text('The release.')),
+    releaseImage: optional(text('Image of the release.')),
     proxy: optional(rawObject('Proxy of the cluster.').nullable()),
     infra: optional(rawObject('The Infrastructure object: platform, topology, URLs.').nullable()),
     dns: optional(rawObject('The DNS object.').nullable()),
@@ -56,10 +56,10 @@ export type ControllerConfigSpec = z.infer<typeof controllerConfigSpecSchema>;
 
 const controllerCertificateSchema = z
   .object({
-    subject: text('Subject.'),
-    signer: text('Issuer.'),
-    notBefore: optional(time('Begin.')),
-    notAfter: optional(time('End.')),
+    subject: text('Subject of the certificate.'),
+    signer: text('Issuer of the certificate.'),
+    notBefore: optional(time('Start of the validity period.')),
+    notAfter: optional(time('End of the validity period.')),
     bundleFile: text('File with the certificate.'),
   })
   .meta({ description: 'A certificate that the controller distributes to nodes.' });

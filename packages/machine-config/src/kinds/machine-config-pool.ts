@@ -65,7 +65,7 @@ export const machineConfigPoolSpecSchema = crd(
     nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: selects nothing.')),
     machineRef: optional(
       crd(machineRefSchema, {
-        description: 'The MachineDeployment or MachineSet whose nodes form the pool. The kind is immutable.',
+        description: 'MachineDeployment or MachineSet with the nodes of the pool. The kind is immutable.',
         'x-kubernetes-validations': [
           {
             rule: 'self.kind == oldSelf.kind',
@@ -75,7 +75,10 @@ export const machineConfigPoolSpecSchema = crd(
       }),
     ),
     machineRefs: optional(
-      crd(z.array(machineRefSchema), { description: 'Several references, such as one for each zone.', maxItems: 64 }),
+      crd(z.array(machineRefSchema), {
+        description: 'Several references to MachineDeployments or MachineSets, such as one for each zone.',
+        maxItems: 64,
+      }),
     ),
     updateStrategy: optional(
       z.enum(UPDATE_STRATEGIES).meta({ description: '`InPlace`, the default, `Replace` or `InPlaceElseReplace`.' }),
@@ -122,7 +125,7 @@ const machineRefStatusSchema = z
     name: text('Name of the object.'),
     machines: int32('Number of machines of the object.'),
     nodes: int32('Number of machines that have a node.'),
-    pending: int32('Those without.'),
+    pending: int32('Number of machines without a node.'),
   })
   .meta({ description: 'State of a reference of the pool.' });
 
@@ -137,7 +140,10 @@ const machineConfigPoolStatusSchema = z
     degradedMachineCount: optional(int32('Nodes that are Degraded or Unreconcilable.')),
     conditions: conditions('Conditions of the pool.'),
     certExpirys: optional(
-      crd(z.array(certExpirySchema), { description: 'Certificates.', 'x-kubernetes-list-type': 'atomic' }),
+      crd(z.array(certExpirySchema), {
+        description: 'Expiry times of certificates.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
     ),
     currentMachineConfig: optional(text('Deprecated name of `spec.configuration.name`: the target.')),
     updatingMachines: optional(int32('Deprecated name of `updatedMachineCount`.')),
