@@ -18,6 +18,17 @@ const VIOLATIONS = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a'
  */
 const TOO_WIDE = 'document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth';
 
+/** Counts the pixels of the chart that have the color of its line. */
+const PIXELS_OF_THE_LINE = `(() => {
+  const color = getComputedStyle(document.documentElement).getPropertyValue('--leaving').trim();
+  const wanted = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
+  const canvas = document.querySelector('.chart canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let found = 0;
+  for (let at = 0; at < data.length; at += 4) if (wanted.every((value, part) => data[at + part] === value)) found += 1;
+  return found;
+})()`;
+
 const ALL_PAGES = [
   '/',
   '/machines',
@@ -145,6 +156,8 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     await open('/machines/default/workers-4');
     const drain = page.getByRole('region', { name: 'Drain' });
     await drain.getByText(/1 left: .*budget default\/web/).waitFor();
+    // A drain that is blocked from its start has one sample. Its line continues until now.
+    await expect.poll(() => page.evaluate(PIXELS_OF_THE_LINE), { timeout: 20_000 }).toBeGreaterThan(100);
     await stage.client.resource(pods, NAMESPACE).delete('web-0', { gracePeriodSeconds: 0 });
     await drain.getByText('Pods left 0').waitFor();
   });

@@ -10,9 +10,12 @@ import { EventTable } from './events.tsx';
 const NUMBER = [{ name: 'Pods left', color: 'leaving', fill: true }];
 
 /** The pods of a drain over time, and the waits for budgets. */
-function DrainHistory({ samples, name }: { samples: readonly DrainSample[]; name: string }) {
-  const data: ChartData = [samples.map(({ at }) => at), samples.map(({ left }) => left)];
-  const until = (index: number): number => samples[index + 1]?.at ?? now.value;
+function DrainHistory({ samples, name, end }: { samples: readonly DrainSample[]; name: string; end: number }) {
+  // The last value is valid until now. A chart of one sample would have no line and no times.
+  const last = samples.at(-1);
+  const shown = last === undefined || end <= last.at ? samples : [...samples, { ...last, at: end }];
+  const data: ChartData = [shown.map(({ at }) => at), shown.map(({ left }) => left)];
+  const until = (index: number): number => samples[index + 1]?.at ?? end;
   const waits = samples.flatMap(({ at, left, blockers }, index) =>
     blockers.length === 0 ? [] : [{ at, left, blockers, to: until(index) }],
   );
@@ -120,7 +123,9 @@ export function MachinePage({ ns, name }: { ns: string; name: string }) {
               <LifeLine life={data.life} now={now.value} />
             </Card>
           )}
-          {data !== undefined && data.drain.length > 0 && <DrainHistory samples={data.drain} name={name} />}
+          {data !== undefined && data.drain.length > 0 && (
+            <DrainHistory samples={data.drain} name={name} end={data.life?.gone || now.value} />
+          )}
           {data !== undefined && (
             <Card id="explain" title="Explanation">
               {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area needs the focus for the arrow keys */}

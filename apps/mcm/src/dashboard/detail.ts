@@ -128,7 +128,7 @@ async function machineDetail(
     life: known?.life,
     drain: known?.drain ?? [],
     explain: explain.map(visible),
-    providerID: visible(machine?.spec.providerID ?? ''),
+    providerID: visible(machine?.spec.providerID ?? known?.vm ?? ''),
     successor: known?.successor ?? '',
     predecessor: known?.predecessor ?? '',
     events: board

@@ -1,5 +1,13 @@
 import { request } from 'node:http';
-import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import {
+  crds,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import type { ControllerRow, DeploymentDetail, Frame, MachineDetail } from '@mcm/dashboard';
 import {
@@ -220,6 +228,36 @@ test('a browser that connects later gets all rows, and the history before its co
   expect({ exists: detail.exists, phase: detail.row?.phase }).toEqual({ exists: false, phase: 'Failed' });
   expect(detail.life?.segments.map(({ level }) => level)).toEqual(['blocked', 'failed', 'failed']);
   expect(detail.life?.gone).toBeGreaterThan(0);
+});
+
+test('the page of a machine that was deleted at once names its VM and its successor', async () => {
+  const sets = own.resource<MachineSet>(machineSets, 'default');
+  const owner = (kind: string, name: string, uid: string) => [
+    { apiVersion: 'machine.sapcloud.io/v1alpha1', kind, name, uid, controller: true },
+  ];
+  const template = { metadata: { labels: { name: 'pair' } }, spec: machine('pair').spec };
+  const set = await sets.create({
+    metadata: { name: 'pair-1', namespace: 'default', ownerReferences: owner('MachineDeployment', 'pair', 'd') },
+    spec: { replicas: 1, selector: { matchLabels: { name: 'pair' } }, template },
+  });
+  const page = await another(plane.fetch);
+  const ownerReferences = owner('MachineSet', 'pair-1', set.metadata.uid);
+  const api = own.resource<Machine>(machines, 'default');
+  for (const name of ['pair-old', 'pair-new']) {
+    const { spec, metadata } = machine(name, { ownerReferences });
+    await api.create({ metadata, spec: { ...spec, providerID: `local:///${name}` } });
+    await page.until(putName(name));
+  }
+  await api.delete('pair-old');
+  await page.until(({ tables }) => tables.machines?.drop?.includes('default/pair-old') ?? false);
+  const detail = (await (await fetch(new URL('/api/machines/default/pair-old', page.url))).json()) as MachineDetail;
+  expect([detail.exists, detail.providerID, detail.successor]).toEqual([
+    false,
+    'local:///pair-old',
+    'default/pair-new',
+  ]);
+  await api.delete('pair-new');
+  await sets.delete('pair-1');
 });
 
 test('all namespaces are shown if that is requested, else only one', async () => {

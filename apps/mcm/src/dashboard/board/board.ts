@@ -269,6 +269,8 @@ export class Board {
       this.#count(before.row.level, -1);
       this.#assessed.delete(key);
       this.#machines.drop(key);
+      // A short deletion may begin and end between two flushes.
+      if (!isLeaving(before.row)) this.#leave(before.row, now);
       this.lives.drop(key, now);
       return;
     }
@@ -279,20 +281,22 @@ export class Board {
     this.#count(assessed.row.level, 1);
     if (!this.#machines.put(assessed.row)) return;
     this.#remember(assessed.row, same?.row, now);
+    this.lives.hasVm(key, brieflyVisible(machine.spec.providerID ?? ''));
   }
 
   #remember(row: MachineRow, before: MachineRow | undefined, now: number): void {
     const isNew = before === undefined && now - row.created < TREND_MS;
     this.lives.put(row, now, isNew);
-    const leaves = (stage: string | undefined): boolean => stage === 'drain' || stage === 'delete';
     if (isNew) {
       const replaced = this.#successors.created(row, now);
       if (replaced !== undefined) this.lives.pair(replaced, row.key);
     }
-    if (leaves(row.stage) && !leaves(before?.stage)) {
-      const next = this.#successors.leaves(row, now);
-      if (next !== undefined) this.lives.pair(row.key, next);
-    }
+    if (isLeaving(row) && !isLeaving(before)) this.#leave(row, now);
+  }
+
+  #leave(row: MachineRow, now: number): void {
+    const next = this.#successors.leaves(row, now);
+    if (next !== undefined) this.lives.pair(row.key, next);
   }
 
   #addTrend(now: number): void {
@@ -361,6 +365,8 @@ function put<T, Row extends { readonly key: string }>(
   if (object === undefined) table.drop(key);
   else table.put(rowOf(object));
 }
+
+const isLeaving = (row: MachineRow | undefined): boolean => row?.stage === 'drain' || row?.stage === 'delete';
 
 /** Whether a change of a Node changes the row of its machine. Kubelets update the status every few seconds. */
 const differs = (a: Node, b: Node): boolean =>

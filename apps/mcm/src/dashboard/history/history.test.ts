@@ -147,6 +147,14 @@ describe('the successor of a machine', () => {
     expect(successors.created(row('self', { deployment: 'db' }), 1)).toBeUndefined();
   });
 
+  test('a machine that leaves is no successor of a later machine', () => {
+    const successors = new Successors();
+    successors.created(row('first'), 0);
+    successors.created(row('second'), 10);
+    expect(successors.leaves(row('first'), 20)).toBe('default/second');
+    expect(successors.leaves(row('third'), 30)).toBeUndefined();
+  });
+
   test('machines without a deployment have no successor', () => {
     const successors = new Successors();
     successors.leaves(row('a', { deployment: '' }), 0);

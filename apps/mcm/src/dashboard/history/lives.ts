@@ -16,6 +16,8 @@ interface Life {
   gone: number;
   successor: string;
   predecessor: string;
+  /** The provider ID of its VM. Empty until the VM exists. */
+  vm: string;
   readonly segments: Segment[];
   readonly marks: Mark[];
   drain: DrainSample[];
@@ -28,6 +30,7 @@ export interface Remembered {
   readonly drain: readonly DrainSample[];
   readonly successor: string;
   readonly predecessor: string;
+  readonly vm: string;
 }
 
 const MARKS: Readonly<Record<string, string>> = { join: 'VM created', run: 'joined and Ready', delete: 'drained' };
@@ -73,6 +76,7 @@ export class Lives {
       gone: 0,
       successor: '',
       predecessor: '',
+      vm: '',
       segments: [],
       marks: [{ at: row.created, text: 'created' }],
       drain: [],
@@ -127,6 +131,12 @@ export class Lives {
     }
   }
 
+  /** Stores the provider ID of the VM of a machine, so that the page of the deleted machine still shows it. */
+  hasVm(key: string, providerID: string): void {
+    const life = this.#lives.get(key);
+    if (life !== undefined && providerID !== '') life.vm = providerID;
+  }
+
   /** Stores that one machine replaces another machine. */
   pair(gone: string, next: string): void {
     const [before, after] = [this.#lives.get(gone), this.#lives.get(next)];
@@ -138,8 +148,8 @@ export class Lives {
   get(key: string): Remembered | undefined {
     const life = this.#lives.get(key);
     if (life === undefined) return undefined;
-    const { row, drain, successor, predecessor } = life;
-    return { row, life: lifeOf(life), drain, successor, predecessor };
+    const { row, drain, successor, predecessor, vm } = life;
+    return { row, life: lifeOf(life), drain, successor, predecessor, vm };
   }
 
   /** The histories of the newest machines of a deployment, oldest first. `most` limits their number. */

@@ -38,7 +38,8 @@ export class Successors {
     const group = `${ns}/${deployment}`;
     const waiting = (from.get(group) ?? []).filter(({ at }) => now - at < WITHIN_MS);
     const other = waiting.find((each) => each.key !== key);
-    const left = waiting.filter((each) => each !== other);
+    // A machine that leaves is no longer a possible successor.
+    const left = waiting.filter((each) => each !== other && each.key !== key);
     if (left.length === 0) from.delete(group);
     else from.set(group, left);
     if (other !== undefined) return other.key;
