@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ROOT } from '../root.ts';
 
@@ -117,4 +118,33 @@ test('the launcher for Windows quotes the folder of the clone, because a closing
   const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
   expect(text.split('%root%').length).toBeGreaterThan(3);
   expect(text.replaceAll(/"[^"\n]*"/g, '')).not.toContain('%root%');
+});
+
+test('the launcher for Windows runs files that exist, and looks for Node.js before it runs it', async () => {
+  const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
+  const files = [...text.matchAll(/%root%([^"]*)/g)].map(([, path = '']) => path.replaceAll('\\', '/'));
+  const own = files.filter((path) => path.startsWith('apps/') && path.endsWith('.ts'));
+  expect(own).toEqual(['apps/mcm/src/main.ts']);
+  await Promise.all(own.map((path) => readFile(join(ROOT, path))));
+  expect(text.indexOf('where node')).toBeGreaterThan(0);
+  expect(text.indexOf('where node')).toBeLessThan(text.indexOf('node -e'));
+});
+
+test.each([
+  ['9.11.2', false],
+  ['20.20.2', false],
+  ['22.18.3', false],
+  ['22.19.0', true],
+  ['24.1.0', true],
+  ['100.0.0', true],
+])('the launcher for Windows verifies Node.js %s of the system: %s', async (version, isNew) => {
+  const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
+  const script = /node -e "([^"]*)" \|\| exit \/b 1/.exec(text)?.[1] ?? '';
+  const exits: number[] = [];
+  const said: string[] = [];
+  const process = { versions: { node: version }, exit: (code: number) => exits.push(code) };
+  runInNewContext(script, { process, console: { error: (line: string) => said.push(line) } });
+  expect(exits).toEqual([isNew ? 0 : 1]);
+  const problem = `mcm requires Node.js 22.19 or newer, but this is Node.js ${version}: install a newer Node.js`;
+  expect(said).toEqual(isNew ? [] : [problem]);
 });
