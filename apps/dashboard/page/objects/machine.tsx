@@ -3,7 +3,7 @@ import { Chart, type ChartData } from '../charts/chart.tsx';
 import { LifeLine } from '../charts/timeline.tsx';
 import { duration, machineHref, rolloutHref, yamlHref } from '../format.ts';
 import { Badge, Card, Name } from '../parts/marks.tsx';
-import { events, machines, now, structure } from '../store.ts';
+import { drains, events, machines, now, structure } from '../store.ts';
 import { readJson, useLoaded } from './detail.ts';
 import { EventTable } from './events.tsx';
 
@@ -89,9 +89,10 @@ export function MachinePage({ ns, name }: { ns: string; name: string }) {
   structure.value; // Draws the page again when the machine is created or deleted.
   const live = machines.get(key)?.value;
   const own = events.value.size;
+  const drain = drains.value.get(key);
   const { data, problem } = useLoaded<MachineDetail>(
     `/api/machines/${key}`,
-    `${live?.phase} ${live?.level} ${live?.why} ${live?.uid} ${own}`,
+    `${live?.phase} ${live?.level} ${live?.why} ${live?.uid} ${own} ${drain?.left} ${drain?.blockers.join()}`,
     readJson,
   );
   const row = live ?? data?.row;
