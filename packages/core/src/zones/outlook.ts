@@ -25,7 +25,7 @@ export interface ZoneOutlook {
 }
 
 /** The objects of a deployment. */
-export interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
+interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   /** All machines of the sets. */
