@@ -11,6 +11,7 @@ import { addDashboard } from './dashboard/command.ts';
 import { addDebug } from './debug/command.ts';
 import { addEvents } from './events/command.ts';
 import { addDrain, addExplain } from './explain/command.ts';
+import { addFleet } from './fleet/command.ts';
 import { addInstall } from './install/command.ts';
 import { addJournal } from './journal/command.ts';
 import { addLogs } from './logs/command.ts';
@@ -52,6 +53,7 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
   addCloud(program, say);
   addRollout(program, environment);
   addZone(program, environment);
+  addFleet(program, environment);
   addExplain(program, environment);
   addDrain(program, environment);
   addPlan(program, environment);

@@ -78,6 +78,14 @@ const HELP: Readonly<Record<string, Help>> = {
     ],
   },
   'zone return': { examples: [['mcm zone return local-b', 'creates machines in the zone again until it is balanced']] },
+  'fleet status': {
+    examples: [['mcm fleet status -n mcm', 'lists the replicas of the fleet with the number of their clusters']],
+  },
+  'fleet drain': { examples: [['mcm fleet drain 0 -n mcm', 'moves all clusters of replica 0 to the other replicas']] },
+  'fleet undrain': { examples: [['mcm fleet undrain 0 -n mcm', 'gives replica 0 its share of the clusters again']] },
+  'fleet move': {
+    examples: [['mcm fleet move shoot--a --to 1 -n mcm', 'assigns the cluster to replica 1 of both programs']],
+  },
   explain: {
     examples: [
       ['mcm explain machinedeployment/workers', 'shows the next step of the deployment, what it waits for, and hints'],

@@ -1,0 +1,153 @@
+import { holderSettings, isConflict, isForbidden, type KubeClient, type Lease, leases } from '@mcm/kube';
+import { UserError } from '../command/errors.ts';
+
+/** A replica of a fleet, as its peer Lease describes it. */
+export interface ReplicaRow {
+  readonly program: string;
+  readonly replica: string;
+  /** A replica has stopped if it released its peer Lease. The peer Lease of a killed replica expires. */
+  readonly state: 'live' | 'drained' | 'stopped' | 'expired';
+  readonly renewedMs: number;
+  readonly weight: number;
+  /** Number of clusters whose Lease the replica holds. Undefined without the permission to list Leases. */
+  readonly clusters: number | undefined;
+  /** Clusters that an operator has assigned to the replica. */
+  readonly chosen: readonly string[];
+  readonly unreachable: readonly string[];
+}
+
+/** A changed or unchanged peer Lease. */
+export interface FleetChange {
+  readonly lease: string;
+  readonly action: string;
+}
+
+const DRAIN = 'fleet-drain';
+const CLUSTERS = 'fleet-clusters';
+const PEER = /^(?<program>.+?)-fleet-(?<replica>.+)$/;
+const ATTEMPTS = 5;
+
+interface Peer {
+  readonly program: string;
+  readonly replica: string;
+  readonly lease: Lease;
+}
+
+const chosenOf = ({ metadata }: Lease): readonly string[] =>
+  (metadata.annotations?.[CLUSTERS] ?? '').split(',').filter((name) => name !== '');
+
+async function peersIn(client: KubeClient, namespace: string): Promise<readonly Peer[]> {
+  const { items } = await client.resource(leases, namespace).list();
+  return items.flatMap((lease) => {
+    const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
+    return program === undefined || replica === undefined ? [] : [{ program, replica, lease }];
+  });
+}
+
+async function withReplica(client: KubeClient, namespace: string, replica: string): Promise<readonly Peer[]> {
+  const peers = await peersIn(client, namespace);
+  if (!peers.some((peer) => peer.replica === replica))
+    throw new UserError(
+      `the namespace ${namespace} has no peer Lease of the replica ${replica}; the replicas are: ${[...new Set(peers.map((peer) => peer.replica))].sort().join(', ') || 'none'}`,
+    );
+  return peers;
+}
+
+function stateOf({ metadata, spec }: Lease, renewedMs: number): ReplicaRow['state'] {
+  if ((spec?.holderIdentity ?? '') === '') return 'stopped';
+  if (renewedMs > (spec?.leaseDurationSeconds ?? 0) * 1000) return 'expired';
+  return metadata.annotations?.[DRAIN] === 'true' ? 'drained' : 'live';
+}
+
+/** The replicas of all programs, with the number of clusters that each one serves. */
+export async function replicaRows(client: KubeClient, namespace: string, now: Date): Promise<readonly ReplicaRow[]> {
+  const peers = await peersIn(client, namespace);
+  const holders = await client
+    .resource(leases)
+    .list()
+    .then(({ items }) => items.map(({ spec }) => spec?.holderIdentity ?? ''))
+    .catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      return undefined;
+    });
+  return peers.map(({ program, replica, lease }) => {
+    const settings = holderSettings(lease) ?? {};
+    const holder = lease.spec?.holderIdentity ?? '';
+    const renewedMs = now.getTime() - Date.parse(lease.spec?.renewTime ?? '');
+    const { unreachable } = settings;
+    return {
+      program,
+      replica,
+      state: stateOf(lease, renewedMs),
+      renewedMs,
+      weight: Number(settings['fleet-weight'] ?? 0),
+      // The Lease of a cluster has the identity of the process and the number of the run.
+      clusters: holders?.filter((each) => holder !== '' && each.startsWith(`${holder}.`)).length,
+      chosen: chosenOf(lease),
+      unreachable: Array.isArray(unreachable) ? unreachable.map(String) : [],
+    };
+  });
+}
+
+/** Writes an annotation of a peer Lease. The replica renews this Lease at the same time, so a conflict is repeated. */
+async function annotate(
+  client: KubeClient,
+  { lease }: Peer,
+  name: string,
+  next: (lease: Lease) => string | null,
+): Promise<boolean> {
+  const resource = client.resource(leases, lease.metadata.namespace ?? '');
+  let known = lease;
+  for (let attempt = 1; ; attempt++) {
+    const value = next(known);
+    if ((known.metadata.annotations?.[name] ?? null) === value) return false;
+    const { resourceVersion } = known.metadata;
+    const body = { metadata: { resourceVersion, annotations: { [name]: value } } };
+    try {
+      await resource.patch(known.metadata.name, { type: 'merge', body });
+      return true;
+    } catch (error) {
+      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+      known = await resource.get(known.metadata.name);
+    }
+  }
+}
+
+/** Starts or ends the drain of a replica, for all programs. */
+export async function drain(
+  client: KubeClient,
+  namespace: string,
+  replica: string,
+  drained: boolean,
+): Promise<readonly FleetChange[]> {
+  const peers = (await withReplica(client, namespace, replica)).filter((peer) => peer.replica === replica);
+  const changes: FleetChange[] = [];
+  for (const peer of peers) {
+    const changed = await annotate(client, peer, DRAIN, () => (drained ? 'true' : null));
+    const action = drained ? 'drain requested' : 'drain ended';
+    changes.push({ lease: peer.lease.metadata.name, action: changed ? action : 'unchanged' });
+  }
+  return changes;
+}
+
+/** Assigns a cluster to a replica, for all programs. Without a replica, the hash decides again. */
+export async function move(
+  client: KubeClient,
+  namespace: string,
+  cluster: string,
+  to: string | undefined,
+): Promise<readonly FleetChange[]> {
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(cluster))
+    throw new UserError(`<cluster> must be the name of a cluster, as /debug/fleet shows it, not "${cluster}"`);
+  const peers = to === undefined ? await peersIn(client, namespace) : await withReplica(client, namespace, to);
+  const changes: FleetChange[] = [];
+  for (const peer of peers) {
+    const changed = await annotate(client, peer, CLUSTERS, (lease) => {
+      const others = chosenOf(lease).filter((name) => name !== cluster);
+      return [...others, ...(peer.replica === to ? [cluster] : [])].join(',') || null;
+    });
+    const action = peer.replica === to ? `serves ${cluster}` : `no longer chosen for ${cluster}`;
+    if (changed) changes.push({ lease: peer.lease.metadata.name, action });
+  }
+  return changes;
+}

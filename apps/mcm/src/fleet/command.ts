@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
+import type { FleetFlags, MoveFlags } from './run.ts';
+
+export function addFleet(program: Command, environment: CommandEnvironment): void {
+  const fleet = program.command('fleet').description('list and drain replicas of a fleet, and move clusters');
+  const scoped = (command: Command): Command => withOutput(withCluster(command));
+  scoped(fleet.command('status').description('list the replicas with their clusters')).action(
+    async (flags: FleetFlags) => {
+      const { status } = await import('./run.ts');
+      await status(flags, environment);
+    },
+  );
+  for (const [name, drained, about] of [
+    ['drain', true, 'move all clusters of a replica to the other replicas'],
+    ['undrain', false, 'end the drain of a replica'],
+  ] as const)
+    scoped(fleet.command(`${name} <replica>`).description(about)).action(async (replica: string, flags: FleetFlags) => {
+      const { setDrain } = await import('./run.ts');
+      await setDrain(replica, drained, flags, environment);
+    });
+  scoped(fleet.command('move <cluster>').description('assign a cluster to a replica'))
+    .option('--to <replica>', 'replica that must serve the cluster (default: the replica of the hash)')
+    .action(async (cluster: string, flags: MoveFlags) => {
+      const { moveCluster } = await import('./run.ts');
+      await moveCluster(cluster, flags, environment);
+    });
+}

@@ -1,0 +1,48 @@
+import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import type { CommandEnvironment } from '../command/environment.ts';
+import { age } from '../output/age.ts';
+import { columns } from '../output/columns.ts';
+import { formatted, type OutputFormat } from '../output/format.ts';
+import { drain, type FleetChange, move, type ReplicaRow, replicaRows } from './actions.ts';
+
+export type FleetFlags = ClusterFlags & { readonly output: OutputFormat };
+export type MoveFlags = FleetFlags & { readonly to?: string };
+type Say = Pick<CommandEnvironment, 'say'>;
+
+export const status = (flags: FleetFlags, { say }: Say): Promise<void> =>
+  inCluster(flags, 'fleet', async ({ client, namespace }) => {
+    const items = await replicaRows(client, namespace, new Date());
+    for (const line of formatted(flags.output, { items }, rowLines)) say(line);
+  });
+
+export const setDrain = (replica: string, drained: boolean, flags: FleetFlags, environment: Say): Promise<void> =>
+  inCluster(flags, 'fleet', async ({ client, namespace }) =>
+    report(await drain(client, namespace, replica, drained), flags, environment),
+  );
+
+export const moveCluster = (cluster: string, flags: MoveFlags, environment: Say): Promise<void> =>
+  inCluster(flags, 'fleet', async ({ client, namespace }) =>
+    report(await move(client, namespace, cluster, flags.to), flags, environment),
+  );
+
+function report(items: readonly FleetChange[], flags: FleetFlags, { say }: Say): void {
+  const lineOf = ({ lease, action }: FleetChange): string => `lease ${lease}: ${action}`;
+  for (const line of formatted(flags.output, { items }, () => items.map(lineOf))) say(line);
+}
+
+const rowLines = ({ items }: { readonly items: readonly ReplicaRow[] }): string[] =>
+  items.length === 0
+    ? ['The namespace contains no peer Leases of a fleet']
+    : columns([
+        ['PROGRAM', 'REPLICA', 'STATE', 'RENEWED', 'WEIGHT', 'CLUSTERS', 'CHOSEN', 'UNREACHABLE'],
+        ...items.map(({ program, replica, state, renewedMs, weight, clusters, chosen, unreachable }) => [
+          program,
+          replica,
+          state,
+          `${age(renewedMs)} ago`,
+          String(weight),
+          clusters === undefined ? '?' : String(clusters),
+          chosen.join(',') || '-',
+          unreachable.join(',') || '-',
+        ]),
+      ]);
