@@ -103,7 +103,7 @@ function createResources({ clock, connect }: DriverContext) {
   return { state, make, remove, names };
 }
 
-const tell = ({ metadata: { name } }: OnMachine['machine']) => ({ providerId: PREFIX + name, nodeName: name });
+const instanceIds = ({ metadata: { name } }: OnMachine['machine']) => ({ providerId: PREFIX + name, nodeName: name });
 
 /**
  * A driver for a cloud whose creations and deletions take up to a minute. The driver waits with the clock of its
@@ -120,13 +120,13 @@ export function createDriver(context: DriverContext) {
       await make(request, 'disks');
       const { spec, userData } = request;
       await make(request, 'servers', { size: spec.size, userData: Buffer.from(userData).toString('base64') });
-      return tell(request.machine);
+      return instanceIds(request.machine);
     },
 
     status: async (request) => {
       const found = await state(request, 'servers');
       if (found === undefined) throw new MachineError('NotFound', `no server ${request.machine.metadata.name}`);
-      return { ...tell(request.machine), ending: found === 'deleting' ? 'being deleted' : undefined };
+      return { ...instanceIds(request.machine), ending: found === 'deleting' ? 'being deleted' : undefined };
     },
 
     delete: async (request) => {

@@ -148,7 +148,7 @@ export function createDriver({ clock, connect }: DriverContext) {
 
   const power = (request: MachineRequest<Spec, Credentials>, stopped: boolean) => setPower(cloud, request, stopped);
 
-  const tell = ({ id, name }: z.infer<typeof Server>) => ({ providerId: `${PREFIX}${id}`, nodeName: name });
+  const instanceIds = ({ id, name }: z.infer<typeof Server>) => ({ providerId: `${PREFIX}${id}`, nodeName: name });
 
   return defineDriver({
     name: 'toy',
@@ -160,13 +160,13 @@ export function createDriver({ clock, connect }: DriverContext) {
       const { name, uid } = request.machine.metadata;
       const { cluster, size } = request.spec;
       const body = { name, cluster, size, token: uid, userData: Buffer.from(request.userData).toString('base64') };
-      return tell(await call(request, Server, 'POST', '/servers', body));
+      return instanceIds(await call(request, Server, 'POST', '/servers', body));
     },
 
     status: async (request) => {
       const server = await find(request);
       if (!server) throw new MachineError('NotFound', `no server of machine ${request.machine.metadata.name}`);
-      return server.stopped ? { ...tell(server), ending: 'stopped' } : tell(server);
+      return server.stopped ? { ...instanceIds(server), ending: 'stopped' } : instanceIds(server);
     },
 
     // Optional method. A stopped server costs less, so mcm stops warm machines.

@@ -91,11 +91,11 @@ export const callBehavior: readonly Scenario[] = [
         const process = stage.process();
         process.wire.assess = (_, index) => (index === at ? 'hangs' : 'passes');
         let over = false;
-        const tell = (): void => {
+        const end = (): void => {
           over = true;
         };
         const call = stage.create(process, stage.machine(`told-${at}`));
-        call.then(tell, tell);
+        call.then(end, end);
         // A creation that polls the state of its VM may send fewer requests than the first creation.
         if (!(await stage.passUntil(() => process.wire.seen.length > at || over)) || over) continue;
         const { clock } = stage.world;

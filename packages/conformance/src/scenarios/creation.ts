@@ -107,10 +107,10 @@ export const creation: readonly Scenario[] = [
           return index < at ? 'passes' : 'hangs';
         };
         let over = false;
-        const tell = (): void => {
+        const end = (): void => {
           over = true;
         };
-        const lost = stage.create(dies, machine).then(tell, tell);
+        const lost = stage.create(dies, machine).then(end, end);
         await stage.passUntil(() => reached || over);
         // A creation that polls the state of its VM may send fewer requests than the first creation.
         expect(reached || over, `creation does not reach request ${at} within ten minutes`);

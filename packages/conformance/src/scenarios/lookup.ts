@@ -2,14 +2,14 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Stage } from '../stage/stage.ts';
 import { VOLUME_SOURCES } from '../stage/volume-sources.ts';
-import type { Fate } from '../stage/wire.ts';
+import type { RequestOutcome } from '../stage/wire.ts';
 
 const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
   ...machine,
   spec: { ...machine.spec, providerID },
 });
 
-const NO_ANSWERS: readonly (readonly [string, Fate])[] = [
+const NO_ANSWERS: readonly (readonly [string, RequestOutcome])[] = [
   ['the connection breaks', 'breaks'],
   ['a proxy answers', { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Please log in</html>' }],
   ['a proxy answers 404', { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>Not found</html>' }],
@@ -71,8 +71,8 @@ export const lookup: readonly Scenario[] = [
       if (!process.invoker.can.status) throw new Skip('the driver does not implement GetMachineStatus');
       const machine = stage.machine();
       const { providerId } = await stage.must('creation', stage.create(process, machine));
-      for (const [what, fate] of NO_ANSWERS) {
-        process.wire.assess = () => fate;
+      for (const [what, outcome] of NO_ANSWERS) {
+        process.wire.assess = () => outcome;
         const looked = await stage.end(process.invoker.status(withId(machine, providerId)));
         expect(!looked.ok, `when ${what}, status returns a VM`);
         expect(

@@ -1,7 +1,7 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import type { HttpAnswer } from './target.ts';
 
-export type Fate =
+export type RequestOutcome =
   | 'passes'
   /** The connection breaks before the cloud gets the request. */
   | 'breaks'
@@ -20,7 +20,7 @@ export interface SeenRequest {
 }
 
 /** `index` is the number of the request, from 0. */
-export type Judge = (request: SeenRequest, index: number) => Fate;
+export type ChooseOutcome = (request: SeenRequest, index: number) => RequestOutcome;
 
 /**
  * The connection between the driver of one process and its cloud. The connection records requests and injects faults.
@@ -28,7 +28,7 @@ export type Judge = (request: SeenRequest, index: number) => Fate;
 export class Wire {
   readonly seen: SeenRequest[] = [];
   readonly #connect: (origin: string) => Transport;
-  assess: Judge = () => 'passes';
+  assess: ChooseOutcome = () => 'passes';
 
   constructor(connect: (origin: string) => Transport) {
     this.#connect = connect;
@@ -39,24 +39,24 @@ export class Wire {
     return async (request) => {
       const { method, path, body = '', headers = {} } = request;
       const seen = { origin, method, path, body, headers };
-      const fate = this.assess(seen, this.seen.length);
+      const outcome = this.assess(seen, this.seen.length);
       this.seen.push(seen);
       request.signal?.throwIfAborted();
-      return carry(below, request, fate);
+      return carry(below, request, outcome);
     };
   };
 }
 
-async function carry(below: Transport, request: TransportRequest, fate: Fate): Promise<TransportResponse> {
-  if (fate === 'passes') return below(request);
-  if (fate === 'breaks') throw new Error('the connection was reset');
-  if (fate === 'hangs') return hang(request.signal);
-  if (fate === 'answer lost') {
+async function carry(below: Transport, request: TransportRequest, outcome: RequestOutcome): Promise<TransportResponse> {
+  if (outcome === 'passes') return below(request);
+  if (outcome === 'breaks') throw new Error('the connection was reset');
+  if (outcome === 'hangs') return hang(request.signal);
+  if (outcome === 'answer lost') {
     const { signal: _ours, ...rest } = request;
     await (await below(rest)).text();
     throw new Error('the connection was reset');
   }
-  const { status, headers = {}, body = '' } = withMessage(fate, 'the conformance kit refused the request');
+  const { status, headers = {}, body = '' } = withMessage(outcome, 'the conformance kit refused the request');
   const reported = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   return {
     status,

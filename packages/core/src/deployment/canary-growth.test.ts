@@ -428,7 +428,8 @@ describe('an undo', () => {
     const hadMachines = { [Annotations.NextMachineNumbers]: '1' };
     const old = set('old', 1, { className: 'former', annotations: { ...hadMachines, [Annotations.Revision]: '1' } });
     const sets = { current: set('new', 1, { annotations: { [Annotations.Revision]: '2' } }), old: [old] };
-    const annotations = (vouches: boolean) => planRollback(pool, sets, 1, { vouches }).deployment.metadata.annotations;
+    const annotations = (markLastGood: boolean) =>
+      planRollback(pool, sets, 1, { markLastGood }).deployment.metadata.annotations;
     expect([annotations(false), annotations(true)]).toEqual([{}, { [Annotations.RolloutLastGood]: 'old' }]);
   });
 

@@ -5,7 +5,7 @@ import { planRecreate } from './rollout/recreate.ts';
 import { currentReplicas, planRollingUpdate, type RolloutTarget, shrinkOld } from './rollout/rolling-update.ts';
 import { isScalingEvent, planScaling, type ScaleTarget } from './scaling/scaling.ts';
 import { added, grown, lastGood } from './state/growth.ts';
-import { footprint, type SetSize, sizeOf } from './state/size.ts';
+import { maximumMachines, type SetSize, sizeOf } from './state/size.ts';
 
 const size = (name: string, replicas: number, more: Partial<SetSize> = {}): SetSize => ({
   name,
@@ -315,5 +315,5 @@ test('the numbers of a set are the counted and the annotated ones', () => {
   });
   const counted = sizeOf(bare, { replicas: 5, available: 2, leaving: 2, held: 1, open: 1 });
   expect(counted).toMatchObject({ leaving: 2, held: 1, open: 1 });
-  expect(footprint(counted)).toBe(5);
+  expect(maximumMachines(counted)).toBe(5);
 });

@@ -20,9 +20,9 @@ const machine = (offering?: object): Machine =>
 
 const census = (labels: Record<string, string>) => {
   const fixed = fixedCensus();
-  fixed.classes.tell({ metadata: { name: 'c', namespace: 'n' }, nodeTemplate: { zone: 'class' } } as MachineClass &
+  fixed.classes.put({ metadata: { name: 'c', namespace: 'n' }, nodeTemplate: { zone: 'class' } } as MachineClass &
     never);
-  fixed.nodes.tell({ metadata: { name: 'node', labels } } as Node & never);
+  fixed.nodes.put({ metadata: { name: 'node', labels } } as Node & never);
   return fixed.census;
 };
 
@@ -43,10 +43,10 @@ test('a machine stays in the zone of its Node after the Node was deleted', () =>
     return { ...one, metadata: { ...one.metadata, name }, status };
   });
   const real = { metadata: { name: 'node', labels: { [ZONE]: 'real' } } } as unknown as Node;
-  nodes.tell(real);
-  for (const one of dark) machines.tell(one);
+  nodes.put(real);
+  for (const one of dark) machines.put(one);
   nodes.lose(real);
-  for (const one of dark) machines.tell({ ...one, metadata: { ...one.metadata, resourceVersion: '2' } });
+  for (const one of dark) machines.put({ ...one, metadata: { ...one.metadata, resourceVersion: '2' } });
   const [mine = machine()] = dark;
   expect(counted.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone real');
 });

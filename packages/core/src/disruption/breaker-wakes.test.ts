@@ -31,7 +31,7 @@ const classOf = (name: string, zone?: string): MachineClass =>
 function waiting() {
   const reported = fixedCensus();
   const mine = one('mine', 'Unknown');
-  for (const each of [mine, one('b', 'Running', -60), one('c', 'Running', -60)]) reported.machines.tell(each);
+  for (const each of [mine, one('b', 'Running', -60), one('c', 'Running', -60)]) reported.machines.put(each);
   let woken = 0;
   const wait = () =>
     reported.census.onceChanged(mine, 'set/mine', () => {
@@ -42,28 +42,28 @@ function waiting() {
 
 test('a waiting machine is woken once by a change of its zone or of the cluster, until it registers again', () => {
   const t = waiting();
-  t.machines.tell(one('b', 'Unknown', -10));
+  t.machines.put(one('b', 'Unknown', -10));
   expect(t.woken()).toBe(0);
   t.wait();
-  t.machines.tell(one('b', 'Running', -1));
+  t.machines.put(one('b', 'Running', -1));
   expect(t.woken()).toBeGreaterThan(0);
   const once = t.woken();
   t.wait();
-  t.machines.tell(one('elsewhere', 'Unknown', -10, 'z'));
+  t.machines.put(one('elsewhere', 'Unknown', -10, 'z'));
   expect(t.woken()).toBeGreaterThan(once);
 });
 
 test('changes that cannot affect a breaker wake no machine', () => {
   const t = waiting();
   t.wait();
-  t.machines.tell(one('new', 'Pending', 0));
-  t.machines.tell(one('new', 'Pending', 1));
-  t.machines.tell(one('b', 'Running', -60));
-  t.classes.tell(classOf('large'));
+  t.machines.put(one('new', 'Pending', 0));
+  t.machines.put(one('new', 'Pending', 1));
+  t.machines.put(one('b', 'Running', -60));
+  t.classes.put(classOf('large'));
   expect(t.woken()).toBe(0);
-  t.classes.tell(classOf('small')); // An annotation of the class may override the circuit breaker.
+  t.classes.put(classOf('small')); // An annotation of the class may override the circuit breaker.
   expect(t.woken()).toBe(1);
-  t.classes.tell(classOf('small'));
+  t.classes.put(classOf('small'));
   expect(t.woken()).toBe(1);
 });
 
@@ -71,7 +71,7 @@ test('a machine that joins for the first time wakes the others, because it can c
   const t = waiting();
   const fresh = one('fresh', 'Running', 0);
   t.wait();
-  t.machines.tell({ ...fresh, status: { ...fresh.status, lastOperation: { type: 'Create', state: 'Successful' } } });
+  t.machines.put({ ...fresh, status: { ...fresh.status, lastOperation: { type: 'Create', state: 'Successful' } } });
   expect(t.woken()).toBeGreaterThan(0);
 });
 
@@ -84,7 +84,7 @@ test('of two registrations of one set the last is used, and two sets are both ca
     ['b', 'third'],
   ] as const)
     t.census.onceChanged(t.mine, id, () => void woken.push(name));
-  t.classes.tell(classOf('small'));
+  t.classes.put(classOf('small'));
   expect(woken).toEqual(['second', 'third']);
 });
 
@@ -94,7 +94,7 @@ test('a machine that the census does not have waits for its class, and has no br
   census.onceChanged(one('new', 'Unknown'), 'id', () => {
     woken += 1;
   });
-  classes.tell(classOf('small'));
+  classes.put(classOf('small'));
   expect(woken).toBe(1);
   expect(census.breakerOf(one('new', 'Unknown'), BREAKER_DEFAULTS, NOON)).toBeUndefined();
 });
@@ -109,18 +109,18 @@ test('deleted machines no longer count, and a machine with a new class follows t
   };
   const mine = nowhere('mine', 'small');
   const others = ['b', 'c'].map((name) => nowhere(name, 'small'));
-  for (const each of [mine, ...others]) machines.tell(each);
+  for (const each of [mine, ...others]) machines.put(each);
   expect(scope()).toBe('cluster');
-  classes.tell(classOf('small', 'x'));
+  classes.put(classOf('small', 'x'));
   expect(scope()).toBe('zone x');
   for (const each of others)
-    machines.tell({ ...each, spec: { ...each.spec, class: { kind: 'MachineClass', name: 'large' } } });
-  classes.tell(classOf('large', 'y'));
+    machines.put({ ...each, spec: { ...each.spec, class: { kind: 'MachineClass', name: 'large' } } });
+  classes.put(classOf('large', 'y'));
   expect(scope()).toBe('cluster');
   for (const each of others) machines.lose(each);
   expect(scope()).toBeUndefined();
   // A change of this class no longer affects the machines.
-  classes.tell(classOf('large', 'x'));
+  classes.put(classOf('large', 'x'));
   expect(scope()).toBeUndefined();
 });
 
@@ -132,18 +132,18 @@ test('only a change of the zone of a Node counts', () => {
     return { ...rest, spec: bare, metadata: { ...metadata, labels: { node: name } } };
   };
   const [mine = machine(), ...others] = ['m', 'n', 'o'].map(unplaced);
-  for (const each of [mine, ...others]) machines.tell(each);
+  for (const each of [mine, ...others]) machines.put(each);
   const zoned = (name: string, zone: string, labels = {}): Node =>
     node({ name, metadata: { labels: { [ZONE]: zone, ...labels } } });
-  for (const name of ['m', 'n', 'o']) nodes.tell(zoned(name, 'd'));
+  for (const name of ['m', 'n', 'o']) nodes.put(zoned(name, 'd'));
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
   let woken = 0;
   census.onceChanged(mine, 'id', () => {
     woken += 1;
   });
-  nodes.tell(zoned('m', 'd', { more: 'labels' }));
+  nodes.put(zoned('m', 'd', { more: 'labels' }));
   expect(woken).toBe(0);
-  for (const name of ['m', 'n', 'o']) nodes.tell(zoned(name, 'e'));
+  for (const name of ['m', 'n', 'o']) nodes.put(zoned(name, 'e'));
   expect(woken).toBeGreaterThan(0);
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone e');
 });
@@ -156,11 +156,11 @@ test('a machine keeps the zone of its deleted Node, also after its own changes',
     return { ...rest, spec: bare, metadata: { ...metadata, labels: { node: name } } };
   };
   for (const name of ['m', 'n', 'o']) {
-    machines.tell(unplaced(name));
-    nodes.tell(node({ name, metadata: { labels: { [ZONE]: 'd' } } }));
+    machines.put(unplaced(name));
+    nodes.put(node({ name, metadata: { labels: { [ZONE]: 'd' } } }));
   }
   for (const name of ['m', 'n', 'o']) nodes.lose(node({ name }));
-  for (const name of ['m', 'n', 'o']) machines.tell(unplaced(name, -9));
+  for (const name of ['m', 'n', 'o']) machines.put(unplaced(name, -9));
   expect(census.breakerOf(unplaced('m', -9), BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
 });
 
@@ -168,10 +168,10 @@ test('a machine that is created again unchanged counts again', () => {
   const { census, machines } = fixedCensus();
   const all = ['a', 'b', 'c'].map((name) => one(name, 'Unknown'));
   const scope = () => census.breakerOf(all[0] as Machine, BREAKER_DEFAULTS, NOON)?.scope;
-  for (const each of all) machines.tell(each);
+  for (const each of all) machines.put(each);
   machines.lose(all[2] as Machine);
   expect(scope()).toBeUndefined();
-  machines.tell(all[2] as Machine);
+  machines.put(all[2] as Machine);
   expect(scope()).toBe('zone a');
 });
 
@@ -180,7 +180,7 @@ test('two outages are not joined by a deleted machine between them', () => {
   const failed = one('failed', 'Failed', -2);
   const between = one('between', 'Unknown', -35);
   const apart = [-44, -44, -26, -26].map((since, i) => one(`m${i}`, 'Unknown', since));
-  for (const each of [failed, between, ...apart]) machines.tell(each);
+  for (const each of [failed, between, ...apart]) machines.put(each);
   expect(census.breakerOf(failed, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone a');
   machines.lose(between);
   expect(census.breakerOf(failed, BREAKER_DEFAULTS, NOON)).toBeUndefined();
@@ -202,10 +202,10 @@ test('a machine without class, labels and template, and a Node without labels, c
     status,
     spec: { nodeTemplate: {} },
   } as unknown as Machine;
-  for (const each of [odd, half, quarter]) machines.tell(each);
+  for (const each of [odd, half, quarter]) machines.put(each);
   const { metadata: own, ...bare } = node({ name: 'odd' });
-  nodes.tell({ ...bare, metadata: own });
-  nodes.tell({ ...bare, metadata: own });
+  nodes.put({ ...bare, metadata: own });
+  nodes.put({ ...bare, metadata: own });
   census.onceChanged(odd, 'id', () => undefined);
   expect(census.breakerOf(odd, BREAKER_DEFAULTS, NOON)?.scope).toBe('cluster');
 });
@@ -213,24 +213,24 @@ test('a machine without class, labels and template, and a Node without labels, c
 test('without a target cluster machines have the zone of their template or class', () => {
   const { census, machines } = fixedCensus({ target: false });
   const all = ['a', 'b', 'c'].map((name) => one(name, 'Unknown'));
-  for (const each of all) machines.tell(each);
+  for (const each of all) machines.put(each);
   expect(census.breakerOf(all[0] as Machine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone a');
   const { spec, ...rest } = one('d', 'Unknown');
   const { nodeTemplate: _, ...bare } = spec;
-  machines.tell({ ...rest, spec: bare });
+  machines.put({ ...rest, spec: bare });
   expect(census.breakerOf({ ...rest, spec: bare }, BREAKER_DEFAULTS, NOON)?.scope).toBe('cluster');
 });
 
 test('a breaker is evaluated again when the first recovered machine has been stable for long enough', () => {
   const { census, machines } = fixedCensus();
   const mine = one('mine', 'Unknown');
-  for (const each of [mine, one('b', 'Running', -4), one('c', 'Running', -2)]) machines.tell(each);
+  for (const each of [mine, one('b', 'Running', -4), one('c', 'Running', -2)]) machines.put(each);
   const open = census.breakerOf(mine, BREAKER_DEFAULTS, NOON);
   expect(open).toMatchObject({ unreachable: 3, joined: 3, lookAgainAt: new Date(at(2)) });
-  machines.tell(one('b', 'Unknown'));
-  machines.tell(one('c', 'Running', 0));
+  machines.put(one('b', 'Unknown'));
+  machines.put(one('c', 'Running', 0));
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.lookAgainAt).toEqual(new Date(at(6)));
-  machines.tell(one('c', 'Unknown'));
+  machines.put(one('c', 'Unknown'));
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.lookAgainAt).toBeUndefined();
 });
 
@@ -240,7 +240,7 @@ test.each([
 ])('machines that became unreachable %s', (_what, minutes, scope) => {
   const { census, machines } = fixedCensus();
   const mine = one('mine', 'Unknown', -30);
-  for (const each of [mine, ...['b', 'c'].map((name) => one(name, 'Unknown', -30 + minutes))]) machines.tell(each);
+  for (const each of [mine, ...['b', 'c'].map((name) => one(name, 'Unknown', -30 + minutes))]) machines.put(each);
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe(scope);
 });
 
@@ -262,7 +262,7 @@ test.each<[what: string, phases: readonly MachinePhase[], threshold: number, ans
   (_what, phases, threshold, answer) => {
     const { census, machines } = fixedCensus();
     const all = phases.map((phase, i) => one(`m${i}`, phase, phase === 'Running' ? -60 : -11));
-    for (const each of all) machines.tell(each);
+    for (const each of all) machines.put(each);
     const limits = { ...BREAKER_DEFAULTS, thresholdPercent: threshold };
     expect(census.smallClusterOf(all[0] as Machine, limits, NOON)).toEqual(answer);
   },

@@ -55,13 +55,13 @@ test.each<[what: string, leaving: number, holding: number]>([
   ['that is being deleted counts as one', 1, 1],
 ])('the successor of a machine that never joined, %s', (_what, leaving, holding) => {
   const gone = Array.from({ length: leaving }, (_, i) => machine(`g${i}`, { phase: 'Failed', deleting: true }));
-  const account = budget(set(10, machinesOf(9, 'Running'), [pending('n', { loss: 'unjoined' })], gone));
+  const account = budget(set(10, machinesOf(9, 'Running'), [pending('n', { lostState: 'unjoined' })], gone));
   expect(account).toMatchObject({ joining: 1, repairing: 1, holding });
 });
 
 test('a lost replica counts once, with any new machines', () => {
   const gone = machine('g', { phase: 'Failed', deleting: true });
-  const account = budget(set(10, machinesOf(8, 'Running'), [pending('n', { loss: 'unjoined' }), gone]));
+  const account = budget(set(10, machinesOf(8, 'Running'), [pending('n', { lostState: 'unjoined' }), gone]));
   expect(account).toMatchObject({ repairing: 2, holding: 1 });
 });
 
@@ -75,7 +75,7 @@ test('failed machines above the size of their set are being deleted, so nothing 
 
 test.each<[what: string, old: BudgetSet, free: number]>([
   ['for the first time', set(10, machinesOf(9, 'Running', 'o'), [pending('p')]), 2],
-  ['as a replacement', set(10, machinesOf(9, 'Running', 'o'), [pending('p', { loss: 'served' })]), 1],
+  ['as a replacement', set(10, machinesOf(9, 'Running', 'o'), [pending('p', { lostState: 'served' })]), 1],
   ['above its replicas', set(9, machinesOf(9, 'Running', 'o'), [pending('p')]), 1],
   [
     'for the first time, while another replica has no machine',

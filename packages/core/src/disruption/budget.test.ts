@@ -35,7 +35,7 @@ describe('disruption budget', () => {
     const machines = [
       ...machinesOf(9, 'Running'),
       machine('gone', { phase: 'Failed', deleting: true }),
-      machine('p', { phase: 'Pending', age: 1, loss: 'served' }),
+      machine('p', { phase: 'Pending', age: 1, lostState: 'served' }),
     ];
     const budget = disruptionBudgetOf(input({ current: account(10, machines) }));
     expect(budget).toMatchObject({ leaving: 1, joining: 1, missing: 1, underWay: 1, repairing: 1, holding: 1 });
@@ -294,7 +294,7 @@ test('replacements up to the limit leave no room for another one', () => {
   const machines = [
     ...machinesOf(7, 'Running'),
     ...machinesOf(1, 'Failed', 'f'),
-    ...[0, 1].map((index) => machine(`p${index}`, { phase: 'Pending', age: 1, loss: 'served' })),
+    ...[0, 1].map((index) => machine(`p${index}`, { phase: 'Pending', age: 1, lostState: 'served' })),
   ];
   const budget = disruptionBudgetOf(input({ current: account(10, machines) }));
   expect([repairRoom(budget, 2), repairRoom(budget, 3)]).toEqual([0, 1]);

@@ -1,5 +1,5 @@
 import { Annotations, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
-import { createdAt, isAvailable, isFailed, isTerminating, lossBefore } from '../objects/machines.ts';
+import { createdAt, formerLostState, isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
 
 /** The numbers of a set that affect the disruption budget. */
 export interface BudgetSet {
@@ -157,9 +157,9 @@ function tallyOf(
       if (lateAt <= now.getTime()) tally.late++;
       else {
         tally.joining++;
-        const loss = lossBefore(machine);
-        if (loss !== undefined || isOurs?.(machine) === false) tally.successors++;
-        if (loss === 'unjoined') tally.ofUnjoined++;
+        const lostState = formerLostState(machine);
+        if (lostState !== undefined || isOurs?.(machine) === false) tally.successors++;
+        if (lostState === 'unjoined') tally.ofUnjoined++;
         tally.lateAt = Math.min(tally.lateAt, lateAt);
       }
     }

@@ -66,7 +66,7 @@ export class UnreachableCensus {
     sources.classes.onChange(({ object }) => {
       this.#refile(this.#byClass.get(object.metadata.name));
       // A changed annotation of the class may override the circuit breaker.
-      this.#tell(classScope(object.metadata.name));
+      this.#notify(classScope(object.metadata.name));
     });
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
@@ -103,7 +103,7 @@ export class UnreachableCensus {
 
   #add({ scopes, marks }: Filed, by: 1 | -1): void {
     for (const scope of scopes) {
-      if (marks.length > 0) this.#tell(scope);
+      if (marks.length > 0) this.#notify(scope);
       for (const mark of marks) {
         const sum = this.#countOf(scope, mark) + by;
         enter(this.#counts, scope, mark, sum > 0 ? sum : undefined);
@@ -116,7 +116,7 @@ export class UnreachableCensus {
 
   readonly #countOf = (scope: string, mark: string): number => this.#counts.get(scope)?.get(mark) ?? 0;
 
-  #tell(scope: string): void {
+  #notify(scope: string): void {
     const listeners = this.#listeners.get(scope);
     if (listeners === undefined) return;
     this.#listeners.delete(scope);

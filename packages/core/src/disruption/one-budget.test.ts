@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { currentReplicas, planRollingUpdate } from '../deployment/rollout/rolling-update.ts';
 import { sizeOf } from '../deployment/state/size.ts';
-import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, type Loss } from '../objects/machines.ts';
+import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, type LostState } from '../objects/machines.ts';
 import { chooseForDeletion } from '../set/replicas/deletion-order.ts';
 import { LostReplicas } from '../set/replicas/lost-replicas.ts';
 import { planReplicas, survivors } from '../set/replicas/replicas.ts';
@@ -107,9 +107,9 @@ class Model {
     return testSet;
   }
 
-  born(phase: 'Running' | 'Pending', loss?: Loss): Machine {
+  born(phase: 'Running' | 'Pending', lostState?: LostState): Machine {
     const age = (NOW.getTime() - this.now) / 60_000;
-    const made = machine(`m${++named}`, { phase, age, ...(loss && !this.original ? { loss } : {}) });
+    const made = machine(`m${++named}`, { phase, age, ...(lostState && !this.original ? { lostState } : {}) });
     if (this.original) this.foreign.add(made.metadata.uid);
     return made;
   }

@@ -9,7 +9,7 @@ class Reported<T extends KubeObject> {
   onChange(hearer: (change: Change<T>) => void): void {
     this.#hearers.push(hearer);
   }
-  tell(object: T): void {
+  put(object: T): void {
     const key = keyOf(object);
     const old = this.#objects.get(key);
     this.#objects.set(key, object);

@@ -29,7 +29,7 @@ const many = (count: number, what: Given): Machine[] => Array.from({ length: cou
 
 const decide = (mine: Machine, others: readonly Machine[]) => {
   const { machines, census } = fixedCensus();
-  for (const one of [mine, ...others]) machines.tell(one);
+  for (const one of [mine, ...others]) machines.put(one);
   return census.breakerOf(mine, BREAKER_DEFAULTS, NOON);
 };
 
@@ -179,11 +179,11 @@ test('the cost of evaluating an unhealthy machine does not depend on the number 
   const cost = (recoveries: number): number => {
     const { machines, census } = fixedCensus();
     const failed = given({ phase: 'Failed', since: -2 });
-    for (const one of [failed, ...many(2, unreachable)]) machines.tell(one);
+    for (const one of [failed, ...many(2, unreachable)]) machines.put(one);
     for (let i = 0; i < recoveries; i++) {
       const { metadata } = given(unreachable);
       for (const phase of ['Unknown', 'Running'] as const)
-        machines.tell({ ...given({ phase, since: -60 - i }), metadata });
+        machines.put({ ...given({ phase, since: -60 - i }), metadata });
     }
     return stepsOf(() => census.breakerOf(failed, BREAKER_DEFAULTS, NOON));
   };
@@ -196,12 +196,12 @@ test('an outage ends for the others when its last machine recovers or is deleted
   const { machines, census } = fixedCensus();
   const failed = given({ phase: 'Failed', since: -2 });
   const dark = many(4, { ...unreachable, since: -90 });
-  for (const one of [failed, ...dark]) machines.tell(one);
+  for (const one of [failed, ...dark]) machines.put(one);
   const scope = () => census.breakerOf(failed, BREAKER_DEFAULTS, NOON)?.scope;
   expect(scope()).toBe('zone a');
-  for (const { metadata } of dark.slice(0, 2)) machines.tell({ ...given({ phase: 'Running', since: -60 }), metadata });
+  for (const { metadata } of dark.slice(0, 2)) machines.put({ ...given({ phase: 'Running', since: -60 }), metadata });
   expect(scope()).toBeUndefined();
-  for (const one of dark.slice(0, 2)) machines.tell(one);
+  for (const one of dark.slice(0, 2)) machines.put(one);
   expect(scope()).toBe('zone a');
   for (const one of dark) machines.lose(one);
   expect(scope()).toBeUndefined();
@@ -211,16 +211,16 @@ test('the zone is that of the class, or of the Node, if the template has none', 
   const { machines, classes, nodes, census } = fixedCensus();
   const nowhere = { ...unreachable, zone: '' };
   const [mine = given(nowhere), ...others] = many(3, nowhere);
-  for (const one of [mine, ...others, ...many(20, { phase: 'Running', zone: 'b' })]) machines.tell(one);
+  for (const one of [mine, ...others, ...many(20, { phase: 'Running', zone: 'b' })]) machines.put(one);
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)).toBeUndefined();
   const { apiVersion, metadata } = mine;
   const small = { apiVersion, kind: 'MachineClass', metadata: { ...metadata, name: 'small' }, providerSpec: {} };
-  classes.tell({ ...small, nodeTemplate: { zone: 'c', region: 'r', instanceType: 't', capacity: {} } } as MachineClass);
+  classes.put({ ...small, nodeTemplate: { zone: 'c', region: 'r', instanceType: 't', capacity: {} } } as MachineClass);
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone c');
-  classes.tell(small as MachineClass);
+  classes.put(small as MachineClass);
   for (const one of [mine, ...others]) {
-    machines.tell({ ...one, metadata: { ...one.metadata, labels: { node: one.metadata.name } } });
-    nodes.tell(node({ name: one.metadata.name, metadata: { labels: { 'topology.kubernetes.io/zone': 'd' } } }));
+    machines.put({ ...one, metadata: { ...one.metadata, labels: { node: one.metadata.name } } });
+    nodes.put(node({ name: one.metadata.name, metadata: { labels: { 'topology.kubernetes.io/zone': 'd' } } }));
   }
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
   nodes.lose(node({ name: mine.metadata.name }));
@@ -232,10 +232,10 @@ test('the zone is that of the class, or of the Node, if the template has none', 
 test('a machine that is deleted and created again under its name counts once', () => {
   const { machines, census } = fixedCensus();
   const dark = many(3, unreachable);
-  for (const one of dark) machines.tell(one);
+  for (const one of dark) machines.put(one);
   for (const one of dark) machines.lose(one);
-  for (const one of dark) machines.tell(one);
-  for (const one of dark) machines.tell(one);
+  for (const one of dark) machines.put(one);
+  for (const one of dark) machines.put(one);
   const [mine = given(unreachable)] = dark;
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)).toEqual({ scope: 'zone a', unreachable: 3, joined: 3 });
   for (const one of dark) machines.lose(one);
@@ -253,15 +253,15 @@ test('a Node gets its zone after it has joined, and its machine keeps the zone a
   const [mine = given(unreachable)] = dark;
   const scope = () => census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope;
   for (const one of dark) {
-    nodes.tell(node({ name: one.metadata.name }));
-    machines.tell(one);
+    nodes.put(node({ name: one.metadata.name }));
+    machines.put(one);
   }
   expect(scope()).toBe('cluster');
-  for (const { metadata } of dark) nodes.tell(node({ name: metadata.name, metadata: { labels: zoned } }));
+  for (const { metadata } of dark) nodes.put(node({ name: metadata.name, metadata: { labels: zoned } }));
   expect(scope()).toBe('zone d');
   for (const one of dark) {
     nodes.lose(node({ name: one.metadata.name }));
-    machines.tell({ ...one, metadata: { ...one.metadata, resourceVersion: '2' } });
+    machines.put({ ...one, metadata: { ...one.metadata, resourceVersion: '2' } });
   }
   expect(scope()).toBe('zone d');
 });
@@ -269,7 +269,7 @@ test('a Node gets its zone after it has joined, and its machine keeps the zone a
 describe('a cluster with fewer machines than a breaker needs', () => {
   const small = (mine: Machine, others: readonly Machine[], limits: Partial<typeof BREAKER_DEFAULTS> = {}) => {
     const { machines, census } = fixedCensus();
-    for (const one of [mine, ...others]) machines.tell(one);
+    for (const one of [mine, ...others]) machines.put(one);
     return census.smallClusterOf(mine, { ...BREAKER_DEFAULTS, ...limits }, NOON);
   };
   const alike = { scope: 'cluster', unreachable: 2, joined: 2 };

@@ -17,7 +17,7 @@ const plan = (unavailable: number, failed: number, more: readonly ReturnType<typ
   });
 
 test('the sentence about waiting machines is complete', () => {
-  const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
+  const joining = machine('p', { phase: 'Pending', age: 1, lostState: 'served' });
   expect(whyWaiting(plan(0, 2, [joining]))).toBe(
     'f0, f1 failed and wait: at most 1 may be replaced at the same time (1 being created)',
   );
@@ -27,7 +27,7 @@ test('the sentence about waiting machines is complete', () => {
 });
 
 test('only waiting machines cause a pass when a machine should have joined', () => {
-  const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
+  const joining = machine('p', { phase: 'Pending', age: 1, lostState: 'served' });
   expect(plan(0, 2, [joining]).lookAgainAt).toEqual(new Date(NOW.getTime() + 19 * 60_000));
   expect(plan(0, 1, [joining]).lookAgainAt).toEqual(new Date(NOW.getTime() + 19 * 60_000));
   expect(plan(0, 0, [joining]).lookAgainAt).toBeUndefined();
@@ -154,7 +154,7 @@ test('during a rollout all failed machines share one queue, otherwise those that
   expect(going({ current: setOf(machines) })).toEqual(['s1', 's2']);
   expect(going({ old: [setOf(machines)] })).toEqual(['u1', 's1']);
   expect(going({ current: setOf(machines.slice(0, 3)), replicas: 3 })).toEqual(['s1', 'u1']);
-  const joining = machine('p', { phase: 'Pending', age: 1, loss: 'served' });
+  const joining = machine('p', { phase: 'Pending', age: 1, lostState: 'served' });
   expect(going({ current: setOf([joining, ...machines]), replicas: 5 })).toEqual(['s1']);
   expect(going({ current: setOf([joining, unjoined('u1', 9), unjoined('u2', 4)]), replicas: 3 })).toEqual(['u1']);
   expect(ask({ replicas: 4, current: setOf(machines), unsettled: true }).go).toEqual([]);
@@ -178,7 +178,7 @@ test('the reason for waiting names everything that uses the budget', () => {
     old: [
       setOf([
         machine('u', { phase: 'InPlaceUpdating' }),
-        machine('p', { phase: 'Pending', age: 1, loss: 'served' }),
+        machine('p', { phase: 'Pending', age: 1, lostState: 'served' }),
         ...machinesOf(2, 'Running'),
       ]),
     ],

@@ -73,7 +73,7 @@ const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
   const overdue = now >= o.forceAt;
-  if (o.unseen?.pods !== undefined && !o.forced) return planBlind(o, o.unseen.pods);
+  if (o.unseen?.pods !== undefined && !o.forced) return planWithoutPods(o, o.unseen.pods);
   if (o.forced || (overdue && !isHeld(o))) return planForced(o, going);
   if (overdue && o.policy === 'Quarantine' && going.length > 0) return planQuarantine(o, going, now);
   const undrained = overdue && going.length > 0 ? o.policy : undefined;
@@ -114,7 +114,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
  * The plan of a drain that cannot read the pods. No timeout forces this drain, because running pods could lose their
  * VM.
  */
-const planBlind = (o: DrainObservation, unseen: string): DrainPlan => ({
+const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });

@@ -66,18 +66,18 @@ export const isBeingHandedOver = (machine: Machine): boolean =>
  * The state that a machine had reached when it was lost. `served` means that the machine may have run pods. `unjoined`
  * means that it Failed before it joined.
  */
-export type Loss = 'served' | 'unjoined';
+export type LostState = 'served' | 'unjoined';
 
 /** Values of the annotation on a machine that replaces another machine. */
-export const LOSS_MARKS: Readonly<Record<Loss, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
+export const LOST_STATE_MARKS: Readonly<Record<LostState, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
 /** Returns the state of the former machine. Undefined if this machine is no replacement. */
-export const lossBefore = ({ metadata }: Machine): Loss | undefined => {
+export const formerLostState = ({ metadata }: Machine): LostState | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
-  return (['served', 'unjoined'] as const).find((loss) => LOSS_MARKS[loss] === mark);
+  return (['served', 'unjoined'] as const).find((lostState) => LOST_STATE_MARKS[lostState] === mark);
 };
 
-export const isReplacement = (machine: Machine): boolean => lossBefore(machine) !== undefined;
+export const isReplacement = (machine: Machine): boolean => formerLostState(machine) !== undefined;
 
 /** A machine that never joined runs no pods, so its replacement disrupts no pod. */
 export const neverJoined = ({ status }: Machine): boolean =>
@@ -87,7 +87,8 @@ export const neverJoined = ({ status }: Machine): boolean =>
  * Returns the state of the machine for a deletion now. A machine in creation counts as `served`, because it may be the
  * replacement for which another decision waits.
  */
-export const lossOf = (machine: Machine): Loss => (isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served');
+export const lostStateOf = (machine: Machine): LostState =>
+  isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served';
 
 /** The machine controller copies this reason from the Node to the machine's status. */
 export const updateReasonOf = (machine: Machine): string | undefined =>

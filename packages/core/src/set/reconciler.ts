@@ -37,7 +37,7 @@ import { Waiters } from '../flow/waiters.ts';
 import { claim } from '../objects/claim.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { nextMachineNames } from '../objects/machine-names.ts';
-import { isFailed, type Loss } from '../objects/machines.ts';
+import { isFailed, type LostState } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { printViolations, validateSet } from '../objects/violations.ts';
@@ -272,7 +272,7 @@ export class SetReconciler {
   async #create(
     set: MachineSet,
     count: number,
-    replace: readonly Loss[],
+    replace: readonly LostState[],
     signal: AbortSignal,
   ): Promise<{ readonly failure?: Failure | undefined; readonly lookAgain?: Outcome | undefined }> {
     const { taken, numbers, lost } = this.#memoryOf(set);

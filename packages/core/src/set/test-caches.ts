@@ -28,18 +28,18 @@ class FixedCache<T extends KubeObject> {
   }
 
   add(object: T): void {
-    this.#tell({ type: 'added', key: keyOf(object), object }, object);
+    this.#notify({ type: 'added', key: keyOf(object), object }, object);
   }
 
   update(old: T, object: T): void {
-    this.#tell({ type: 'updated', key: keyOf(object), old, object }, object);
+    this.#notify({ type: 'updated', key: keyOf(object), old, object }, object);
   }
 
   remove(object: T): void {
-    this.#tell({ type: 'deleted', key: keyOf(object), object }, undefined);
+    this.#notify({ type: 'deleted', key: keyOf(object), object }, undefined);
   }
 
-  #tell(change: Change<T>, now: T | undefined): void {
+  #notify(change: Change<T>, now: T | undefined): void {
     if (now === undefined) this.#objects.delete(change.key);
     else this.#objects.set(change.key, now);
     for (const handler of this.#handlers) handler(change);

@@ -7,7 +7,7 @@ import {
   type MachinePhase,
   type MachineSet,
 } from '@mcm/api';
-import type { Loss } from '../objects/machines.ts';
+import type { LostState } from '../objects/machines.ts';
 
 /** The current time of the tests. Ages of test objects are minutes before this time. */
 export const NOW = new Date('2026-01-01T12:00:00Z');
@@ -38,7 +38,7 @@ export interface MachineOptions {
   /** True if the undrainable policy keeps the VM of the machine. */
   readonly undrained?: boolean;
   /** The state of the former machine, if this machine is a replacement. */
-  readonly loss?: Loss;
+  readonly lostState?: LostState;
   readonly owner?: MachineSet;
 }
 
@@ -53,7 +53,7 @@ export function machine(name: string, options: MachineOptions = {}): Machine {
     labels,
     deleting,
     undrained,
-    loss,
+    lostState,
     owner,
   } = options;
   return {
@@ -67,7 +67,7 @@ export function machine(name: string, options: MachineOptions = {}): Machine {
         ...(marked === undefined ? {} : { [Annotations.MarkedForDeletionTime]: minutes(marked) }),
         ...(preserve === undefined ? {} : { [Annotations.Preserve]: preserve }),
         ...(undrained ? { [Annotations.Undrained]: 'Hold' } : {}),
-        ...(loss === undefined ? {} : { [Annotations.Replacement]: loss === 'served' ? 'true' : loss }),
+        ...(lostState === undefined ? {} : { [Annotations.Replacement]: lostState === 'served' ? 'true' : lostState }),
       },
       ...(deleting ? { deletionTimestamp: minutes(0) } : {}),
       ...(owner

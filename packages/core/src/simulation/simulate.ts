@@ -18,7 +18,7 @@ import { countsTerminating, type SafeguardSettings } from '../disruption/safegua
 import { setDeploymentCondition } from '../objects/conditions.ts';
 import { limitsOf } from '../objects/limits.ts';
 import { nextMachineNames, unrecordedNames } from '../objects/machine-names.ts';
-import { isFailed, isTerminating, type Loss, lossOf } from '../objects/machines.ts';
+import { isFailed, isTerminating, type LostState, lostStateOf } from '../objects/machines.ts';
 import { scalerRequest } from '../objects/scaler.ts';
 import { splitSets } from '../rollout/revisions.ts';
 import { isComplete } from '../rollout/rollout-completion.ts';
@@ -117,7 +117,7 @@ class Run {
    * The states that the failed machines of each set had reached, by the UID of the set. The next new machines replace
    * these failed machines.
    */
-  readonly #lost = new Map<string, Loss[]>();
+  readonly #lost = new Map<string, LostState[]>();
   /** The zones of failed machines that the machines replace which are created next, by the UID of the set. */
   readonly #homes = new Map<string, readonly string[]>();
   /** Number of machines of each zone before the last deletions. */
@@ -350,10 +350,10 @@ class Run {
     const places = zones ? placesFor(zoneStates(zones), { count, wanted, isOld, lost, before: this.#before }) : [];
     this.#homes.delete(uid);
     for (const [index, machine] of names.entries()) {
-      const [loss, ...others] = this.#lost.get(uid) ?? [];
+      const [lostState, ...others] = this.#lost.get(uid) ?? [];
       this.#lost.set(uid, others);
       const place = places[index];
-      this.#world.create(newMachine(set, machine, loss, place));
+      this.#world.create(newMachine(set, machine, lostState, place));
       const why = place ? `${because}; ${place.because}` : because;
       this.#step('make', machine, why, { set: name, zone: place?.zone.name });
     }
@@ -374,7 +374,7 @@ class Run {
     const zones = this.#zones();
     const zone = zones && zoneOfMachine(zones, machine)?.name;
     if (isFailed(machine)) {
-      this.#lost.set(uid, [...(this.#lost.get(uid) ?? []), lossOf(machine)].sort());
+      this.#lost.set(uid, [...(this.#lost.get(uid) ?? []), lostStateOf(machine)].sort());
       if (zone !== undefined) this.#homes.set(uid, [...(this.#homes.get(uid) ?? []), zone]);
     }
     if (this.#fleet.has(machine.metadata.uid)) this.#disrupted.set(machine.metadata.uid, machine);

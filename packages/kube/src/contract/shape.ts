@@ -118,7 +118,7 @@ class Repair {
       return;
     }
     // A null in an optional field has the same meaning as an absent field.
-    if (value !== null || required) this.#tell(own, value, shape);
+    if (value !== null || required) this.#addFault(own, value, shape);
     if (required) object[field] = emptyOf(shape);
     else delete object[field];
   }
@@ -130,12 +130,12 @@ class Repair {
       if (fits(item, shape) || (item === null && shape.nullable)) {
         this.value(item, shape, own);
         list[kept++] = item;
-      } else this.#tell(own, item, shape);
+      } else this.#addFault(own, item, shape);
     }
     list.length = kept;
   }
 
-  #tell(field: string, value: unknown, shape: Shape): void {
+  #addFault(field: string, value: unknown, shape: Shape): void {
     const is = value === undefined ? 'is missing' : `is ${nameOf(value)}`;
     const guessed = (value !== undefined && value !== null) || shape.type === 'object' || shape.type === 'array';
     this.faults.push({ field, problem: `${is}: ${needed(shape)} is needed`, guessed });

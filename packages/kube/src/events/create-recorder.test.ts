@@ -40,17 +40,17 @@ async function setUp(wrap: (transport: Transport) => Transport = (transport) => 
 describe('recorder', () => {
   test('an event with `once` is not recorded again by the next process while the Event is stored', async () => {
     const t = await setUp();
-    const tell = async (message: string) => {
+    const record = async (message: string) => {
       const recorder = createRecorder({ client: t.client, component: 'demo', clock: t.clock, log: t.log });
       for (let i = 0; i < 2; i += 1) {
         recorder.event(set('a'), 'Warning', 'InvalidInput', message, { once: true });
         await t.clock.advance(2_000);
       }
     };
-    await tell('odd');
-    await tell('odd');
+    await record('odd');
+    await record('odd');
     expect(await t.stored()).toEqual(['1 InvalidInput: odd']);
-    await tell('strange');
+    await record('strange');
     expect(await t.stored()).toEqual(['1 InvalidInput: odd', '1 InvalidInput: strange']);
     expect(t.log.lines).toEqual([]);
   });

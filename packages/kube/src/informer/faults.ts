@@ -18,14 +18,14 @@ export const faultsOf = (object: object | undefined): readonly Fault[] =>
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));
 
-const TOLD = 5;
+const REPORTED_FAULTS = 5;
 
 /** With the fix, for logs and events. */
 export function faultText(object: KubeObject): string | undefined {
   const faults = faultsOf(object);
   if (faults.length === 0) return undefined;
-  const reported = faults.slice(0, TOLD).map(({ field, problem }) => `${field} ${problem}`);
-  const more = faults.length > TOLD ? [`and ${faults.length - TOLD} more`] : [];
+  const reported = faults.slice(0, REPORTED_FAULTS).map(({ field, problem }) => `${field} ${problem}`);
+  const more = faults.length > REPORTED_FAULTS ? [`and ${faults.length - REPORTED_FAULTS} more`] : [];
   const until = isHeld(object) ? 'no controller acts on the object until then' : 'the rest of the object is used';
   return `${object.kind} ${keyOf(object)} is malformed: ${[...reported, ...more].join('; ')}. Correct the named fields; ${until}`;
 }

@@ -36,7 +36,7 @@ export class Replica<T extends KubeObject> {
   changed(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
-    this.#tell(version);
+    this.#setReported(version);
     if (this.#isNewsOfTheDead(key, version)) return;
     const cached = this.cache.get(key);
     if (cached === undefined || !(versionNumber(cached.metadata.resourceVersion) >= version)) this.#put(key, object);
@@ -45,7 +45,7 @@ export class Replica<T extends KubeObject> {
   deleted(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
-    this.#tell(version);
+    this.#setReported(version);
     const cached = this.cache.get(key);
     if (cached === undefined) return;
     const isSuccessor = cached.metadata.uid !== object.metadata.uid;
@@ -54,7 +54,7 @@ export class Replica<T extends KubeObject> {
   }
 
   reached(resourceVersion: string): void {
-    this.#tell(versionNumber(resourceVersion));
+    this.#setReported(versionNumber(resourceVersion));
   }
 
   written(object: T): void {
@@ -99,7 +99,7 @@ export class Replica<T extends KubeObject> {
         }
         if (rewound) this.#reported = Number.NEGATIVE_INFINITY;
         this.#gone.clear();
-        this.#tell(version);
+        this.#setReported(version);
       },
     };
   }
@@ -139,7 +139,7 @@ export class Replica<T extends KubeObject> {
     this.#drop(key, cached);
   }
 
-  #tell(version: number): void {
+  #setReported(version: number): void {
     if (!(version > this.#reported)) return;
     this.#reported = version;
     for (const [key, gone] of this.#gone) {

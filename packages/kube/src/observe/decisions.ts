@@ -89,7 +89,7 @@ export class ObserveDecisions {
     const before = ofObject.get(what);
     if (before?.decision.content === content) return before;
     if (before !== undefined) this.#forget(before);
-    const timer = this.#clock.setTimeout(() => this.#tell(entry, 'different'), PATIENCE_MS);
+    const timer = this.#clock.setTimeout(() => this.#report(entry, 'different'), PATIENCE_MS);
     const followers = before?.followers ?? new Set<Follower>();
     const entry: Waiting = { decision, since: this.#clock.monotonic(), timer, followers };
     this.#waiting.set(`${resource} ${object}`, ofObject.set(what, entry));
@@ -150,12 +150,12 @@ export class ObserveDecisions {
   #end(entry: Waiting, outcome: 'same' | 'gone', seen: KubeObject): void {
     const { overdue, followers, decision } = entry;
     this.#forget(entry);
-    if (!overdue) this.#tell(entry, outcome);
+    if (!overdue) this.#report(entry, outcome);
     const gone = new Error(`${decision.what} ${decision.object}: the object was deleted first`);
     for (const { resolve, reject } of followers) outcome === 'same' ? resolve(seen) : reject(gone);
   }
 
-  #tell(entry: Waiting, outcome: Exclude<Outcome, 'wanted'>): void {
+  #report(entry: Waiting, outcome: Exclude<Outcome, 'wanted'>): void {
     const { decision, since, lacks } = entry;
     const { what, object } = decision;
     this.#count({ what, outcome });

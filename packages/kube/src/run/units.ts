@@ -139,7 +139,7 @@ export class UnitRunner {
       try {
         const missing = await findMissing(unit.needs, signal);
         outage.worked();
-        this.#tell(unit, missing);
+        this.#report(unit, missing);
         if (missing.length === 0) return true;
       } catch (error) {
         if (!signal.aborted) outage.failed(error);
@@ -150,7 +150,7 @@ export class UnitRunner {
     return false;
   }
 
-  #tell(unit: Unit, missing: readonly string[]): void {
+  #report(unit: Unit, missing: readonly string[]): void {
     const before = this.#missing.get(unit) ?? [];
     this.#missing.set(unit, missing);
     if (missing.length === 0 || missing.join() === before.join()) return;

@@ -13,7 +13,7 @@ type Broken = (transport: Transport, world: () => PoolsWorld) => Transport;
 const { DesiredConfig } = NodeAnnotations;
 const MINUTE = 60_000;
 
-const tell = (world: PoolsWorld, name: string, config: string) =>
+const setDesiredConfig = (world: PoolsWorld, name: string, config: string) =>
   world.client.resource(nodes).patch(name, {
     type: 'merge',
     body: { metadata: { annotations: { [DesiredConfig]: config } } },
@@ -44,7 +44,7 @@ const targetsAll: Broken = (transport, world) => async (request) => {
   const answer = await transport(request);
   const write = targetOfRequest(request);
   if (!write?.config.startsWith('rendered-worker-')) return answer;
-  for (const name of ['n0', 'n1', 'n2']) await tell(world(), name, write.config);
+  for (const name of ['n0', 'n1', 'n2']) await setDesiredConfig(world(), name, write.config);
   return answer;
 };
 
@@ -54,7 +54,8 @@ const goesOn: Broken = (transport, world) => async (request) => {
   const target = targetOf((await world().pool('worker')) ?? ({} as never));
   const own = (await world().nodes()).filter(({ metadata }) => ['n0', 'n1', 'n2'].includes(metadata.name));
   const next = own.find((node) => isDone(node) && annotationOf(node, DesiredConfig) !== target);
-  if (next && own.every((node) => isDone(node) || isFailing(node))) await tell(world(), next.metadata.name, target);
+  if (next && own.every((node) => isDone(node) || isFailing(node)))
+    await setDesiredConfig(world(), next.metadata.name, target);
   return answer;
 };
 

@@ -121,7 +121,7 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: Window
     ...(capacity === 0 ? [] : chooseNodes(kept, capacity)),
   ];
   const target = targetOf(pool);
-  for (const node of chosen) tell(node, target, writes);
+  for (const node of chosen) setTarget(node, target, writes);
   return {
     nodes: writes.list(),
     targeted: chosen.filter((node) => annotationOf(node, NodeAnnotations.DesiredConfig) !== target).map(nameOf),
@@ -173,7 +173,7 @@ function copyTopology({ controllerConfig }: PoolSnapshot, node: Node, writes: No
   if (topology !== '' && annotationOf(node, key) !== topology) writes.of(node).annotations[key] = topology;
 }
 
-function tell(node: Node, target: string, writes: NodeWrites): void {
+function setTarget(node: Node, target: string, writes: NodeWrites): void {
   const { DesiredConfig, DesiredImage } = NodeAnnotations;
   if (annotationOf(node, DesiredConfig) !== target) writes.of(node).annotations[DesiredConfig] = target;
   if (node.metadata.annotations?.[DesiredImage] !== undefined) writes.of(node).annotations[DesiredImage] = null;

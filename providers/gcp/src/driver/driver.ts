@@ -123,9 +123,9 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
 
     evidence: async (request) => {
       const { machine, signal } = request;
-      const tell = (): Promise<InstanceEvidence> => reportEvidence(open(request), machine.metadata.name, signal);
+      const getEvidence = (): Promise<InstanceEvidence> => reportEvidence(open(request), machine.metadata.name, signal);
       try {
-        return await counted(calls, request, 'instance_get_evidence', tell);
+        return await counted(calls, request, 'instance_get_evidence', getEvidence);
       } catch (thrown) {
         throw fromCloud(thrown, callText({ call: 'evidence', machine }), signal);
       }

@@ -4,7 +4,7 @@ import { fenceposts, limitsOf, resolveIntOrPercent } from '../../objects/limits.
 import { deployment, set } from '../../set/test-objects.ts';
 import { isSaturated, isScalingEvent, planScaling } from '../scaling/scaling.ts';
 import { checkPlan } from '../state/guard.ts';
-import { footprint, type SetSize } from '../state/size.ts';
+import { maximumMachines, type SetSize } from '../state/size.ts';
 import { surplusHistory } from './history.ts';
 import { currentReplicas, planRollingUpdate, type RolloutTarget, shrinkOld } from './rolling-update.ts';
 
@@ -307,10 +307,11 @@ describe('in every history', () => {
 
 describe('space of machines that still exist', () => {
   test('a terminating machine above the replicas counts in full', () => {
-    expect([footprint(size('a', 3, { actual: 4, leaving: 1 })), footprint(size('a', 3, { actual: 4 }))]).toEqual([
-      4, 4,
-    ]);
-    expect(footprint(size('a', 3, { actual: 3, leaving: 1 }))).toBe(4);
+    expect([
+      maximumMachines(size('a', 3, { actual: 4, leaving: 1 })),
+      maximumMachines(size('a', 3, { actual: 4 })),
+    ]).toEqual([4, 4]);
+    expect(maximumMachines(size('a', 3, { actual: 3, leaving: 1 }))).toBe(4);
   });
   test('the only set grows when the machines of scaled-down sets are deleted, and not before', () => {
     const target = {

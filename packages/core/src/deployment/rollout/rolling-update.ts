@@ -2,8 +2,8 @@ import { rolloutRoom } from '../../disruption/budget.ts';
 import { type GrowthRule, grown } from '../state/growth.ts';
 import {
   allOf,
-  footprint,
   isActive,
+  maximumMachines,
   oldestSizeFirst,
   type Resize,
   type SetSize,
@@ -38,7 +38,7 @@ export interface RolloutStep {
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
-  const room = replicas + surge - sum(allOf(sizes), footprint);
+  const room = replicas + surge - sum(allOf(sizes), maximumMachines);
   return room <= 0 ? have : have + Math.min(room, Math.max(Math.min(replicas, ceiling) - have, 0));
 }
 
@@ -79,7 +79,7 @@ export function shrinkOld(
   const total = sum(all, (size) => size.replicas);
   const minAvailable = replicas - unavailable;
   const joining = current ? current.replicas - steadyAvailable(current) : 0;
-  const floor = replicas > 0 && (total > 1 || sum(allOf({ current, old }), footprint) > 1) ? 1 : 0;
+  const floor = replicas > 0 && (total > 1 || sum(allOf({ current, old }), maximumMachines) > 1) ? 1 : 0;
   const budget = Math.min(total - minAvailable - joining, total - floor);
   if (active.length === 0 || budget <= 0) return new Map();
 
@@ -103,7 +103,7 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
   if (ceiling === undefined || sizes.current.replicas < ceiling || missing <= 0) return new Map();
-  const room = replicas + surge - sum(allOf(sizes), footprint);
+  const room = replicas + surge - sum(allOf(sizes), maximumMachines);
   return grown(sizes, Math.max(Math.min(missing, room), 0), target);
 }
 
@@ -130,6 +130,6 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);
   const resize = shrinkOld(sizes, { ...target, unavailable: Math.min(target.unavailable, growth) });
   if (resize.size > 0) return { resize, because: 'enough machines are available: deleting old machines' };
-  if (!sizes.old.some((size) => footprint(size) > 0)) return { resize, because: 'no old machine is left' };
+  if (!sizes.old.some((size) => maximumMachines(size) > 0)) return { resize, because: 'no old machine is left' };
   return { resize, because: 'waiting: machines of the current set are not available, or old machines still exist' };
 }

@@ -82,7 +82,7 @@ export function rollbackStep(view: View, revision: number): Step {
   // to it.
   if (!view.split.current && missingClass(view) === undefined) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, {
-    vouches: hasRolloutSettings(view.rolloutSettings),
+    markLastGood: hasRolloutSettings(view.rolloutSettings),
   });
   const { target } = rollback;
   const wasOld = target?.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;

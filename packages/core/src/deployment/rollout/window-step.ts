@@ -1,7 +1,7 @@
 import { nextLook } from '../../rollout/windows/state.ts';
 import { isScalingEvent, planScaling } from '../scaling/scaling.ts';
 import { grown } from '../state/growth.ts';
-import { allOf, footprint, isActive, type Resize, sum } from '../state/size.ts';
+import { allOf, isActive, maximumMachines, type Resize, sum } from '../state/size.ts';
 import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 import { growthOf } from './strategy-steps.ts';
@@ -10,7 +10,7 @@ import { growthOf } from './strategy-steps.ts';
 function completed({ sizes, limits, ...view }: View): Resize {
   const { replicas } = view;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
-  const room = replicas + limits.surge - sum(allOf(sizes), footprint);
+  const room = replicas + limits.surge - sum(allOf(sizes), maximumMachines);
   return grown(sizes, Math.max(Math.min(missing, room), 0), growthOf(view));
 }
 

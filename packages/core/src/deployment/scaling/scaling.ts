@@ -2,8 +2,8 @@ import type { Limits } from '../../objects/limits.ts';
 import { added, type GrowthRule, grown } from '../state/growth.ts';
 import {
   allOf,
-  footprint,
   isActive,
+  maximumMachines,
   oldestSizeFirst,
   type Resize,
   type SetSize,
@@ -172,7 +172,7 @@ const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ?
  * remaining machines after these deletions.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
-  Math.max(replicas + limits.surge - sum(allOf(sizes), footprint), 0);
+  Math.max(replicas + limits.surge - sum(allOf(sizes), maximumMachines), 0);
 
 function shareOut(active: readonly SetSize[], target: ScaleTarget, toAdd: number): Resize {
   const { replicas, limits } = target;

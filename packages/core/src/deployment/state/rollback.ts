@@ -49,14 +49,14 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  * and gets the next revision.
  *
  * The rollback removes the recorded reason of a pause, because this reason concerns the abandoned template. With
- * `vouches`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
+ * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
  * @param to The revision to return to. 0 means the revision before the current one.
  */
 export function planRollback(
   deployment: MachineDeployment,
   { current, old }: Sets,
   to: number,
-  { vouches = false }: { readonly vouches?: boolean } = {},
+  { markLastGood = false }: { readonly markLastGood?: boolean } = {},
 ): Rollback {
   const all = current ? [...old, current] : [...old];
   const revision = to === 0 ? previousRevision({ current, old }) : to;
@@ -82,7 +82,7 @@ export function planRollback(
   const good = hadMachines(target) ? { [Annotations.RolloutLastGood]: target.metadata.name } : {};
   const restored: MachineDeployment = {
     ...cleared,
-    metadata: { ...cleared.metadata, annotations: { ...annotations, ...(vouches ? good : {}) } },
+    metadata: { ...cleared.metadata, annotations: { ...annotations, ...(markLastGood ? good : {}) } },
     spec: { ...cleared.spec, template: withoutHashLabel(target.spec.template) },
   };
   const message = `Rolled back deployment "${deployment.metadata.name}" to revision ${revision}`;

@@ -71,7 +71,7 @@ export const allOf = ({ current, old }: Sizes): readonly SetSize[] => (current ?
 export const isActive = (size: SetSize): boolean => size.replicas > 0;
 
 /** The number of machines that a set has or may still create. */
-export const footprint = ({ replicas, actual, leaving = 0 }: SetSize): number =>
+export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
 /** Available machines within the replicas. The set is about to delete the machines above its replicas. */

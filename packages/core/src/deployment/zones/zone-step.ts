@@ -6,7 +6,7 @@ import { chooseForDeletion, deletionOrder } from '../../set/replicas/deletion-or
 import { zoneRanks } from '../../zones/ranks.ts';
 import { zoneSettingOf } from '../../zones/setting.ts';
 import { openZones, type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from '../../zones/spread.ts';
-import { footprint, type SetSize } from '../state/size.ts';
+import { maximumMachines, type SetSize } from '../state/size.ts';
 import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
@@ -39,7 +39,7 @@ export function zoneStep(view: View): Step | undefined {
   const input = zonesOf(view);
   if (!input || !current || deployment.spec.strategy?.type !== 'RollingUpdate') return undefined;
   // A rollout already creates its machines in the right zones.
-  if (sizes.old.some((size) => footprint(size) > 0)) return undefined;
+  if (sizes.old.some((size) => maximumMachines(size) > 0)) return undefined;
   const over = current.replicas - replicas;
   if (replicas === 0 || over < 0 || over > limits.surge) return undefined;
   const standing = standingOf(view, input, current);
@@ -97,7 +97,7 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
   const arrived = kept - (replicas - movers.length);
   const over = current.replicas - replicas;
   if (over > 0 && arrived > 0) return current.replicas - Math.min(arrived, over);
-  const room = replicas + limits.surge - footprint(current);
+  const room = replicas + limits.surge - maximumMachines(current);
   const goal = replicas + Math.min(limits.surge, wanted);
   return current.replicas + Math.max(Math.min(goal - current.replicas, room), 0);
 }
@@ -110,7 +110,7 @@ function withoutSurge(
 ): number {
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const missing = replicas - movers.length - kept;
-  if (footprint(current) > replicas || staying.length < replicas) return current.replicas;
+  if (maximumMachines(current) > replicas || staying.length < replicas) return current.replicas;
   // A smaller set would drop a missing replica instead of the machine that must move.
   if (missing > 0) return current.replicas;
   const most = Math.min(wanted, limits.unavailable, repairs.budget.free, Math.max(replicas - 1, 1));

@@ -113,9 +113,9 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
   ],
 ])('what a user can do, and whether an event asks for it: %s', (_what, of, failed, cause, hint) => {
   const blocker = of();
-  expect([blocker.failed, blocker.tell?.cause, blocker.hint]).toEqual([failed, cause, hint]);
+  expect([blocker.failed, blocker.event?.cause, blocker.hint]).toEqual([failed, cause, hint]);
   const reason = cause?.startsWith('pod ') ? 'PodDoesNotEnd' : 'DeletionBlocked';
-  expect(blocker.tell?.reason).toBe(cause && reason);
+  expect(blocker.event?.reason).toBe(cause && reason);
 });
 
 test('a held drain names its budgets, so that a change of one starts a pass', () => {

@@ -21,12 +21,12 @@ export interface Blocker {
    * The event, which is sent once for each `cause` of a drain. All pods that one budget blocks have the same cause,
    * with any error text of the API server.
    */
-  readonly tell?: { readonly reason: ReportReason; readonly cause: string };
+  readonly event?: { readonly reason: ReportReason; readonly cause: string };
 }
 
 export const nameOf = ({ namespace, name }: PodRef): string => `${namespace}/${name}`;
 
-const blocked = (cause: string): Blocker['tell'] & object => ({ reason: 'DeletionBlocked', cause });
+const blocked = (cause: string): Blocker['event'] & object => ({ reason: 'DeletionBlocked', cause });
 
 /** For a drain timeout that expired while the policy forbids a forced drain. */
 export function heldBlocker(
@@ -44,7 +44,7 @@ export function heldBlocker(
     budgets: budgets.length > 0 ? budgets : undefined,
     pods: going.map(nameOf),
     hint: `delete the pods by hand, or set the label ${forcedBy}`,
-    tell: blocked('the drain timeout expired'),
+    event: blocked('the drain timeout expired'),
   };
 }
 
@@ -58,7 +58,7 @@ export const unseenBlocker = (
   failed: true,
   pods: pods.length > 0 ? pods.map(nameOf) : undefined,
   hint: `apply the roles of this version (docs/permissions.md); ${forcedBy} on the machine skips this check`,
-  tell: blocked('the pods of the node cannot be read'),
+  event: blocked('the pods of the node cannot be read'),
 });
 
 /** The API server answers 500 to an eviction of a pod with two budgets, with any limits of the budgets. */
@@ -69,7 +69,7 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
     failed: true,
     budgets: keys,
     hint: 'change the selectors or delete budgets, so that only one selects the pod',
-    tell: blocked(`budgets ${keys.join(' and ')}`),
+    event: blocked(`budgets ${keys.join(' and ')}`),
   };
 };
 
@@ -81,7 +81,7 @@ export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget):
   failed: true,
   budgets: [key],
   hint: `let budget ${key} allow a disruption${rule ? ` (${rule})` : ''}${replicasHelp(rule) ? ', or run more replicas than it needs' : ''}`,
-  tell: blocked(`budget ${key}`),
+  event: blocked(`budget ${key}`),
 });
 
 export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudget): Blocker =>
@@ -105,7 +105,7 @@ export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
       text: `error when evicting pod "${nameOf(pod)}": ${attempt.message}`,
       failed: true,
       hint: TRIED_AGAIN,
-      tell: blocked(`evicting pod ${nameOf(pod)}`),
+      event: blocked(`evicting pod ${nameOf(pod)}`),
     };
   }
   if (attempt.result === 'namespaceEnds') {
@@ -128,7 +128,7 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
   text: `error when deleting pod "${nameOf(pod)}": ${message}`,
   failed: true,
   hint: TRIED_AGAIN,
-  tell: blocked(`deleting pod ${nameOf(pod)}`),
+  event: blocked(`deleting pod ${nameOf(pod)}`),
 });
 
 /** For a pod that should have ended by `dueAt`. */
@@ -136,5 +136,5 @@ export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-de
   text: `pod ${nameOf(pod)} does not end`,
   failed: false,
   hint: `it should have ended by ${dueAt.toISOString()}; check its finalizers and its kubelet; ${forcedBy} on the machine ends the wait`,
-  tell: { reason: 'PodDoesNotEnd', cause: `pod ${nameOf(pod)}` },
+  event: { reason: 'PodDoesNotEnd', cause: `pod ${nameOf(pod)}` },
 });

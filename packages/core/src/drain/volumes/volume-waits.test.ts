@@ -97,17 +97,17 @@ test('a volume that keeps the drain waiting is reported as long as it waits, wit
   expect(at(10 * SECOND).lookAgainAt).toEqual(later(2 * MINUTE));
   expect(at(2 * MINUTE - 1).leftAttached).toEqual([]);
   const left = (attachment?: typeof inUse) => at(2 * MINUTE, attachment).leftAttached;
-  const tell = { reason: 'VolumeStaysAttached', cause: 'volume pv-a' };
+  const event = { reason: 'VolumeStaysAttached', cause: 'volume pv-a' };
   expect(left()).toEqual([
     {
       text: 'volume pv-a is still attached after 2m0s',
       failed: false,
       hint: 'check its VolumeAttachment and the CSI driver',
-      tell,
+      event,
     },
   ]);
   expect(left(inUse)).toEqual([
-    { text: 'volume pv-a is still in use after 2m0s', failed: false, hint: 'check the log of its kubelet', tell },
+    { text: 'volume pv-a is still in use after 2m0s', failed: false, hint: 'check the log of its kubelet', event },
   ]);
   const early = { memory: NO_DRAIN_MEMORY, attachments: [attached('a')], detachTimeoutMs: 0 };
   expect(planDrain(look([], early), later(0)).leftAttached).toEqual([]);

@@ -112,6 +112,6 @@ export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] 
       text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'} after ${formatDurationMs(o.detachTimeoutMs)}`,
       failed: false,
       hint: inUse ? 'check the log of its kubelet' : 'check its VolumeAttachment and the CSI driver',
-      tell: { reason: 'VolumeStaysAttached', cause: `volume ${volume}` },
+      event: { reason: 'VolumeStaysAttached', cause: `volume ${volume}` },
     }));
 }

@@ -12,13 +12,13 @@ export const observedCalls =
   (clock: Clock, observe: ObserveApi | undefined): ObservedCall =>
   async (service, work) => {
     const since = clock.now().getTime();
-    const tell = (error: unknown): void => observe?.(service, clock.now().getTime() - since, error);
+    const observed = (error: unknown): void => observe?.(service, clock.now().getTime() - since, error);
     try {
       const result = await work();
-      tell(undefined);
+      observed(undefined);
       return result;
     } catch (error) {
-      tell(error);
+      observed(error);
       throw error;
     }
   };

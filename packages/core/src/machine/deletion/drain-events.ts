@@ -38,8 +38,8 @@ export function blockerEvents(
 function newsOf(blockers: readonly Blocker[], { reported }: DrainMemory): readonly News[] {
   const news = new Map<string, News>();
   for (const blocker of blockers) {
-    const { tell } = blocker;
-    if (tell && !reported?.has(tell.cause) && !news.has(tell.cause)) news.set(tell.cause, { ...tell, blocker });
+    const { event } = blocker;
+    if (event && !reported?.has(event.cause) && !news.has(event.cause)) news.set(event.cause, { ...event, blocker });
   }
   return [...news.values()];
 }

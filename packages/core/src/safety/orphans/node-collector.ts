@@ -17,14 +17,14 @@ import type { Listing, Listings } from './listings.ts';
 import { liveMachines } from './live-machines.ts';
 import { claims, classOfNode, decideOrphanNode, planNodeMark } from './orphan-nodes.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
-import { standIn } from './orphan-vms.ts';
+import { machineOfOrphanVm } from './orphan-vms.ts';
 
 interface Verdict {
   readonly outcome: string;
-  readonly tell: boolean;
+  readonly sendEvent: boolean;
 }
 
-const tell = (outcome: string): Verdict => ({ outcome, tell: true });
+const withEvent = (outcome: string): Verdict => ({ outcome, sendEvent: true });
 
 /** Marks Nodes without a machine, removes the mark when a Node has a machine again, and deletes orphaned Nodes. */
 export class NodeCollector {
@@ -65,11 +65,11 @@ export class NodeCollector {
     const listings = this.#allListings();
     const reported = new Map<string, string>();
     for (const node of suspects) {
-      const { outcome, tell } = this.#decide(node, now, before, listings);
+      const { outcome, sendEvent } = this.#decide(node, now, before, listings);
       reported.set(node.metadata.uid, outcome);
       if (this.#reported.get(node.metadata.uid) === outcome) continue;
       this.#o.log.info('Node without a machine', { node: node.metadata.name, outcome });
-      if (tell) this.#tell(node, outcome);
+      if (sendEvent) this.#report(node, outcome);
     }
     this.#reported = reported;
     for (const uid of this.#reportedLiving) if (!reported.has(uid)) this.#reportedLiving.delete(uid);
@@ -125,16 +125,16 @@ export class NodeCollector {
       confirmAfterMs: options.confirmAfterMs,
       listings,
     });
-    if (kept) return { outcome: `it is kept: ${kept.because}`, tell: kept.passing !== true };
-    if (options.policy === 'report') return tell('mcm keeps it because of --orphan-policy=report');
-    if (this.#deleting.has(uid)) return { outcome: 'it is being deleted', tell: false };
-    if (!this.#cap.admits(uid)) return tell('its deletion waits for the limit of deletions per hour');
+    if (kept) return { outcome: `it is kept: ${kept.because}`, sendEvent: kept.passing !== true };
+    if (options.policy === 'report') return withEvent('mcm keeps it because of --orphan-policy=report');
+    if (this.#deleting.has(uid)) return { outcome: 'it is being deleted', sendEvent: false };
+    if (!this.#cap.admits(uid)) return withEvent('its deletion waits for the limit of deletions per hour');
     this.#deleting.add(uid);
     void this.#delete(node, now).finally(() => this.#deleting.delete(uid));
-    return { outcome: 'mcm deletes it after a check of the API servers and the cloud', tell: false };
+    return { outcome: 'mcm deletes it after a check of the API servers and the cloud', sendEvent: false };
   }
 
-  #tell(node: Node, outcome: string): void {
+  #report(node: Node, outcome: string): void {
     const name = node.metadata.labels?.[Labels.MachineName] ?? '';
     const text = `Machine ${name} of the Node no longer exists, and no kubelet reports the status of the Node; ${outcome}`;
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
@@ -151,7 +151,8 @@ export class NodeCollector {
     try {
       if (await this.#cloudHas(seen, now)) {
         log.warn('Node without a machine kept: its VM still exists', fields);
-        if (!this.#reportedLiving.has(seen.metadata.uid)) this.#tell(seen, 'mcm keeps it because its VM still exists');
+        if (!this.#reportedLiving.has(seen.metadata.uid))
+          this.#report(seen, 'mcm keeps it because its VM still exists');
         this.#reportedLiving.add(seen.metadata.uid);
         return;
       }
@@ -168,7 +169,7 @@ export class NodeCollector {
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
-      this.#tell(seen, 'it is deleted');
+      this.#report(seen, 'it is deleted');
     } catch (error) {
       if (isConflict(error)) log.info('Orphan Node changed; checking it again', fields);
       else log.warn('Cannot delete orphan Node; the next search retries', { ...fields, error: errorText(error) });
@@ -184,7 +185,7 @@ export class NodeCollector {
     const machineName = node.metadata.labels?.[Labels.MachineName] ?? '';
     const providerId = node.spec.providerID ?? '';
     try {
-      await invoker.status(standIn({ machineName, providerId, machineClass }, now));
+      await invoker.status(machineOfOrphanVm({ machineName, providerId, machineClass }, now));
       return true;
     } catch (error) {
       if (error instanceof MachineError && error.code === 'NotFound') return false;

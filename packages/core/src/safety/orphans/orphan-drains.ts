@@ -13,7 +13,7 @@ import type { MachineMemory } from '../../machine/model/memory.ts';
 import { instanceKey, isInstance } from '../../node/instance.ts';
 import { type MachineDefaults, settingsOf } from '../../settings/settings.ts';
 import { FORCED, undrainablePolicyOf } from '../../settings/undrainable.ts';
-import { standIn } from './orphan-vms.ts';
+import { machineOfOrphanVm } from './orphan-vms.ts';
 
 export interface OrphanDrainsOptions {
   readonly caches: Caches;
@@ -137,8 +137,8 @@ export class OrphanDrains {
     now: Date,
   ) {
     const { defaults, invoker } = this.#o;
-    const stray = standIn({ machineName, providerId, machineClass }, now);
-    const machine = { ...stray, metadata: { ...stray.metadata, deletionTimestamp: since.toISOString() } };
+    const orphan = machineOfOrphanVm({ machineName, providerId, machineClass }, now);
+    const machine = { ...orphan, metadata: { ...orphan.metadata, deletionTimestamp: since.toISOString() } };
     return observeDrain({
       machine,
       settings: settingsOf(machine, defaults),

@@ -55,7 +55,7 @@ export function confirmOrphans(
 }
 
 /** A VM that the driver looks up or deletes without a Machine. */
-export interface Stray {
+export interface OrphanVm {
   readonly machineName: string;
   readonly providerId: string;
   readonly machineClass: MachineClass;
@@ -65,7 +65,7 @@ export interface Stray {
  * Returns a machine for a driver request about a VM without a machine. No VM has the UID of this machine, so the
  * driver finds the VM only by its provider ID.
  */
-export const standIn = ({ machineName, providerId, machineClass }: Stray, now: Date): Machine => ({
+export const machineOfOrphanVm = ({ machineName, providerId, machineClass }: OrphanVm, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',
   metadata: defined({

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { at, machine, NOON, node } from '../../machine/testing.ts';
 import { planNodeMark } from './orphan-nodes.ts';
-import { confirmOrphans, isForeign, isOrphan, standIn } from './orphan-vms.ts';
+import { confirmOrphans, isForeign, isOrphan, machineOfOrphanVm } from './orphan-vms.ts';
 import { orphanKeysOf } from './orphans.ts';
 
 const vm: ListedInstance = { providerId: 'testmachine-ip1', machineName: 'testmachine_1' };
@@ -154,7 +154,7 @@ test.each([
     metadata,
     providerSpec: {},
   };
-  expect(standIn({ ...vm, machineClass }, NOON)).toEqual({
+  expect(machineOfOrphanVm({ ...vm, machineClass }, NOON)).toEqual({
     apiVersion: 'machine.sapcloud.io/v1alpha1',
     kind: 'Machine',
     metadata: {
@@ -166,5 +166,5 @@ test.each([
     },
     spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'testmachine-ip1' },
   });
-  expect(standIn({ ...vm, machineClass }, NOON).metadata).not.toHaveProperty('namespace', undefined);
+  expect(machineOfOrphanVm({ ...vm, machineClass }, NOON).metadata).not.toHaveProperty('namespace', undefined);
 });

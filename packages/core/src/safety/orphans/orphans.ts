@@ -11,7 +11,7 @@ import { NodeCollector } from './node-collector.ts';
 import { OrphanDrains } from './orphan-drains.ts';
 import { withoutForeign, withoutKept } from './orphan-filters.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
-import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
+import { confirmOrphans, isOrphan, machineOfOrphanVm } from './orphan-vms.ts';
 import {
   notedIn,
   noteQuarantine,
@@ -299,7 +299,7 @@ export class OrphanCollector {
       reported.set(vm.providerId, verdict);
       if (isQuarantined(verdict)) quarantined.add(vm.providerId);
       if (!this.#reportedOf(vm, verdict))
-        this.#tell(this.#reporter(machineClass, vm, use), vm, machine !== undefined, verdict);
+        this.#report(this.#reporter(machineClass, vm, use), vm, machine !== undefined, verdict);
       if (verdict === DELETED) this.#delete(machineClass, vm);
       if (isDrained(verdict) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
     }
@@ -378,7 +378,7 @@ export class OrphanCollector {
     return reportingClass(classes, 'node' in use ? use.node : undefined) ?? machineClass;
   }
 
-  #tell(machineClass: MachineClass, vm: ListedInstance, exists: boolean, verdict: string): void {
+  #report(machineClass: MachineClass, vm: ListedInstance, exists: boolean, verdict: string): void {
     const { providerId, machineName } = vm;
     const { log, recorder } = this.#o;
     const whose = exists
@@ -393,10 +393,10 @@ export class OrphanCollector {
     const { invoker, log, clock } = this.#o;
     const fields = { providerId, machine: machineName };
     this.#deleting.add(providerId);
-    const stray = standIn({ providerId, machineName, machineClass }, clock.now());
+    const orphan = machineOfOrphanVm({ providerId, machineName, machineClass }, clock.now());
     void this.#lane
       .run((leave) =>
-        invoker.delete(stray, (error) => {
+        invoker.delete(orphan, (error) => {
           leave();
           log.warn('Deletion of an orphan VM ignores its signal', { ...fields, error: error.message });
         }),

@@ -1,25 +1,25 @@
 import { Annotations, Labels, type Machine, type MachineSet, MachineSetConditions } from '@mcm/api';
 import { findCondition } from '../../objects/conditions.ts';
-import { type Loss, lossOf } from '../../objects/machines.ts';
+import { type LostState, lostStateOf } from '../../objects/machines.ts';
 
 /** The state that a machine has reached, and the annotation with its zone. */
 interface Adopted {
-  readonly loss: Loss;
+  readonly lostState: LostState;
   readonly zone: string | undefined;
 }
 
 const zoneTextOf = ({ metadata }: Machine): string | undefined => metadata.annotations?.[Annotations.ZoneOffering];
 
 /** Number of lost replicas, by the state that their former machines had reached. */
-type Losses = Readonly<Record<Loss, number>>;
+type LostStateCounts = Readonly<Record<LostState, number>>;
 
-const NONE: Losses = { served: 0, unjoined: 0 };
+const NONE: LostStateCounts = { served: 0, unjoined: 0 };
 
 /**
  * Limits the number of lost replicas to the number of missing machines. Replicas whose machine has run pods come
  * first, because their replacements delay other replacements longer.
  */
-function atMost(open: number, { served, unjoined }: Losses): Losses {
+function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateCounts {
   const first = Math.min(served, open);
   return { served: first, unjoined: Math.min(unjoined, open - first) };
 }
@@ -46,18 +46,18 @@ const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditi
 export class LostReplicas {
   /** The state that each existing machine has reached, by UID. When a machine is deleted, this state is still known. */
   #adoption: Map<string, Adopted> | undefined;
-  #lost: Losses = NONE;
+  #lost: LostStateCounts = NONE;
   /** The annotations with the zones of lost machines that have no replacement yet. */
   #homes: string[] = [];
 
-  #places(set: MachineSet, alive: readonly Machine[]): Losses {
+  #places(set: MachineSet, alive: readonly Machine[]): LostStateCounts {
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
     // At the first call, the history of the set is unknown. If the set has had machines, all missing machines count as
     // lost.
     if (this.#adoption === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const lost = { ...this.#lost };
-    for (const [uid, { loss }] of this.#adoption) if (!there.has(uid)) lost[loss]++;
+    for (const [uid, { lostState }] of this.#adoption) if (!there.has(uid)) lost[lostState]++;
     return atMost(open, lost);
   }
 
@@ -76,26 +76,28 @@ export class LostReplicas {
    * Determines the lost replicas and records them.
    * @returns The states of the former machines, in the order in which the replicas get new machines.
    */
-  look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
+  look(set: MachineSet, alive: readonly Machine[]): readonly LostState[] {
     this.#lost = this.#places(set, alive);
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const gone = [...(this.#adoption ?? [])].flatMap(([uid, { zone }]) => (zone && !there.has(uid) ? [zone] : []));
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
     this.#homes = open === 0 ? [] : [...this.#homes, ...gone].slice(-open);
-    this.#adoption = new Map(alive.map((one) => [one.metadata.uid, { loss: lossOf(one), zone: zoneTextOf(one) }]));
+    this.#adoption = new Map(
+      alive.map((one) => [one.metadata.uid, { lostState: lostStateOf(one), zone: zoneTextOf(one) }]),
+    );
     const { served, unjoined } = this.#lost;
-    return [...Array<Loss>(served).fill('served'), ...Array<Loss>(unjoined).fill('unjoined')];
+    return [...Array<LostState>(served).fill('served'), ...Array<LostState>(unjoined).fill('unjoined')];
   }
 
   /**
    * Records a new machine. If the machine does not exist at the next call, its replica counts as lost.
-   * @param loss The state of the former machine, if the new machine is a replacement.
+   * @param lostState The state of the former machine, if the new machine is a replacement.
    */
-  made(machine: Machine, loss: Loss | undefined): void {
+  made(machine: Machine, lostState: LostState | undefined): void {
     const zone = zoneTextOf(machine);
-    this.#adoption?.set(machine.metadata.uid, { loss: 'served', zone });
+    this.#adoption?.set(machine.metadata.uid, { lostState: 'served', zone });
     const home = this.#homes.indexOf(zone ?? '');
     if (home >= 0) this.#homes.splice(home, 1);
-    if (loss !== undefined) this.#lost = { ...this.#lost, [loss]: Math.max(this.#lost[loss] - 1, 0) };
+    if (lostState !== undefined) this.#lost = { ...this.#lost, [lostState]: Math.max(this.#lost[lostState] - 1, 0) };
   }
 }

@@ -14,7 +14,7 @@ import type { ControllerContext } from '../../control/caches.ts';
 import type { PendingDeletions } from '../../control/expectations.ts';
 import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
-import { type Loss, lossBefore } from '../../objects/machines.ts';
+import { formerLostState, type LostState } from '../../objects/machines.ts';
 import { listed } from '../../values/texts.ts';
 import type { Place } from '../../zones/places.ts';
 import { causeText, type DeletionCause } from './deletion-cause.ts';
@@ -45,7 +45,7 @@ export interface Vacancies {
   readonly unanswered: Set<string>;
   readonly lost: LostReplicas;
   /** The states of the lost machines. The first new machines replace the lost machines. */
-  readonly replace: readonly Loss[];
+  readonly replace: readonly LostState[];
   /** The zones of the new machines. Absent if the deployment has no zones. */
   readonly places?: readonly Place[] | undefined;
 }
@@ -86,18 +86,18 @@ export class MachineWriter {
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const made: string[] = [];
-    const losses = new Map(names.map((name, index) => [name, replace[index]]));
+    const lostStates = new Map(names.map((name, index) => [name, replace[index]]));
     const zones = new Map(names.map((name, index) => [name, places?.[index]]));
     const { creations, sets } = this.#context;
     const { uid, generation } = set.metadata;
     const key = keyOf(set);
     const task = async (name: string) => {
-      const one = newMachine(set, name, losses.get(name), zones.get(name));
+      const one = newMachine(set, name, lostStates.get(name), zones.get(name));
       const { machine, isNew } = await creations.during(uid, () =>
         this.#createOnce(set, { name, one }, { taken, unanswered }, signal),
       );
       this.#context.machines.recordWrite(machine);
-      lost.made(machine, lossBefore(machine));
+      lost.made(machine, formerLostState(machine));
       if (isNew) made.push(name);
     };
     // After a scale-down, the remaining creations are skipped. The next reconcile counts the missing machines again.

@@ -10,7 +10,7 @@ import {
 import type { Draft } from '@mcm/kube';
 import { defined, withoutUndefined } from '@mcm/kube';
 import { controllerReference } from '../../objects/claim.ts';
-import { LOSS_MARKS, type Loss } from '../../objects/machines.ts';
+import { LOST_STATE_MARKS, type LostState } from '../../objects/machines.ts';
 import { isGoDuration } from '../../values/integers.ts';
 import type { Place } from '../../zones/places.ts';
 import { zoneText } from '../../zones/setting.ts';
@@ -23,10 +23,10 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 /**
  * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds these
  * fields one after the other after the creation.
- * @param loss The state that the former machine had reached. Absent if the new machine is no replacement.
+ * @param lostState The state that the former machine had reached. Absent if the new machine is no replacement.
  * @param place The zone of the machine. Absent if its deployment has no zones.
  */
-export function newMachine(set: MachineSet, name: string, loss?: Loss, place?: Place): Draft<Machine> {
+export function newMachine(set: MachineSet, name: string, lostState?: LostState, place?: Place): Draft<Machine> {
   const template = set.spec.template;
   const forced = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   const creationTimeout = effectiveCreationTimeout(set);
@@ -48,7 +48,7 @@ export function newMachine(set: MachineSet, name: string, loss?: Loss, place?: P
           [Annotations.ZoneReason]: place?.because,
           // The record exists before the first call, so no process can create the VM in another zone.
           [Annotations.CapacityOffering]: place && zoneText(place.zone),
-          [Annotations.Replacement]: loss === undefined ? undefined : LOSS_MARKS[loss],
+          [Annotations.Replacement]: lostState === undefined ? undefined : LOST_STATE_MARKS[lostState],
         }),
       },
       finalizers: [...new Set([...(template.metadata?.finalizers ?? []), Finalizers.MachineControllerManager])],

@@ -2,7 +2,7 @@ import { Annotations, formatTime, Labels, type Machine, type MachineSet, machine
 import { errorText, isConflict, isForbidden, isNotFound, type ResourceClient } from '@mcm/kube';
 import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
 import { slowStart } from '../../flow/slow-start.ts';
-import { createdAt, LOSS_MARKS, type Loss } from '../../objects/machines.ts';
+import { createdAt, LOST_STATE_MARKS, type LostState } from '../../objects/machines.ts';
 import { compareText } from '../../values/integers.ts';
 import { mergeDiff } from '../../values/merge-diff.ts';
 import { listed } from '../../values/texts.ts';
@@ -22,7 +22,7 @@ export interface Taken {
 interface Vacancies {
   readonly lost: LostReplicas;
   /** The states of the lost machines. The first new machines replace the lost machines. */
-  readonly replace: readonly Loss[];
+  readonly replace: readonly LostState[];
 }
 
 /** The VMs of Running machines need no start. */
@@ -66,13 +66,13 @@ export class WarmPool {
     { lost, replace }: Vacancies,
     signal: AbortSignal,
   ): Promise<Taken> {
-    const losses = new Map(chosen.map((machine, index) => [machine, replace[index]]));
+    const lostStates = new Map(chosen.map((machine, index) => [machine, replace[index]]));
     const used: string[] = [];
     let changed = false;
     const task = async (machine: Machine) => {
-      const loss = losses.get(machine);
+      const lostState = lostStates.get(machine);
       try {
-        await this.#context.creations.during(set.metadata.uid, () => this.#takeOne(set, machine, loss, signal));
+        await this.#context.creations.during(set.metadata.uid, () => this.#takeOne(set, machine, lostState, signal));
       } catch (error) {
         if (isForbidden(error)) {
           this.#context.log.warn('Warm machine not used; creating a new one', { error: errorText(error) });
@@ -82,7 +82,7 @@ export class WarmPool {
         changed = true;
         return;
       }
-      lost.made(machine, loss);
+      lost.made(machine, lostState);
       used.push(machine.metadata.name);
     };
     const { error } = await slowStart(chosen, task, { wanted: () => true });
@@ -94,17 +94,22 @@ export class WarmPool {
     return { count: used.length, changed };
   }
 
-  async #takeOne(set: MachineSet, machine: Machine, loss: Loss | undefined, signal: AbortSignal): Promise<void> {
+  async #takeOne(
+    set: MachineSet,
+    machine: Machine,
+    lostState: LostState | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const leaving = isTaken(machine) ? machine : await this.#leave(machine, signal);
     const { name, uid, resourceVersion, ownerReferences = [] } = leaving.metadata;
-    const draft = newMachine(set, name, loss);
+    const draft = newMachine(set, name, lostState);
     const metadata = {
       uid,
       resourceVersion,
       labels: draft.metadata.labels,
       annotations: {
         ...draft.metadata.annotations,
-        [Annotations.Replacement]: loss === undefined ? null : LOSS_MARKS[loss],
+        [Annotations.Replacement]: lostState === undefined ? null : LOST_STATE_MARKS[lostState],
         [Annotations.WarmState]: null,
         [Annotations.WarmTemplate]: null,
       },

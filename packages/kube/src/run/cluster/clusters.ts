@@ -92,7 +92,7 @@ function note(name: string, { ca, clientCertificate, from }: ClusterConfig, cert
     certificates.use({ what: `certificate authority of the ${name} cluster`, certificate: ca, from: from?.ca });
 }
 
-function tell(name: string, news: FilesNews, { log, warnings, certificates }: ClientSettings): void {
+function reportFiles(name: string, news: FilesNews, { log, warnings, certificates }: ClientSettings): void {
   if (news.kind === 'unusable') {
     warnings.raise('credentials', name, `new credentials of the ${name} cluster cannot be used: ${news.sentence}`);
     return;
@@ -148,7 +148,7 @@ async function connect({ name, flag, given, source }: Source, settings: ClusterS
   const what = given ? `--${flag}=${source}` : `--${flag} (absent, which means ${source})`;
   const { clock, env, certificates, dial } = settings;
   try {
-    const config = await loadKubeconfig(source, { clock, env, onFiles: (news) => tell(name, news, settings) });
+    const config = await loadKubeconfig(source, { clock, env, onFiles: (news) => reportFiles(name, news, settings) });
     note(name, config, certificates);
     const { urgentConnections } = settings;
     return openConnections(config, { source: what, shown: source, dial, urgentConnections });

@@ -19,12 +19,12 @@ async function rigWithDaemon(options: JoinRigOptions = {}): Promise<{ rig: JoinR
   }
   const { id } = await rig.launch({ name: 'n-1' });
   await rig.clock.advance(2_000);
-  await tell(rig, { [DesiredConfig]: 'a' });
+  await annotate(rig, { [DesiredConfig]: 'a' });
   await drainAsAsked(rig);
   return { rig, id };
 }
 
-const tell = (rig: JoinRig, annotations: Record<string, string>) =>
+const annotate = (rig: JoinRig, annotations: Record<string, string>) =>
   rig.client.resource(nodes).patch('n-1', { type: 'merge', body: { metadata: { annotations } } });
 
 const said = async (rig: JoinRig) => (await rig.node('n-1'))?.metadata.annotations ?? {};
@@ -34,7 +34,7 @@ async function drainAsAsked(rig: JoinRig): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
     await rig.clock.advance(1_000);
     const { [DesiredDrain]: asked = '', [LastAppliedDrain]: done } = await said(rig);
-    if (asked !== (done ?? '')) await tell(rig, { [LastAppliedDrain]: asked });
+    if (asked !== (done ?? '')) await annotate(rig, { [LastAppliedDrain]: asked });
   }
 }
 
@@ -42,10 +42,10 @@ test('a machine simulates its daemon: drain, files, a reboot during which the no
   const { rig } = await rigWithDaemon({ defaults: { rebootDelay: 5_000 } });
   await using _ = rig;
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'a', [State]: 'Done' });
-  await tell(rig, { [DesiredConfig]: 'b' });
+  await annotate(rig, { [DesiredConfig]: 'b' });
   await rig.clock.advance(500);
   expect(await said(rig)).toMatchObject({ [State]: 'Working', [DesiredDrain]: 'drain-b' });
-  await tell(rig, { [LastAppliedDrain]: 'drain-b' });
+  await annotate(rig, { [LastAppliedDrain]: 'drain-b' });
   await rig.clock.advance(3_000);
   expect(condition(await rig.node('n-1'), 'Ready')).toBe('False');
   await drainAsAsked(rig);
@@ -57,7 +57,7 @@ test('the configuration agent reports the reason of a requested failure, and con
   const { rig, id } = await rigWithDaemon();
   await using _ = rig;
   await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'fail', configFailure: 'disk full' });
-  await tell(rig, { [DesiredConfig]: 'b' });
+  await annotate(rig, { [DesiredConfig]: 'b' });
   await drainAsAsked(rig);
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'a', [State]: 'Degraded', [Reason]: 'disk full' });
   await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'apply' });
@@ -70,7 +70,7 @@ test('an agent that must hang works forever, and after a reboot without end the 
   const { rig, id } = await rigWithDaemon();
   await using _ = rig;
   await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'hang', reboot: 'never' });
-  await tell(rig, { [DesiredConfig]: 'b' });
+  await annotate(rig, { [DesiredConfig]: 'b' });
   await drainAsAsked(rig);
   await rig.clock.advance(600_000);
   expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'a', [State]: 'Working' });
@@ -96,9 +96,9 @@ test('a changed file is reported, and so is its repair', async () => {
 test('the disk is kept after the end of the cloud process, also during an update', async () => {
   const store = new MemoryStore();
   const { rig } = await rigWithDaemon({ store });
-  await tell(rig, { [DesiredConfig]: 'b' });
+  await annotate(rig, { [DesiredConfig]: 'b' });
   await rig.clock.advance(100);
-  await tell(rig, { [LastAppliedDrain]: 'drain-b' });
+  await annotate(rig, { [LastAppliedDrain]: 'drain-b' });
   await rig.clock.advance(500);
   await rig.cloud.close();
   await using again = await joinRig(withKinds, {
