@@ -49,6 +49,12 @@ const warmAnnotations = (mode: FleetMode, seed: number) =>
       }
     : undefined;
 
+/** In every second history, each zone has a limit of its own for rollouts. */
+const zoneAnnotations = (seed: number) =>
+  seed % 2 === 0
+    ? { [Annotations.Zones]: ZONE_LIST, [Annotations.ZonesMaxUnavailable]: '1' }
+    : { [Annotations.Zones]: ZONE_LIST };
+
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
   const { seed, profile, wrap, journal } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
@@ -66,7 +72,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
       hold === windows
         ? { [Annotations.RolloutWindows]: windows.annotation }
         : mode === 'zones'
-          ? { [Annotations.Zones]: ZONE_LIST }
+          ? zoneAnnotations(seed)
           : warmAnnotations(mode, seed),
     moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',

@@ -17,6 +17,7 @@ export const TOPICS = [
   'pools',
   'capacity',
   'hooks',
+  'zones',
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -27,6 +28,7 @@ const CONFIG = 'packages/machine-config/src';
 const P = ['join', 'pools'] as const;
 const C = ['capacity'] as const;
 const H = ['hooks'] as const;
+const Z = ['zones'] as const;
 
 type Change = readonly [find: string, replace: string];
 
@@ -326,4 +328,12 @@ export const MUTANTS: readonly Mutant[] = [
     "planHooks(o, 'before-create', now,",
     "planHooks({ ...o, interruptions: undefined, machineClass: undefined }, 'before-create', now,",
   ]),
+  ...of(
+    'zones',
+    `${CORE}/zones/spread.ts`,
+    Z,
+    ['const usable = states.filter(({ evacuated }) => !evacuated);', 'const usable = states;'],
+    ['if (created !== undefined) return zones.find(({ name }) => name === created);', 'if (created) return zones[0];'],
+  ),
+  ...of('zones', `${CORE}/zones/places.ts`, Z, ['  return order < 0;', '  return order > 0;']),
 ];
