@@ -30,7 +30,9 @@ export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
       what: 'a rollout is complete after its last machine is deleted',
       kinds: ['MachineDeployment'],
       excuses: ({ path }, sides) =>
-        PROGRESS.test(path) && sides.ours.get('.status.conditions[Progressing].reason') === 'NewMachineSetAvailable',
+        gone.size > 0 &&
+        PROGRESS.test(path) &&
+        sides.ours.get('.status.conditions[Progressing].reason') === 'NewMachineSetAvailable',
     },
     {
       row: ROW,
@@ -46,7 +48,8 @@ export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
       row: ROW,
       what: 'the rollout marks of nodes are removed',
       kinds: ['Node'],
-      excuses: ({ path, ours, theirs }) => ROLLOUT_MARK.test(path) && ours === undefined && theirs === 'true',
+      excuses: ({ path, ours, theirs }) =>
+        gone.size > 0 && ROLLOUT_MARK.test(path) && ours === undefined && theirs === 'true',
     },
   ];
 }

@@ -58,6 +58,13 @@ const PHASE = '.status.currentStatus.phase';
 const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
 const BIRTH = new Set(['Pending', 'Create Processing Creating machine on cloud provider']);
 
+/** The count of the names that a set has used. */
+const COUNT = /^\d/;
+/** The values of the annotation of a replacement. */
+const REPLACES = /^(true|unjoined|absent)$/;
+
+const isDeleted = (machine: ComparedFields): boolean =>
+  machine.has('.metadata.deletionTimestamp') || machine.get(PHASE) === 'Terminating';
 const isFinalizer = (path: string): boolean => path.startsWith('.metadata.finalizers');
 const isLeaving = (node: ComparedFields): boolean => node.get(`${TERMINATING}.status`) === 'True';
 const withoutWaiting = (text: string): string => text.replace(WAITING, (_all, kind?: string) => kind ?? '');
@@ -101,14 +108,15 @@ export const RULES: readonly Rule[] = [
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }, sides) =>
       isFinalizer(path) && theirs === NODE_FINALIZER && ours === undefined && isLeaving(sides.ours),
-    excusesStep: ({ lane, ours, theirs }) => isFinalizer(lane) && ours === ABSENT && theirs === undefined,
+    excusesStep: ({ lane, ours, theirs }, courses) =>
+      isFinalizer(lane) && ours === ABSENT && theirs === undefined && times(courses.ours, TERMINATING) > 0,
   },
   {
     row: 'Names of machines',
     what: 'a set numbers the names of its machines',
     kinds: ['MachineSet'],
-    excuses: ({ path, theirs }) => path === NUMBERS && theirs === undefined,
-    excusesStep: ({ lane, theirs }) => lane === NUMBERS && theirs === undefined,
+    excuses: ({ path, ours, theirs }) => path === NUMBERS && COUNT.test(ours ?? '') && theirs === undefined,
+    excusesStep: ({ lane, ours, theirs }) => lane === NUMBERS && COUNT.test(ours ?? '') && theirs === undefined,
   },
   {
     row: 'Annotation `machine-class` of a Node',
@@ -131,15 +139,20 @@ export const RULES: readonly Rule[] = [
     row: 'Annotation `node.machine.sapcloud.io/deleted-for-health` of a Machine',
     what: 'a deleted machine that was Failed gets the annotation',
     kinds: ['Machine'],
-    excuses: ({ path, theirs }) => path === DELETED_FOR_HEALTH && theirs === undefined,
-    excusesStep: ({ lane, theirs }) => lane === DELETED_FOR_HEALTH && theirs === undefined,
+    excuses: ({ path, ours, theirs }, sides) =>
+      path === DELETED_FOR_HEALTH && /^true$/i.test(ours ?? '') && theirs === undefined && isDeleted(sides.ours),
+    excusesStep: ({ lane, ours, theirs }, courses) =>
+      lane === DELETED_FOR_HEALTH &&
+      /^true$/i.test(ours ?? '') &&
+      theirs === undefined &&
+      wasIn(courses.ours, PHASE, 'Failed'),
   },
   {
     row: 'Annotation `node.machine.sapcloud.io/replacement` of a Machine',
     what: 'a replacement machine gets the annotation',
     kinds: ['Machine'],
-    excuses: ({ path, theirs }) => path === REPLACEMENT && theirs === undefined,
-    excusesStep: ({ lane, theirs }) => lane === REPLACEMENT && theirs === undefined,
+    excuses: ({ path, ours, theirs }) => path === REPLACEMENT && REPLACES.test(ours ?? '') && theirs === undefined,
+    excusesStep: ({ lane, ours, theirs }) => lane === REPLACEMENT && REPLACES.test(ours ?? '') && theirs === undefined,
   },
   {
     row: 'Finalizer and priority of a Machine',
@@ -155,7 +168,10 @@ export const RULES: readonly Rule[] = [
     excuses: ({ path, ours, theirs }, sides) =>
       path.endsWith('deployment.kubernetes.io/revision-history') &&
       withoutRepeats(theirs, sides.theirs.get(REVISION)) === withoutRepeats(ours, sides.ours.get(REVISION)),
-    excusesStep: ({ lane, ours }) => lane.endsWith('deployment.kubernetes.io/revision-history') && ours === undefined,
+    excusesStep: ({ lane, ours, theirs }, courses) =>
+      lane.endsWith('deployment.kubernetes.io/revision-history') &&
+      ours === undefined &&
+      isRepeated(theirs, courses.theirs.lanes.get(REVISION)?.map(({ value }) => value) ?? []),
   },
   {
     row: 'In-place: another template during an update',
@@ -202,6 +218,12 @@ export const RULES: readonly Rule[] = [
       lane === IN_PLACE && ours === 'True/CandidateForUpdate' && theirs === undefined,
   },
 ];
+
+/** Whether a history repeats a revision, or contains a revision that the set still has or had before. */
+function isRepeated(history: string | undefined, revisions: readonly string[]): boolean {
+  const entries = (history ?? '').split(',').filter(Boolean);
+  return new Set(entries).size < entries.length || entries.some((entry) => revisions.includes(entry));
+}
 
 function withoutRepeats(history: string | undefined, present: string | undefined): string {
   return [...new Set((history ?? '').split(',').filter((revision) => revision && revision !== present))].join(',');
