@@ -97,14 +97,14 @@ test('a cluster autoscaler finds the groups, changes sizes, and reads the templa
   const call = connect(port, authority.certificate, issueCertificate(authority, 'clientAuth'));
   await expect.poll(() => call('Refresh')).toEqual({});
   expect(await call('NodeGroups')).toEqual({
-    nodeGroups: [{ id: ID, minSize: 1, maxSize: 3, debug: `${ID}: 2 replicas, 1 to 3` }],
+    nodeGroups: [{ id: ID, minSize: 1, maxSize: 3, debug: `${ID}: 2 replicas, minimum 1, maximum 3` }],
   });
   expect(await call('NodeGroupTargetSize', { id: ID })).toEqual({ targetSize: 2 });
   expect(await call('NodeGroupIncreaseSize', { id: ID, delta: 1 })).toEqual({});
   expect((await deployments.get('pool')).spec.replicas).toBe(3);
   expect(await call('NodeGroupIncreaseSize', { id: ID, delta: 1 })).toEqual({
     code: 'OUT_OF_RANGE',
-    details: `${ID}: a size of 4 is above the maximum 3`,
+    details: `${ID}: size 4 is above the maximum 3`,
   });
   expect(await call('NodeGroupDecreaseTargetSize', { id: ID, delta: -2 })).toEqual({});
   expect((await deployments.get('pool')).spec.replicas).toBe(1);

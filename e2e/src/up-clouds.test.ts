@@ -220,7 +220,10 @@ clouds(
     up.child.kill('SIGTERM');
     expect(await up.ended).toMatchObject({ code: 0 });
     const wrong = await run('up', '--provider=local');
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/contains a fleet of aws, not of local/) });
+    expect(wrong).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/contains machines of provider aws, not of local/),
+    });
   },
 );
 

@@ -77,7 +77,7 @@ test(
     const other = await run('up', '--provider', 'aws');
     expect(other).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`contains a fleet of ${join(folder, 'src/driver.ts')}, not of aws`),
+      stderr: expect.stringContaining(`contains machines of provider ${join(folder, 'src/driver.ts')}, not of aws`),
     });
   },
   PATIENCE_MS,
@@ -87,7 +87,7 @@ test.each([
   [
     'an unknown name',
     'hetzner',
-    'must be local, aws, azure, gcp, or the file, the folder or the installed package of a driver',
+    'must be local, aws, azure or gcp, or the file, folder or installed package of a driver',
   ],
   ['a folder without a driver', '.', 'contains none of src/driver.ts, dist/driver.js'],
   ['a module without createDriver', './slow/src/slow-cloud.ts', 'the export createDriver must be a function'],

@@ -58,7 +58,7 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   ];
   for (const report of reports)
     expect(report).toMatch(/machine-controller-manager is not working since 20\d\d-.*Z \(\d+s\)/);
-  expect(explained).toContain('no failed or deleted machine is replaced');
+  expect(explained).toContain('the replacement of failed and deleted machines is stopped');
 
   process.kill(manager, 'SIGCONT');
   await up.line(/^machine-controller-manager is working again/);

@@ -88,7 +88,7 @@ describe('mcm up', () => {
     const second = await mcm(['up', '--no-tty'], { cwd: used, program }).ended;
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(
-      /^mcm: another mcm \(process \d+\) runs on .*: stop it with "mcm down", or use another --data-dir\n$/,
+      /^mcm: another mcm \(process \d+\) uses .*: stop that mcm with "mcm down", or use another --data-dir\n$/,
     );
     await first.line(/^ready: 3 machines Running/);
     expect(await fleetOf(join(used, '.mcm'))).toEqual(fleet);

@@ -68,7 +68,7 @@ function useFolder(dataDir: string): void {
   try {
     makeFolder(dataDir, 0o700);
   } catch (error) {
-    throw new ConfigError(`--data-dir ${dataDir} cannot be used: ${errorText(error)}; use another directory`);
+    throw new ConfigError(`cannot use --data-dir ${dataDir}: ${errorText(error)}; use another directory`);
   }
 }
 

@@ -44,7 +44,10 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     .addOption(new Option('--provider <name>', 'the emulated cloud').choices(PROVIDERS))
     .option('--port <port>', 'port on 127.0.0.1; 0: any free port', whole(65_535), 0)
     .option('--data-dir <dir>', 'folder for the state of the cloud (default: in memory)')
-    .option('--node-kubeconfig <file>', 'kubeconfig of all kubelets; bootstrap tokens are then only verified')
+    .option(
+      '--node-kubeconfig <file>',
+      'kubeconfig for all kubelets; with this flag, kubelets verify bootstrap tokens but do not use them',
+    )
     .option('--operation-ms <ms>', 'duration of each operation, boot and shutdown', whole(LONGEST_MS), 1_000)
     .option('--visible-after-ms <ms>', 'delay until new VMs appear in listings', whole(LONGEST_MS), 0)
     .option('--page-size <count>', 'VMs on a page of a listing (default: the page size of the cloud)', countOnPage)

@@ -13,7 +13,7 @@ export const DOCUMENT = `<!doctype html>
 <script src="/script.js" defer></script>
 </head>
 <body>
-<noscript>The dashboard needs JavaScript. On a terminal, use: mcm tree</noscript>
+<noscript>The dashboard requires JavaScript. For a terminal, use: mcm tree</noscript>
 </body>
 </html>
 `;

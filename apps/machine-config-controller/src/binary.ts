@@ -38,15 +38,15 @@ const flags = {
     }),
     'watch-api-server-config': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.watchApiServerConfig,
-      help: 'use the TLS profile of apiservers.config.openshift.io/cluster, and apply its changes',
+      help: 'use the TLS profile of apiservers.config.openshift.io/cluster, including later changes',
     }),
     'stamp-version': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.stampVersion,
-      help: 'write the version of this program to the ControllerConfig; if false, wait until another program writes this version',
+      help: 'write the version of this program to the ControllerConfig; false: wait until another program writes this version',
     }),
     'render-while-paused': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.renderWhilePaused,
-      help: 'render paused pools too, so that they show their next configuration; their nodes get certificates with and without this flag',
+      help: 'also render paused pools, so that their status shows the next configuration; their nodes always get certificates',
     }),
     'keep-renders': integerFlag({
       min: -1,
@@ -55,12 +55,12 @@ const flags = {
     }),
     'machine-pools': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.machinePools,
-      help: 'allow pools to refer to MachineDeployments and MachineSets (machineRef, machineRefs); requires their CRDs',
+      help: 'allow references from pools to MachineDeployments and MachineSets (machineRef, machineRefs); requires the CRDs of both kinds',
     }),
     'halt-degraded': integerFlag({
       min: 0,
       default: DEFAULT_CONFIG_SETTINGS.haltDegraded,
-      help: 'stop the rollout of a pool when this many nodes are Degraded; 0 disables the limit',
+      help: 'number of Degraded nodes that stops the rollout of a pool; 0: no limit',
     }),
   }),
   ...flagGroup('Config server', {
@@ -68,12 +68,12 @@ const flags = {
       min: 0,
       max: 65_535,
       default: 0,
-      help: 'port of the config server for first boots over HTTPS, usually 22623, in each replica; 0: disabled',
+      help: 'port of the config server for first boots over HTTPS, usually 22623; each replica serves this port; 0: disabled',
     }),
     'config-server-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: 'directory with tls.crt and tls.key for the config server; reloaded when they change; default: self-signed certificates',
+      help: 'directory with tls.crt and tls.key for the config server; the process reloads changed files; default: self-signed certificates',
     }),
     'config-server-cert-secret': textFlag({
       placeholder: '<name>',
@@ -87,12 +87,12 @@ const flags = {
     'config-server-burst': integerFlag({
       min: 1,
       default: 60,
-      help: 'requests from one client address that the config server accepts at the same time',
+      help: 'maximum number of simultaneous requests from one client address to the config server',
     }),
     'config-server-requests-per-minute': integerFlag({
       min: 1,
       default: 120,
-      help: 'requests per minute from one client address that the config server accepts; others get status 429',
+      help: 'maximum number of requests per minute from one client address to the config server; further requests get status 429',
     }),
   }),
 } as const;

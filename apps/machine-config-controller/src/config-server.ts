@@ -55,7 +55,7 @@ export function registerConfigServerMetrics(meters: Meters): (status: number) =>
   const name = 'mcc_config_server_requests_total';
   const count = meters.counter({
     name,
-    help: 'Requests of machines that boot, by status code',
+    help: 'Requests of booting machines, by status code',
     labels: ['code'],
   });
   return (status) => count({ code: String(status) });

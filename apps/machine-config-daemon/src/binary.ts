@@ -45,18 +45,18 @@ const flags = {
     'reboot-command': textFlag({
       placeholder: '<command>',
       default: 'systemctl reboot',
-      help: 'command that reboots the machine; it runs in the root directory of the machine. With none, another component must reboot nodes in state Rebooting',
+      help: 'reboot command, which runs in the root directory of the machine. none: another component must reboot nodes in state Rebooting',
     }),
     'boot-id-file': textFlag({
       placeholder: '<file>',
       default: '/proc/sys/kernel/random/boot_id',
-      help: 'file whose content changes with each boot of the machine',
+      help: 'file with a different content after each boot of the machine',
     }),
     interruptions: textFlag({
       placeholder: '<cloud>',
       default: 'none',
       oneOf: ['none', 'azure', 'gcp'],
-      help: 'write interruptions of the VM that the metadata service of this cloud reports to an annotation of the Node',
+      help: 'cloud of the VM. The daemon writes interruptions from its metadata service to an annotation of the Node',
     }),
     'metadata-endpoint': textFlag({
       placeholder: '<url>',
@@ -70,7 +70,8 @@ const flags = {
 export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
   name: 'machine-config-daemon',
   version: '0.1.0',
-  description: 'Applies files, units and kernel arguments to its machine, and reports the progress on the Node.',
+  description:
+    'Applies files, units and kernel arguments to the machine of the daemon, and reports the progress on the Node.',
   metricsPrefix: 'mcd_',
   defaults: { port: 8798, concurrency: 1, controllers: [], leaderElect: false },
   crds: machineConfigCrds.filter(({ spec }) => spec.names.kind === 'MachineConfig'),

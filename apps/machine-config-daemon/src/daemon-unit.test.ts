@@ -339,7 +339,7 @@ test('a config that cannot be written is reverted and reported, and with the old
   expect(await machine.annotations()).toMatchObject({
     [CurrentConfig]: 'one',
     [State]: 'Degraded',
-    [Reason]: 'cannot write /etc/kernel/cmdline/x: one of its parents is not a directory',
+    [Reason]: 'cannot write /etc/kernel/cmdline/x: a parent of the path is not a directory',
   });
   expect(await machine.text('etc/a')).toBe('1');
   await machine.tell({ [DesiredConfig]: 'one' });

@@ -71,7 +71,7 @@ export function createDaemonUnit(options: DaemonUnitOptions): Unit {
         watch
           .follow(wantedPaths(config))
           .catch((error: unknown) =>
-            log.warn('Cannot watch the disk for changes; a restart of the daemon finds them', { error }),
+            log.warn('Cannot watch the disk for changes; the daemon detects changes only at its next start', { error }),
           ),
     });
     const driver = new DaemonDriver(daemon, life, random, (error) =>

@@ -249,8 +249,8 @@ test('a failed write is reported with its reason and leaves no files', async () 
   await machine.tell({ [DesiredConfig]: 'one' });
   await machine.play();
   for (const [name, reason, state] of [
-    ['bad', 'cannot write /etc/issue/x: one of its parents is not a directory', 'Degraded'],
-    ['held', 'cannot write /etc/held: it is a directory', 'Degraded'],
+    ['bad', 'cannot write /etc/issue/x: a parent of the path is not a directory', 'Degraded'],
+    ['held', 'cannot write /etc/held: the path is a directory', 'Degraded'],
     ['owner', 'cannot write /etc/b: "nobody-here" does not exist in /etc/passwd', 'Degraded'],
     ['image', 'this daemon cannot change osImageURL of a running machine', 'Unreconcilable'],
   ] as const) {

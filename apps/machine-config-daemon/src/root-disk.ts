@@ -162,9 +162,9 @@ async function flush(directory: string): Promise<void> {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOTDIR: 'one of its parents is not a directory',
-  EEXIST: 'one of its parents is not a directory',
-  EISDIR: 'it is a directory',
+  ENOTDIR: 'a parent of the path is not a directory',
+  EEXIST: 'a parent of the path is not a directory',
+  EISDIR: 'the path is a directory',
   ENOSPC: 'no space is left',
   EROFS: 'the file system is read-only',
   EACCES: 'permission denied',

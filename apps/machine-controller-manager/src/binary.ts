@@ -35,7 +35,7 @@ const SERVICE = 'machine-controller-manager';
 const FEATURES = {
   RolloutAnnotations: {
     stage: 'BETA',
-    help: 'annotations rollout.machine.sapcloud.io/… of a MachineDeployment delay or pause its rollout',
+    help: 'annotations rollout.machine.sapcloud.io/… of a MachineDeployment delay or pause the rollout',
   },
 } as const satisfies Features;
 
@@ -44,12 +44,12 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'the manager freezes a MachineSet when it has this many machines more than replicas and surge',
+      help: 'number of machines above replicas and surge at which the manager freezes a MachineSet',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'the freeze ends when the MachineSet has this many machines less than the limit of --safety-up',
+      help: 'number of machines below the limit of --safety-up at which the freeze of a MachineSet ends',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,
@@ -65,7 +65,7 @@ const flags = {
     }),
     'count-terminating-towards-surge': booleanFlag({
       default: DEFAULT_SETTINGS.countTerminating,
-      help: 'count terminating machines towards replicas and surge when the manager creates machines; the annotation rollout.machine.sapcloud.io/count-terminating-towards-surge overrides it',
+      help: 'count terminating machines towards replicas and surge at the creation of machines; annotation rollout.machine.sapcloud.io/count-terminating-towards-surge takes precedence',
     }),
   }),
   ...safeguardFlags,
@@ -80,7 +80,7 @@ const flags = {
     'webhook-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: 'directory with tls.crt and tls.key for the webhooks; reloaded when they change; default: self-signed certificates',
+      help: 'directory with tls.crt and tls.key for the webhooks; the process reloads changed files; default: self-signed certificates',
     }),
     'webhook-cert-secret': textFlag({
       placeholder: '<name>',
@@ -94,7 +94,7 @@ const flags = {
     'webhook-configurations': textFlag({
       placeholder: '<name>',
       default: 'machine-controller-manager',
-      help: 'webhook configurations to which the manager writes the authority of the self-signed certificates; empty: none',
+      help: 'webhook configurations for the authority of the self-signed certificates; the manager writes the authority to them; empty: none',
     }),
   }),
   ...flagGroup('Cluster autoscaler', {
@@ -107,13 +107,13 @@ const flags = {
     'autoscaler-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: "directory with tls.crt and tls.key for the autoscaler port, and with ca.crt, the authority that signed the autoscaler's certificate",
+      help: 'directory with tls.crt and tls.key for the autoscaler port, and with ca.crt, the authority of the autoscaler certificate',
     }),
   }),
   // In older installations of the original, the manager has these flags.
   'delete-migrated-machine-class': ignoredFlag(
     '[true|false]',
-    'deprecated; there are no migrated MachineClasses to delete',
+    'deprecated; this version has no migrated MachineClasses to delete',
   ),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
@@ -137,9 +137,7 @@ function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
   return [
     ...(down > up
-      ? [
-          `--safety-down must be at most --safety-up (${up}), not ${down}: without surge, a set with all replicas stays frozen`,
-        ]
+      ? [`--safety-down must be at most --safety-up (${up}), not ${down}: otherwise, a set without surge stays frozen`]
       : []),
     ...(given['webhook-cert-dir'] !== '' && given['webhook-port'] === 0
       ? ['--webhook-cert-dir has no effect without --webhook-port']

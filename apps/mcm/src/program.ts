@@ -77,22 +77,25 @@ function addUp(program: Command, { random, signal, draw }: CommandEnvironment, s
     .command('up')
     .description('start a control plane, a local cloud, both controllers and a first fleet')
     .option(...dataDirOption)
-    .option('--port <port>', 'port of the control plane on 127.0.0.1 (default: the last used port, else a free port)')
+    .option(
+      '--port <port>',
+      'port of the control plane on 127.0.0.1 (default: the previous port, or a free port at the first start)',
+    )
     .option(
       '--machines <count>',
-      'replicas of the first MachineDeployment (default: 3 at the first start, unchanged later)',
+      'replicas of the first MachineDeployment (default: 3 at the first start, then the previous value)',
     )
     .option(
       '--provider <name>',
-      'local; aws, azure, gcp (emulated); or a file, folder or package of a driver (default: local, unchanged later)',
+      'local, aws, azure or gcp (emulated), or a driver: file, folder or package (default: local, then the previous value)',
     )
     .option(
       '--machine-config',
-      'also run the machine-config-controller, with two pools (default: as at the first start)',
+      'also run the machine-config-controller, with two pools (default: the value of the first start)',
     )
     .option('--exit-when-ready', 'stop when all machines of the fleet are ready')
-    .option('--no-tty', 'print plain lines even on a terminal')
-    .option('--quiet', 'print only the message that the fleet is ready')
+    .option('--no-tty', 'print lines instead of the live screen, also on a terminal')
+    .option('--quiet', 'print only the message after all machines are ready')
     .action(async (flags: UpFlags) => {
       const { up } = await import('./up/up.ts');
       await up(compileUpOptions(flags, stdout.isTTY === true), {

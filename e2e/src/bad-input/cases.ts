@@ -37,15 +37,15 @@ const AWS: readonly Case[] = [
     what: 'an endpoint whose certificate is not trusted',
     spec: aws.spec({ region: 'eu-west-7' }),
     event:
-      /^CloudUnreachable: .*not trusted \(SELF_SIGNED_CERT_IN_CHAIN\); name a file with its CA in NODE_EXTRA_CA_CERTS/,
+      /^CloudUnreachable: .*certificate of the cloud endpoint \(SELF_SIGNED_CERT_IN_CHAIN\); set NODE_EXTRA_CA_CERTS to the file/,
     says: /NODE_EXTRA_CA_CERTS/,
   },
   {
     what: 'a Secret with only one of its two keys',
     secret: aws.without('providerSecretAccessKey'),
     event:
-      /^InvalidClass: .*secretRef\.AWSSecretAccessKey: Required value: Mention atleast providerSecretAccessKey.*; correct it in Secret default\/odd$/,
-    says: /providerSecretAccessKey.*; correct it in Secret default\/odd/,
+      /^InvalidClass: .*secretRef\.AWSSecretAccessKey: Required value: Mention atleast providerSecretAccessKey.*; correct the value in Secret default\/odd$/,
+    says: /providerSecretAccessKey.*; correct the value in Secret default\/odd/,
   },
   {
     what: 'a secret key of spaces',
@@ -72,8 +72,8 @@ const AWS: readonly Case[] = [
   {
     what: 'a Secret without credentials',
     secret: { userData: '#cloud-config of the bad-input test' },
-    event: /^InvalidClass: .*providerAccessKeyId.*providerSecretAccessKey.*; correct it in Secret default\/odd$/,
-    says: /providerAccessKeyId.*providerSecretAccessKey.*; correct it in Secret default\/odd/,
+    event: /^InvalidClass: .*providerAccessKeyId.*providerSecretAccessKey.*; correct the value in Secret default\/odd$/,
+    says: /providerAccessKeyId.*providerSecretAccessKey.*; correct the value in Secret default\/odd/,
   },
   {
     what: 'keys with invalid characters',
@@ -127,7 +127,7 @@ const AZURE: readonly Case[] = [
     what: 'an invalid tenant name',
     secret: azure.secret({ tenantID: 'a tenant/of nobody' }),
     event: /^InvalidClass: .*invalid tenantID\..*; correct data\.tenantID of Secret default\/odd$/,
-    says: /tenantID.*; correct it in Secret default\/odd/,
+    says: /tenantID.*; correct the value in Secret default\/odd/,
   },
   {
     what: 'a region that does not exist',
@@ -138,7 +138,7 @@ const AZURE: readonly Case[] = [
   {
     what: 'an unreachable cloud',
     spec: azure.spec({ cloudConfiguration: { name: 'AzureChina' } }),
-    event: /^CloudUnreachable: .*ENOTFOUND.*the endpoint in Secret or environment, and the controller's network/,
+    event: /^CloudUnreachable: .*ENOTFOUND.*the endpoint in Secret or environment, and the network/,
     says: /ENOTFOUND/,
   },
   {
@@ -150,8 +150,8 @@ const AZURE: readonly Case[] = [
   {
     what: 'a Secret with only one of its two keys',
     secret: azure.without('clientSecret'),
-    event: /^InvalidClass: .*data\.clientSecret: Required value.*; correct it in Secret default\/odd$/,
-    says: /data\.clientSecret.*; correct it in Secret default\/odd/,
+    event: /^InvalidClass: .*data\.clientSecret: Required value.*; correct the value in Secret default\/odd$/,
+    says: /data\.clientSecret.*; correct the value in Secret default\/odd/,
   },
   {
     what: 'a missing token file',
@@ -163,8 +163,8 @@ const AZURE: readonly Case[] = [
     what: 'a Secret without credentials',
     secret: { userData: '#cloud-config of the bad-input test' },
     event:
-      /^InvalidClass: .*data\.clientID: Required.*data\.subscriptionID: Required.*data\.tenantID: Required.*; correct it in Secret default\/odd$/,
-    says: /data\.clientID.*data\.subscriptionID.*data\.tenantID.*; correct it in Secret default\/odd/,
+      /^InvalidClass: .*data\.clientID: Required.*data\.subscriptionID: Required.*data\.tenantID: Required.*; correct the value in Secret default\/odd$/,
+    says: /data\.clientID.*data\.subscriptionID.*data\.tenantID.*; correct the value in Secret default\/odd/,
   },
   {
     what: 'a missing field',
@@ -214,7 +214,7 @@ const GCP: readonly Case[] = [
     secret: gcp.secret({ serviceAccountJSON: 'rubbish-of-the-secret {' }),
     event:
       /^InvalidClass: .*"serviceAccountJSON" field: failed to unmarshal json object: it is not JSON; correct data\.serviceAccountJSON of Secret default\/odd/,
-    says: /serviceAccountJSON.*; correct it in Secret default\/odd/,
+    says: /serviceAccountJSON.*; correct the value in Secret default\/odd/,
     secrets: ['rubbish-of-the-secret'],
   },
   {
@@ -222,13 +222,13 @@ const GCP: readonly Case[] = [
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ type: 'authorized_user' }) }),
     event:
       /^InvalidClass: .*forbidden credential type "authorized_user".*correct data\.serviceAccountJSON of Secret default\/odd/,
-    says: /authorized_user.*; correct it in Secret default\/odd/,
+    says: /authorized_user.*; correct the value in Secret default\/odd/,
     secrets: ['PRIVATE KEY'],
   },
   {
     what: 'credentials with a token host that is not Google',
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ token_uri: 'https://evil.example/token' }) }),
-    event: /^InvalidClass: .*token_uri of "serviceAccountJSON" must be https and of googleapis\.com/,
+    event: /^InvalidClass: .*token_uri of "serviceAccountJSON" must be an https URL of googleapis\.com/,
     says: /token_uri/,
     secrets: ['PRIVATE KEY'],
   },
@@ -259,8 +259,8 @@ const GCP: readonly Case[] = [
   {
     what: 'a Secret without credentials',
     secret: { userData: '#cloud-config of the bad-input test' },
-    event: /^InvalidClass: .*serviceAccountJSON.*; correct it in Secret default\/odd$/,
-    says: /serviceAccountJSON.*; correct it in Secret default\/odd/,
+    event: /^InvalidClass: .*serviceAccountJSON.*; correct the value in Secret default\/odd$/,
+    says: /serviceAccountJSON.*; correct the value in Secret default\/odd/,
   },
   {
     what: 'a Secret with only one of its two keys',
@@ -332,8 +332,8 @@ const LOCAL: readonly Case[] = [
     what: 'a Secret without credentials',
     secret: { userData: '#cloud-config of the bad-input test' },
     event:
-      /^InvalidClass: .*data\.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set.*; correct it in Secret default\/odd$/,
-    says: /data\.endpoint: is missing.*; correct it in Secret default\/odd/,
+      /^InvalidClass: .*data\.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set.*; correct the value in Secret default\/odd$/,
+    says: /data\.endpoint: is missing.*; correct the value in Secret default\/odd/,
   },
   {
     what: 'a missing field',

@@ -29,7 +29,11 @@ const WEB_IDENTITY: readonly Row[] = [
 ];
 const AGENT = 'AWS_CONTAINER_CREDENTIALS_FULL_URI';
 const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<string, string>>, event: RegExp])[] = [
-  ['on another host', { [AGENT]: 'http://evil.example/' }, /FULL_URI must be https, or http of this host/],
+  [
+    'on another host',
+    { [AGENT]: 'http://evil.example/' },
+    /FULL_URI must be an https URL, or an http URL of this host/,
+  ],
   [
     'without its token',
     { [AGENT]: 'http://169.254.170.23/v1/credentials', AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/tokens/none' },
@@ -38,7 +42,7 @@ const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<strin
   [
     'that refuses the token',
     { [AGENT]: 'http://169.254.170.23/v1/credentials' },
-    /no keys of the container's role by AWS_CONTAINER_CREDENTIALS_FULL_URI: 401/,
+    /cannot get the keys of the container's role with AWS_CONTAINER_CREDENTIALS_FULL_URI: 401/,
   ],
   [
     'that does not exist',
@@ -58,7 +62,7 @@ export const AWS_LOGINS: readonly Case[] = [
     what: 'a controller without keys',
     secret: ownKeys,
     event:
-      /^CredentialsRefused: .*neither the Secret nor the controller has keys; set the keys, or give the controller a role.*data\.providerAccessKeyId/,
+      /^CredentialsRefused: .*the Secret and the environment contain no keys; set the keys, or give the controller a role.*data\.providerAccessKeyId/,
     says: /set the keys, or give the controller a role/,
   },
   {
@@ -74,14 +78,14 @@ export const AWS_LOGINS: readonly Case[] = [
     secret: ownKeys,
     variables: METADATA,
     event:
-      /^CredentialsRefused: .*no credentials of the instance from http:\/\/169\.254\.169\.254: 404.*an instance with a role/,
-    says: /use an instance with a role/,
+      /^CredentialsRefused: .*cannot get the credentials of the instance from http:\/\/169\.254\.169\.254: 404.*an instance role/,
+    says: /use an instance role/,
   },
   {
     what: 'a controller on a host without a metadata service',
     secret: ownKeys,
     variables: { ...METADATA, AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://unreachable.example' },
-    event: /^CloudUnreachable: .*no credentials of the instance.*EHOSTUNREACH.*an instance with a role/,
+    event: /^CloudUnreachable: .*cannot get the credentials of the instance.*EHOSTUNREACH.*an instance role/,
     says: /EHOSTUNREACH/,
   },
   {
@@ -89,13 +93,13 @@ export const AWS_LOGINS: readonly Case[] = [
     secret: ownKeys,
     variables: { ...METADATA, AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://page.example' },
     event:
-      /^CredentialsRefused: .*no credentials of the instance.*200, and a response that is not a token.*an instance with a role/,
-    says: /200, and a response that is not a token/,
+      /^CredentialsRefused: .*cannot get the credentials of the instance.*200, but the response is not a token.*an instance role/,
+    says: /200, but the response is not a token/,
   },
   {
     what: 'a workload identity without its role',
     secret: { userData: WEB.userData, workloadIdentityTokenFile: '/tokens/aws' },
-    event: /^InvalidClass: .*roleARN.*; correct it in Secret default\/odd$/,
+    event: /^InvalidClass: .*roleARN.*; correct the value in Secret default\/odd$/,
     says: /roleARN/,
   },
   ...WEB_IDENTITY.map(([what, files, event, change = {}]) => ({

@@ -25,7 +25,7 @@ const ofCertificate = (from: number, change: Readonly<Record<string, string>>) =
   clientCertificate: certificate(from, 30),
   ...change,
 });
-const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: 200, and a response without a token');
+const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: status 200, but the response contains no token');
 const LATE_CLOCK = refusal(
   'AADSTS700024.*clock of this controller is 20 min ahead of the token service: correct the clock',
 );
@@ -60,7 +60,7 @@ const REFUSALS: readonly (readonly [what: string, input: Pick<Case, 'secret' | '
   [
     'a certificate that is not valid yet',
     { secret: ofCertificate(5, {}) },
-    refusal('clientCertificate is not valid before 2026-01-06; store a valid one, or correct the clock'),
+    refusal('clientCertificate is not valid before 2026-01-06; store a valid certificate, or correct the clock'),
   ],
   ['a certificate of a controller with a wrong clock', { secret: ofCertificate(-1, { clientID: LATE }) }, LATE_CLOCK],
   [
@@ -124,7 +124,7 @@ export const AZURE_LOGINS: readonly Case[] = [
     },
     event:
       /^InvalidClass: .*clientCertificate contains no private key; append .*; correct data\.clientCertificate of Secret default\/odd/,
-    says: /clientCertificate contains no private key.*; correct it in Secret default\/odd/,
+    says: /clientCertificate contains no private key.*; correct the value in Secret default\/odd/,
   },
   {
     what: 'a PKCS#12 file in place of a certificate',
@@ -142,7 +142,7 @@ export const AZURE_LOGINS: readonly Case[] = [
   {
     what: 'a managed identity behind a proxy',
     secret: { ...azure.without('clientSecret'), managedIdentity: 'user', clientID: 'answered-by-a-proxy' },
-    event: /^CredentialsRefused: .*data\.managedIdentity.*200, and a response without a token.*must run in Azure/,
+    event: /^CredentialsRefused: .*data\.managedIdentity.*200, but the response contains no token.*must run in Azure/,
     says: /data\.managedIdentity/,
   },
   {

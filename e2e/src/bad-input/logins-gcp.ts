@@ -34,8 +34,8 @@ export const GCP_LOGINS: readonly Case[] = [
   {
     what: 'a workload without its token',
     secret: gcp.secret({ serviceAccountJSON: external({ file: '/tokens/nowhere' }) }),
-    event: /^CredentialsRefused: .*\/tokens\/nowhere cannot be read.*data\.serviceAccountJSON/,
-    says: /\/tokens\/nowhere cannot be read/,
+    event: /^CredentialsRefused: .*\/tokens\/nowhere of the workload is unreadable.*data\.serviceAccountJSON/,
+    says: /\/tokens\/nowhere of the workload is unreadable/,
   },
   {
     what: 'a workload with a source that the controller does not allow',
@@ -48,7 +48,7 @@ export const GCP_LOGINS: readonly Case[] = [
     what: 'an identity provider that answers with a page',
     secret: gcp.secret({ serviceAccountJSON: external({ url: 'https://idp.example/answered-by-a-proxy' }) }),
     event:
-      /^CredentialsRefused: .*https:\/\/idp\.example: 200, and a response that is not a token; check credential_source/,
+      /^CredentialsRefused: .*https:\/\/idp\.example: status 200, but the response is not a token; check credential_source/,
     says: /check credential_source/,
   },
   {
@@ -57,7 +57,8 @@ export const GCP_LOGINS: readonly Case[] = [
       serviceAccountJSON: JSON.stringify({ type: 'metadata_server', service_account: 'answered-by-a-proxy' }),
       projectID: 'p',
     }),
-    event: /^CredentialsRefused: .*metadata server.*200, and a response without a token.*run the controller on a host/,
+    event:
+      /^CredentialsRefused: .*metadata server.*200, but the response contains no token.*run the controller on a host/,
     says: /run the controller on a host/,
   },
   {
@@ -124,8 +125,8 @@ export const GCP_LOGINS: readonly Case[] = [
     secret: gcp.secret({
       serviceAccountJSON: serviceAccount({ token_uri: 'https://oauth2.googleapis.com/answered-by-a-proxy' }),
     }),
-    event: /^CredentialsRefused: .*200, and a response without a token.*data\.serviceAccountJSON/,
-    says: /200, and a response without a token/,
+    event: /^CredentialsRefused: .*200, but the response contains no token.*data\.serviceAccountJSON/,
+    says: /200, but the response contains no token/,
     secrets: ['PRIVATE KEY'],
   },
   {

@@ -48,7 +48,11 @@ test.each([
     { GOOGLE_CLOUD_UNIVERSE_DOMAIN: 'https://universe.example/token-of-somebody' },
     'GOOGLE_CLOUD_UNIVERSE_DOMAIN must be a domain without https://, such as googleapis.com',
   ],
-  ['aws', { AWS_RETRY_MODE: 'brave' }, 'AWS_RETRY_MODE=brave must be standard or adaptive; correct it or remove it'],
+  [
+    'aws',
+    { AWS_RETRY_MODE: 'brave' },
+    'AWS_RETRY_MODE=brave must be standard or adaptive; correct or remove the variable',
+  ],
   [
     'azure',
     { MCM_FLAG_AZURE_CLOUD: 'AzureMars' },

@@ -268,8 +268,7 @@ class Bench {
   async until(reached: () => Promise<boolean>): Promise<void> {
     const began = realClock.monotonic();
     while (!(await reached())) {
-      if (realClock.monotonic() - began > LIMIT_MS)
-        throw new Error('bench: the expected state was not reached in time');
+      if (realClock.monotonic() - began > LIMIT_MS) throw new Error('bench: timeout before the expected state');
       await sleep(realClock, 100);
     }
   }

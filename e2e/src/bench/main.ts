@@ -125,7 +125,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in WORKS));
 if (unknown.length > 0) {
-  process.stderr.write(`bench: unknown ${unknown.join(', ')}; there is ${Object.keys(WORKS).join(', ')}\n`);
+  process.stderr.write(`bench: unknown ${unknown.join(', ')}; known works: ${Object.keys(WORKS).join(', ')}\n`);
   process.exit(2);
 }
 say(

@@ -156,7 +156,7 @@ test.runIf(isThorough)('an autoscaler that ends without a scale-up is a failure'
 
 test('the command refuses unknown suites, a missing folder, and a named suite whose programs are missing', () => {
   expect(clients([], {})).toMatchObject({ status: 2, stderr: expect.stringContaining('set MCM_CLIENTS') });
-  expect(clients(['x'], { MCM_CLIENTS: dir }).stderr).toContain('no suite is named x; there are controller-runtime');
+  expect(clients(['x'], { MCM_CLIENTS: dir }).stderr).toContain('unknown suites: x; known suites: controller-runtime');
   expect(clients(['conformance'], { MCM_CLIENTS: dir })).toMatchObject({
     status: 1,
     stdout: 'conformance: not run, missing conformance/e2e.test\n',

@@ -21,7 +21,7 @@ if (dir === undefined || dir === '')
 const asked = process.argv.slice(2).filter((argument) => argument !== '--');
 const unknown = asked.filter((name) => SUITES.every((suite) => suite.name !== name));
 if (unknown.length > 0)
-  fail(`no suite is named ${unknown.join(', ')}; there are ${SUITES.map(({ name }) => name).join(', ')}`);
+  fail(`unknown suites: ${unknown.join(', ')}; known suites: ${SUITES.map(({ name }) => name).join(', ')}`);
 
 const known = readKnownFailures(readFileSync(KNOWN, 'utf8'));
 let isRed = false;

@@ -221,7 +221,7 @@ test('a machine gets only the configuration of its pool, and a client without a 
   expect(await statusOf('/config/worker', token)).toBe(200);
   expect(await ask('/config/infra', token)).toMatchObject({
     status: 403,
-    text: expect.stringContaining('does not belong to pool infra: no object in its spec.machineRefs owns'),
+    text: expect.stringContaining('does not belong to pool infra: no object in spec.machineRefs of the pool owns'),
   });
   expect(await statusOf('/config/selected', token)).toBe(403);
   expect(await statusOf('/config/nowhere', token)).toBe(403);

@@ -57,7 +57,7 @@ export function apiReportFiles(): ReadonlyMap<string, string> {
   for (const path of globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT }).toSorted()) {
     const { name, private: hidden, exports = {} } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Package;
     if (hidden === true) continue;
-    const parts = [`// What ${name} exports. Made by pnpm generate; bodies and comments are left out.`];
+    const parts = [`// What ${name} exports. Made by pnpm generate; this file omits bodies and comments.`];
     for (const [subpath, value] of Object.entries(exports).toSorted()) {
       const source = typeof value === 'string' ? value : (value.source ?? '');
       if (!source.endsWith('.ts') || source.includes('*')) continue;

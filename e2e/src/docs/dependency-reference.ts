@@ -9,10 +9,10 @@ const WHY: Readonly<Record<string, string>> = {
   '@aws-sdk/client-ec2':
     'signatures, requests and answers of EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); used only by the AWS machine controller',
   '@aws-sdk/client-sqs':
-    'requests and answers of SQS, whose queue has the events about interruptions; used only by the AWS machine controller',
+    'requests and answers of SQS, with the events about interruptions; used only by the AWS machine controller',
   '@aws-sdk/client-sts': 'signatures, requests and answers of STS, for workload identity',
   '@azure-rest/core-client':
-    'requests to paths of Resource Manager that no other client covers; used only by the Azure machine controller',
+    'requests to paths of Resource Manager without their own client; used only by the Azure machine controller',
   '@azure/arm-compute':
     'requests and answers of VMs, disks and images ([decision 14](../decisions/0014-azure-with-its-sdk.md)); used only by the Azure machine controller',
   '@azure/arm-network': 'requests and answers for NICs and subnets',
@@ -21,15 +21,16 @@ const WHY: Readonly<Record<string, string>> = {
   '@google-cloud/compute':
     'requests and answers of Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); used only by the GCP machine controller',
   '@grpc/grpc-js': 'the gRPC server for the cluster autoscaler; loaded only with `--autoscaler-port`',
-  '@grpc/proto-loader': 'encodes the messages of that server',
+  '@grpc/proto-loader': 'encodes the messages of the gRPC server',
   '@hono/node-server': 'serves `hono` over Node’s sockets; used only by the local cloud',
-  '@kubernetes/client-node': 'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded only for these',
+  '@kubernetes/client-node':
+    'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded only for such kubeconfigs',
   '@peculiar/x509': 'self-signed certificates of webhooks, metrics and the config server',
   commander: 'flags and commands',
   croner: 'cron schedules of rollout windows, with time zones; in the deployment controller',
   'google-gax': 'the runtime of the clients of `@google-cloud/compute`',
   hono: 'HTTP routes of the local cloud',
-  liquidjs: 'templates of machine configs; a template cannot run code or read files',
+  liquidjs: 'templates of machine configs, without access to code or files',
   'log-update': 'the live screen of `mcm up`; used only by the `mcm` command',
   pino: 'logs as JSON lines',
   'prom-client': 'metrics in Prometheus’ formats',
@@ -113,7 +114,7 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
     '# Third-party packages\n',
     'This page lists the dependencies of the published packages, with the versions of the lock file. The page is for users who review the supply chain.',
     'The bill of materials of a program lists the included packages',
-    '(`sbom.cdx.json`, [images](../images.md)), which are fewer. For the selection and maintenance see the [security policy](../../SECURITY.md#dependencies).\n',
+    '(`sbom.cdx.json`, [images](../images.md)). For the selection and maintenance see the [security policy](../../SECURITY.md#dependencies).\n',
     table(['Package', 'Version', 'License', 'Indirect', 'Used by', 'Why'], rows),
     '',
   ].join('\n');

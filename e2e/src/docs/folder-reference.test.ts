@@ -21,8 +21,8 @@ test('the error contains a folder without a description, a deleted folder and a 
   const problems = folderProblems(JSON.parse(JSON.stringify(layers)));
   expect(problems).toEqual([
     'tools: add the package to docs/contributing/folders.yaml',
-    'packages/api/src/kinds: describe it in docs/contributing/folders.yaml',
-    'packages/api/src/gone: it does not exist; remove it from docs/contributing/folders.yaml',
+    'packages/api/src/kinds: describe the folder in docs/contributing/folders.yaml',
+    'packages/api/src/gone: the folder does not exist; remove the entry from docs/contributing/folders.yaml',
   ]);
 });
 

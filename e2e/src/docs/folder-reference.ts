@@ -32,10 +32,10 @@ export function folderProblems(layers: readonly Layer[]): readonly string[] {
       return [
         ...real
           .filter((folder) => folders[folder] === undefined)
-          .map((f) => `${path}/src/${f}: describe it in ${SOURCE}`),
+          .map((f) => `${path}/src/${f}: describe the folder in ${SOURCE}`),
         ...Object.keys(folders)
           .filter((folder) => !real.includes(folder))
-          .map((folder) => `${path}/src/${folder}: it does not exist; remove it from ${SOURCE}`),
+          .map((folder) => `${path}/src/${folder}: the folder does not exist; remove the entry from ${SOURCE}`),
       ];
     }),
   ];

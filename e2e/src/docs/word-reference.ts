@@ -112,7 +112,7 @@ const eventsPage = (): string =>
     '# Events\n',
     'This page lists the events of the controllers. The page is for operators.\n',
     '```sh\nmcm events machinedeployment/workers\n```\n',
-    '`kubectl describe` and `kubectl get events` show them too. The API server keeps an event for an hour. The [status](conditions.md) of an object contains its present state.\n',
+    '`kubectl describe` and `kubectl get events` also show events. The API server keeps an event for an hour. The [status](conditions.md) of an object contains its present state.\n',
     ...(
       [
         ['MachineDeployment', MANAGER, EVENTS],
@@ -143,9 +143,9 @@ const errorsPage = (): string =>
   [
     GENERATED,
     '# Error codes\n',
-    'This page lists the error codes of drivers, with the delays of retries. The page is for operators whose machines fail.\n',
+    'This page lists the error codes of drivers, with the delays of retries. The page is for operators with failed machines.\n',
     '```sh\nkubectl get machines -o custom-columns=NAME:.metadata.name,CODE:.status.lastOperation.errorCode\n```\n',
-    '`status.lastOperation` of the Machine contains the code: `errorCode` for a creation, `description` for other calls. The log and the label `error_code` of metrics contain it too. Any other error of a driver counts as `Unknown`.\n',
+    '`status.lastOperation` of the Machine contains the code: `errorCode` for a creation, `description` for other calls. The log and the metric label `error_code` also contain the code. Any other error of a driver counts as `Unknown`.\n',
     table(
       ['Code', 'Number', 'Kind', 'Fixed by', 'Meaning', 'Action'],
       Object.entries(MachineCodes).map(([code, number]) => {
@@ -155,7 +155,7 @@ const errorsPage = (): string =>
       }),
     ),
     '\n## Delays of retries\n',
-    'The table shows the delay after the first failure, and the longest delay after many. If the cloud requests a longer delay, the controller respects it. `status` is the lookup of a VM before its initialization or deletion.\n',
+    'The table shows the delay after the first failure, and the longest delay after many failures. If the cloud requests a longer delay, the controller respects it. `status` is the lookup of a VM before its initialization or deletion.\n',
     table(
       ['Code', ...CALLS],
       Object.keys(MachineCodes)
@@ -165,7 +165,7 @@ const errorsPage = (): string =>
           ...CALLS.map((call) => pace(CALL_RETRIES[call][code as keyof typeof MachineCodes])),
         ]),
     ),
-    '\nAfter `ResourceExhausted` for `create`, the first delay is `--resource-exhausted-retry`. The machines of a class and zone share it, and it doubles up to three times its value. A `NotFound` for `delete` is a success, because the VM no longer exists.\n',
+    '\nAfter `ResourceExhausted` for `create`, the first delay is `--resource-exhausted-retry`. The machines of a class and zone share this delay. The delay doubles after each failure, up to three times the flag. A `NotFound` for `delete` is a success, because the VM no longer exists.\n',
   ].join('\n');
 
 /** The reference pages of conditions, events and errors, generated from the tables that the code uses. */

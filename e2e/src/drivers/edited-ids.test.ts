@@ -44,9 +44,7 @@ test.each(CLOUDS)(
     await fleet.editProviderId('m-0', (id) => `${id}-edited`);
     await fleet.clock.advance(0.9 * HOUR);
     expect(await fleet.reported('OrphanVM')).toEqual([
-      expect.stringMatching(
-        /it is kept because Node \S+ runs on it and is Ready\. Restore the machine's spec.providerID/,
-      ),
+      expect.stringMatching(/mcm keeps the VM because its Node \S+ is Ready\. If a user edited spec.providerID/),
     ]);
     await fleet.clock.advance(2 * HOUR);
     expect(vms(fleet)).toEqual(before);

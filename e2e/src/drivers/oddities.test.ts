@@ -137,7 +137,7 @@ test('gcp: a class without cluster or role tag creates no VM, because no listing
     [['kubernetes-io-role-node', 'x'], 'kubernetes-io-cluster-'],
   ] as const) {
     const { wire, stage } = wired(gcp(), { tags });
-    await refused(stage.create(), 'Internal', 'spec.tags: Required value', lacks, 'it is required to find the VMs');
+    await refused(stage.create(), 'Internal', 'spec.tags: Required value', lacks, 'mcm needs this tag to find the VMs');
     expect(wire.sent).toEqual([]);
   }
   const { wire, stage } = wired(gcp(), { tags: ['b', 'kubernetes-io-cluster-ours', 'b', 'kubernetes-io-role-node'] });

@@ -71,7 +71,7 @@ async function nextHolder(stack: Stack, before: string | undefined): Promise<str
     if (holder && holder !== before) return holder;
     await sleep(realClock, 100);
   }
-  throw new Error('no process took over the Lease');
+  throw new Error('no process acquired the Lease');
 }
 
 /**
@@ -115,11 +115,11 @@ try {
     if (problem) failed += 1;
     const when = instants.map((at) => `${at} ms`).join(', ');
     say(
-      `roll ${rolls + 1} to ${machineClass}, killed after ${when}: ${problem ?? 'the fleets ended in the same state'}; kill ${killed} of ${kills}`,
+      `rollout ${rolls + 1} to ${machineClass}, killed after ${when}: ${problem ?? 'the fleets ended in the same state'}; kill ${killed} of ${kills}`,
     );
   }
 } finally {
   await stack.stop();
 }
-say(`${killed} kills, ${rolls - failed} of ${rolls} rolls ended correctly`);
+say(`${killed} kills, ${rolls - failed} of ${rolls} rollouts ended correctly`);
 process.exitCode = failed > 0 ? 1 : 0;

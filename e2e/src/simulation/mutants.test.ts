@@ -87,7 +87,7 @@ test('more replacements of failed machines than the limit are reported', async (
   const [healthy, broken] = await verified({}, failsTooEarly('Unknown'), async (world) => {
     silence(world, ...(await settled(world, 4)).slice(0, 2));
   });
-  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at the same time$/)]);
+  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/^mcm replaced .* and .* at the same time$/)]);
 });
 
 test('machines that never joined count towards the budget', async () => {
@@ -95,7 +95,7 @@ test('machines that never joined count towards the budget', async () => {
     await world.createDeployment(3);
     await world.clock.advance(2_000);
   });
-  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at the same time$/)]);
+  expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/^mcm replaced .* and .* at the same time$/)]);
 });
 
 test('a machine that is deleted in addition to those of a rollout is reported', async () => {
@@ -207,7 +207,9 @@ const hastens: Defect = async (client) => {
 
 test('the deletion of a machine that the autoscaler did not name is reported', async () => {
   const { violations } = await playScaler({ seed: 6, wrap: ignoresNames });
-  expect(violations).toContainEqual(expect.stringMatching(/ was deleted although the autoscaler did not name it$/));
+  expect(violations).toContainEqual(
+    expect.stringMatching(/^mcm deleted .* although the autoscaler did not mark this machine$/),
+  );
 });
 
 test('a replacement of a named machine is reported', async () => {
@@ -220,7 +222,9 @@ test('a replacement of a named machine is reported', async () => {
   });
   end.abort(new Error('closed'));
   expect(healthy).toEqual([]);
-  expect(broken).toContainEqual(expect.stringMatching(/ was unnecessary: it is machine number 4, 3 were requested$/));
+  expect(broken).toContainEqual(
+    expect.stringMatching(/ is unnecessary: mcm created 4 machines for 3 requested machines$/),
+  );
 });
 
 test.each(sampled([3, 4], 2))(
@@ -228,7 +232,7 @@ test.each(sampled([3, 4], 2))(
   async (seed) => {
     const { violations } = await play('pauses', { seed, wrap: ignoresPauses });
     expect(violations).toContainEqual(
-      expect.stringMatching(/^set .* was scaled from . to . although the rollout is paused$/),
+      expect.stringMatching(/^mcm scaled set .* from . to . although the rollout is paused$/),
     );
   },
 );
@@ -238,9 +242,9 @@ test.each([
     'outside of its windows',
     ignoresWindows,
     3,
-    /^set .* was scaled from . to . although the rollout is outside of its windows$/,
+    /^mcm scaled set .* from . to . although the rollout is outside of its windows$/,
   ],
-  ['on a node that postpones', ignoresPostponement, 1, / was deleted although its node postpones the rollout$/],
+  ['on a node that postpones', ignoresPostponement, 1, /^mcm deleted .* although its node postpones the rollout$/],
 ])('a rollout that acts %s is reported in a random history', async (_title, wrap, seed, violation) => {
   const { violations } = await play('windows', { seed, wrap });
   expect(violations).toContainEqual(expect.stringMatching(violation));

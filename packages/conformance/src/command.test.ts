@@ -67,13 +67,13 @@ test('a failed scenario is reported with its reason and its impact on users, and
 });
 
 test.each([
-  [['--driver', 'x.ts'], 'mcm-conformance: --config must be set: name a YAML file'],
-  [['--config', 'x.yaml'], 'mcm-conformance: --driver must be set: name the module'],
+  [['--driver', 'x.ts'], 'mcm-conformance: --config must be set: write the path of a YAML file'],
+  [['--config', 'x.yaml'], 'mcm-conformance: --driver must be set: write the path of a module'],
   [['--drivr', 'x.ts'], 'mcm-conformance: unknown flag --drivr; did you mean --driver?'],
   [[...TOY, '--seed', 'x'], "argument 'x' is invalid. The value must be a whole number."],
-  [['--driver', 'x.ts', '--config', '/nope.yaml'], '--config /nope.yaml cannot be used: ENOENT'],
-  [[...TOY, '--only', 'creaton'], '--only must be a part of the name of a scenario, not "creaton"; the scenarios are '],
-  [['--driver', '/nope.ts', '--config', example('toy.yaml')], '--driver /nope.ts cannot be used: '],
+  [['--driver', 'x.ts', '--config', '/nope.yaml'], 'cannot use --config /nope.yaml: ENOENT'],
+  [[...TOY, '--only', 'creaton'], '--only must be a part of the name of a scenario, not "creaton"; scenarios: '],
+  [['--driver', '/nope.ts', '--config', example('toy.yaml')], 'cannot use --driver /nope.ts: '],
   [['--driver', example('toy.yaml'), '--config', example('toy.yaml')], 'mcm-conformance: '],
   [['--driver', example('toy-cloud.ts'), '--config', example('toy.yaml')], 'createDriver'],
   [['--driver', example('toy-driver.ts'), '--config', example('toy-driver.ts')], 'mcm-conformance: '],

@@ -33,7 +33,7 @@ export async function playConformance(options: ConformanceFlags, host: CommandHo
     const target = await targetOf(options.driver, config, host);
     if (options.only !== undefined && scenariosOf(options.only).length === 0)
       throw new Error(
-        `--only must be a part of the name of a scenario, not "${options.only}"; the scenarios are ${SCENARIOS.map(({ name }) => name).join(', ')}`,
+        `--only must be a part of the name of a scenario, not "${options.only}"; scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}`,
       );
     const report = await runConformance(target, {
       only: options.only,
@@ -56,7 +56,7 @@ async function named<T>(flag: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
-    throw new Error(`${flag} cannot be used: ${errorText(thrown)}`, { cause: thrown });
+    throw new Error(`cannot use ${flag}: ${errorText(thrown)}`, { cause: thrown });
   }
 }
 

@@ -24,9 +24,9 @@ function flagsOf(command: Command): ConformanceFlags {
     Omit<ConformanceFlags, 'driver' | 'config'> & Partial<ConformanceFlags>
   >();
   if (driver === undefined)
-    return command.error('--driver must be set: name the module that exports createDriver(context)');
+    return command.error('--driver must be set: write the path of a module that exports createDriver(context)');
   if (config === undefined)
-    return command.error('--config must be set: name a YAML file with machineClass, secret and dialect');
+    return command.error('--config must be set: write the path of a YAML file with machineClass, secret and dialect');
   return { driver, config, ...others };
 }
 
@@ -37,8 +37,8 @@ export function parseFlags(args: readonly string[], write: (text: string) => voi
     .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
     .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
     .option('--junit <file>', 'also write the report as JUnit XML')
-    .option('--only <text>', 'run only scenarios whose name contains this text')
-    .option('--seed <number>', 'seed of the names of machines', wholeNumber, 1)
+    .option('--only <text>', 'run only scenarios with this text in their name')
+    .option('--seed <number>', 'seed for the names of machines', wholeNumber, 1)
     .exitOverride()
     .configureOutput({ writeOut: write, writeErr: write });
   try {

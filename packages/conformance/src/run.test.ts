@@ -95,7 +95,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     spoilt((toy) => ({ create: async (r: never) => ({ ...(await toy.create(r)), providerId: 'toy:///other' }) })),
   ],
   [
-    'user data may be any bytes',
+    'user data can contain any bytes',
     'user data that is taken for text',
     (context) =>
       createDriver(
@@ -132,7 +132,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     (context) => createDriver(asking(context, (body) => ({ ...body, token: fresh() }))),
   ],
   [
-    'adoption of a VM that was not recorded',
+    'adoption of an existing VM',
     'a look-up by the UID alone',
     spoilt((toy) => ({
       status: async (r: { machine: { metadata: object } }) => {
@@ -209,7 +209,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'the listing contains',
+    'the list contains',
     'a disk made first, which the listing leaves out',
     spoilt((toy) => ({
       create: async (r: never) => {
@@ -366,7 +366,7 @@ test.each<[string, (toy: Toy) => NonNullable<Toy['initialize']>, string]>([
   [
     'another VM than creation made',
     (toy) => async (r) => ({ ...(await toy.status?.(r)), providerId: 'toy:///other', nodeName: 'n' }),
-    'initialize returns another VM than creation',
+    'initialize returns another VM than the creation',
   ],
   [
     'only once',

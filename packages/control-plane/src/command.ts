@@ -56,27 +56,27 @@ function parseRuntimeConfig(text: string): string[] {
 
 const command: Command = new Command('control-plane')
   .description('A Kubernetes control plane in one process.')
-  .option('--port <port>', 'TCP port on 127.0.0.1; 0 picks a free one', parsePort, 0)
-  .option('--data-dir <dir>', 'folder that keeps the store, the certificates and the token')
-  .option('--memory', 'keep nothing (default without --data-dir)')
-  .option('--kubeconfig <file>', 'write a kubeconfig for the administrator here (mode 0600)')
+  .option('--port <port>', 'TCP port on 127.0.0.1; 0: any free port', parsePort, 0)
+  .option('--data-dir <dir>', 'folder for the store, the certificates and the token')
+  .option('--memory', 'store nothing on disk (default without --data-dir)')
+  .option('--kubeconfig <file>', 'file for the kubeconfig of the administrator (mode 0600)')
   .option(
     '--advertise-address <address>',
     'IPv4 address in the Endpoints of the Service default/kubernetes; default: the first address of this host',
     parseAddress,
   )
-  .option('--no-controllers', 'run the API server alone')
+  .option('--no-controllers', 'run only the API server, without controllers')
   .option(
     '--event-ttl <duration>',
-    'how long events are kept after their last write, default 1h; 0: until they are deleted',
+    'time for which the server keeps events after their last write (default 1h); 0: until their deletion',
     parseDuration,
   )
   .option(
     '--runtime-config <versions>',
-    'alpha API versions to serve in addition, such as lifecycle.k8s.io/v1alpha1=true',
+    'additional alpha API versions, such as lifecycle.k8s.io/v1alpha1=true',
     parseRuntimeConfig,
   )
-  .option('--request-log <file>', 'append one JSON line for each answered request')
+  .option('--request-log <file>', 'file for the request log, with one JSON line for each request')
   .helpOption('-h, --help', 'show this help')
   .configureOutput({
     outputError: (text, write) =>
@@ -162,7 +162,7 @@ async function start(): Promise<ControlPlane> {
 }
 
 const plane = await start().catch((error: unknown) =>
-  fail(error instanceof StoreError ? `${error.message}; name another --data-dir` : error),
+  fail(error instanceof StoreError ? `${error.message}; use another --data-dir` : error),
 );
 
 // With many writes, V8 would let its young generation grow to 48 MB permanently, and its heap to twice the live size.

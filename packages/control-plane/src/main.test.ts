@@ -120,7 +120,7 @@ test('a second process with the same folder or port is refused in one sentence',
   const same = await launch('--data-dir', data).ended;
   expect(same).toMatchObject({ code: 1, stdout: '' });
   expect(same.stderr).toMatch(
-    /^control-plane: the data folder .* is in use by another running control plane; name another --data-dir\n$/,
+    /^control-plane: the data folder .* is in use by another running control plane; use another --data-dir\n$/,
   );
   const port = new URL(url).port;
   const busy = await launch('--port', port).ended;
@@ -187,6 +187,6 @@ test('invalid flags are refused', async () => {
   const file = join(dir, 'file');
   writeFileSync(file, '');
   expect(await reported(`--data-dir=${file}`)).toBe(
-    `control-plane: the data folder ${file} cannot be used: it is not a folder; name another --data-dir\n`,
+    `control-plane: cannot use the data folder ${file}: it is not a folder; use another --data-dir\n`,
   );
 });

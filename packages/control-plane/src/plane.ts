@@ -259,7 +259,7 @@ async function listenOn(handler: Handler, port: number, authority: CertificateAu
       throw new Error(
         error.code === 'EADDRINUSE'
           ? `port ${port} of 127.0.0.1 is in use by another program`
-          : `port ${port} of 127.0.0.1 cannot be used: ${error.message}`,
+          : `cannot use port ${port} of 127.0.0.1: ${error.message}`,
       );
     },
   );

@@ -268,7 +268,11 @@ test('bad input: a selector that matches no MachineConfig degrades its pool, and
   }));
 
 test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, hint: object]>([
-  ['machineConfigSelector', 'all MachineConfigs: nothing is rendered', { matchLabels: WORKER_ROLE }],
+  [
+    'machineConfigSelector',
+    'all MachineConfigs: the controller renders no configuration',
+    { matchLabels: WORKER_ROLE },
+  ],
   ['nodeSelector', 'all nodes: no node gets a target', { matchLabels: { 'node-role.kubernetes.io/worker': '' } }],
 ])(
   'bad input: a pool with an empty %s is Degraded and updates no node, until the selector has a requirement',

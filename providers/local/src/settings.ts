@@ -14,10 +14,10 @@ export const localFlags = {
   backend: textFlag({
     placeholder: '<cloud|pod>',
     default: '',
-    help: 'backend of the machines: VMs of a local cloud, or pods; also MCM_LOCAL_BACKEND; default: the setting of the class',
+    help: 'backend of the machines: cloud (local VMs) or pod; alternative: the variable MCM_LOCAL_BACKEND; default: the class',
   }),
   'cloud-endpoint': endpointFlag(
-    'address of the local cloud, for classes whose Secret contains none; also MCM_LOCAL_CLOUD_ENDPOINT',
+    'address of the local cloud, for classes without an address in their Secret; alternative: the variable MCM_LOCAL_CLOUD_ENDPOINT',
   ),
 } as const;
 

@@ -68,5 +68,5 @@ export const BINARIES: readonly Binary[] = [
 export function binaryNamed(name: string): Binary {
   const found = BINARIES.find((each) => each.name === name);
   if (found) return found;
-  throw new Error(`no binary "${name}"; there are ${BINARIES.map((each) => each.name).join(', ')}`);
+  throw new Error(`unknown binary "${name}"; known binaries: ${BINARIES.map((each) => each.name).join(', ')}`);
 }

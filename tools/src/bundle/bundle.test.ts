@@ -195,5 +195,5 @@ test('regular expressions of CRDs are unchanged in a bundle, because Go does not
 });
 
 test('an unknown program is refused with the existing names', () => {
-  expect(() => binaryNamed('mcm-x')).toThrow('no binary "mcm-x"; there are machine-controller-manager, ');
+  expect(() => binaryNamed('mcm-x')).toThrow('unknown binary "mcm-x"; known binaries: machine-controller-manager, ');
 });

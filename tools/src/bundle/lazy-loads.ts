@@ -12,7 +12,7 @@ const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?=
  */
 export function requireLazily(source: string): string {
   const [blind] = BLIND.exec(source) ?? [];
-  if (blind !== undefined) throw new Error(`${blind}: the name of a module that is loaded later must be a constant`);
+  if (blind !== undefined) throw new Error(`${blind}: the module name of a dynamic import must be a constant`);
   return source.replaceAll(LAZY, 'require($1)');
 }
 

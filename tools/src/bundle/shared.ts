@@ -9,7 +9,7 @@ export { BINARIES };
 export async function sharedBundles(): Promise<string> {
   const answer = await fetch(inject('bundles'));
   const text = await answer.text();
-  if (!answer.ok) throw new Error(`the programs could not be bundled: ${text}`);
+  if (!answer.ok) throw new Error(`cannot bundle the programs: ${text}`);
   return text;
 }
 

@@ -13,8 +13,7 @@ const GROUP = /this\.(\w+)\s*=\s*_get\w+Operations\(this\._client\);/g;
  */
 export function slimAzure(source: string, kept: readonly string[]): string {
   const known = new Set([...source.matchAll(GROUP)].map(([, name]) => name));
-  for (const name of kept)
-    if (!known.has(name)) throw new Error(`Azure's SDK has no group ${name} for the bundler to keep`);
+  for (const name of kept) if (!known.has(name)) throw new Error(`the SDK of Azure has no operation group ${name}`);
   return source.replaceAll(GROUP, (all, name: string) => (kept.includes(name) ? all : ''));
 }
 

@@ -10,11 +10,11 @@ import type { Difference } from './verdict.ts';
 const HELP = `usage: KUBEBUILDER_ASSETS=DIR pnpm fuzz:control-plane [options]
   Sends generated requests to a real kube-apiserver and to the embedded plane and prints the differences.
   --seed N        first seed (1)
-  --seeds N       how many seeds (1)
+  --seeds N       number of seeds (1)
   --requests N    requests of each seed (20000)
   --from N        number of the first case (0)
-  --case N        play only this case of the seed.
-  --kind NAME     play only cases of this kind.
+  --case N        run only this case of the seed.
+  --kind NAME     run only cases of this kind.
   --shrink N      shrink one difference of each of the N most frequent classes (1)
   --details       print one case of each class.
   --out FILE      write the shrunk cases as a file of the battery.
@@ -68,7 +68,7 @@ const shrunk = wholeNumber('shrink');
 const only = flags.case === undefined ? undefined : wholeNumber('case');
 const assets =
   process.env['KUBEBUILDER_ASSETS'] ||
-  fail('set KUBEBUILDER_ASSETS to a folder with kube-apiserver and etcd, such as the one that setup-envtest prints');
+  fail('set KUBEBUILDER_ASSETS to a folder with kube-apiserver and etcd, such as the folder that setup-envtest prints');
 
 const say = (lines: readonly string[]): void => {
   for (const line of lines) process.stdout.write(`${line}\n`);

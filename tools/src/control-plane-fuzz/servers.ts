@@ -93,7 +93,8 @@ async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
       .map(({ apiVersion, kind }) => ({ apiVersion: String(apiVersion), kind: String(kind) }))
       .find(({ apiVersion, kind }) => Object.keys(schemas.of(apiVersion, kind)).length === 0);
     if (missing === undefined) return schemas;
-    if (attempt === ATTEMPTS) throw new Error(`no schema of ${missing.apiVersion} ${missing.kind} is published`);
+    if (attempt === ATTEMPTS)
+      throw new Error(`the server publishes no schema of ${missing.apiVersion} ${missing.kind}`);
     await again();
   }
 }

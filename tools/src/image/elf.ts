@@ -66,7 +66,9 @@ export function readElf(file: Buffer): ElfNeeds {
   const machine = numbers.u16(18);
   const architecture = ARCHITECTURES[machine];
   if (architecture === undefined) {
-    throw new Error(`an ELF file of machine ${machine}; supported are ${Object.values(ARCHITECTURES).join(', ')}`);
+    throw new Error(
+      `an ELF file of the unsupported machine ${machine}; supported machines: ${Object.values(ARCHITECTURES).join(', ')}`,
+    );
   }
   const parts = segments(numbers);
   const loader = parts.find(({ type }) => type === INTERPRETER);

@@ -179,5 +179,7 @@ test('an error reports a program for another machine and a file that is not a pr
   const riscv = Buffer.alloc(64);
   riscv.write('\x7fELF\x02\x01', 'latin1');
   riscv.writeUInt16LE(0xf3, 18);
-  expect(() => readElf(riscv)).toThrow('an ELF file of machine 243; supported are ppc64le, s390x, amd64, arm64');
+  expect(() => readElf(riscv)).toThrow(
+    'an ELF file of the unsupported machine 243; supported machines: ppc64le, s390x, amd64, arm64',
+  );
 });

@@ -19,7 +19,7 @@ function splitPath(path: string): readonly [prefix: string, name: string] {
     const [prefix, name] = [path.slice(0, slash), path.slice(slash + 1)];
     if (Buffer.byteLength(prefix) <= PREFIX_LENGTH && Buffer.byteLength(name) <= NAME_LENGTH) return [prefix, name];
   }
-  throw new Error(`${path} is too long for an archive: at most ${NAME_LENGTH} bytes for a name`);
+  throw new Error(`the path ${path} is too long for an archive, which allows ${NAME_LENGTH} bytes`);
 }
 
 const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`;

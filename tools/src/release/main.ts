@@ -51,7 +51,8 @@ async function run(): Promise<number> {
   }
   if (command !== 'sign') return fail(`the command must be sign or verify\n${HELP}`);
   const changes = await git('status', '--porcelain');
-  if (changes !== '') return fail(`the work tree has changes, so no commit describes the release:\n${changes}`);
+  if (changes !== '')
+    return fail(`the work tree has uncommitted changes, so no commit contains the release:\n${changes}`);
   const sources = {
     repository: needed('repository'),
     builder: needed('builder'),

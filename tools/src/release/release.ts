@@ -139,9 +139,9 @@ export async function verifyRelease(folder: string, keyFile: string): Promise<re
     ...[...signed].flatMap(([path, sum]) => {
       const now = found.get(path);
       if (now === undefined) return [`${path} is missing`];
-      return now === sum ? [] : [`${path} is not the signed file: its checksum is ${now}, not ${sum}`];
+      return now === sum ? [] : [`${path} differs from the signed file: its checksum is ${now}, not ${sum}`];
     }),
-    ...[...found.keys()].filter((path) => !signed.has(path)).map((path) => `${path} is not signed`),
+    ...[...found.keys()].filter((path) => !signed.has(path)).map((path) => `${path} has no signature`),
     ...(await wrongProvenance(folder, key, signed)),
   ];
 }
@@ -157,7 +157,7 @@ async function wrongProvenance(
   const isValid = signatures.some(({ sig }) =>
     verify('sha256', toSign(payloadType, body), key, Buffer.from(sig, 'base64')),
   );
-  if (!isValid) return [`${file} is not signed by this key`];
+  if (!isValid) return [`this key did not sign ${file}`];
   const { subject } = JSON.parse(body.toString()) as Statement;
   const same =
     subject.length === signed.size && subject.every(({ name, digest }) => signed.get(name) === digest.sha256);

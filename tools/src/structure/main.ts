@@ -37,7 +37,7 @@ function check(messages: readonly string[]) {
   process.stdout.write(
     messages.length === 0
       ? 'The structure of all packages is within the limits.\n'
-      : `${messages.join('')}Remove the weaknesses that the change adds. An unused export needs no export keyword.\n`,
+      : `${messages.join('')}Remove the violations that your change adds. An unused export needs no export keyword.\n`,
   );
 }
 

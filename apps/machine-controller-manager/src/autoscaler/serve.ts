@@ -46,7 +46,7 @@ async function readClientCa(directory: string): Promise<string> {
     return await readFile(join(directory, 'ca.crt'), 'utf8');
   } catch (error) {
     throw new ConfigError(
-      `${FLAG} must contain ca.crt, the authority that signed the autoscaler's certificate, but ${directory} does not: ${errorText(error)}`,
+      `${FLAG} must contain ca.crt, the authority of the autoscaler certificate, but ${directory} does not contain this file: ${errorText(error)}`,
     );
   }
 }
@@ -115,7 +115,7 @@ export async function serveAutoscaler(
     () => {
       isReady = true;
     },
-    (error: unknown) => log.debug('Caches of the autoscaler port were not filled', { error: errorText(error) }),
+    (error: unknown) => log.debug('Cannot fill the caches of the autoscaler port', { error: errorText(error) }),
   );
   log.info('Serving the cluster autoscaler', { port });
   return async () => {

@@ -9,7 +9,7 @@ export function addCloud(program: Command, say: (line: string) => void): void {
   withOutput(
     cloud
       .command('list')
-      .description('list the resources that the cloud reports: instances, volumes or disks, NICs')
+      .description('list the instances, volumes or disks, and network interfaces that the cloud reports')
       .option('--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR),
   ).action(async ({ dataDir, output }: { dataDir: string; output: OutputFormat }) => {
     const { cloudLines } = await import('./list.ts');
@@ -18,9 +18,9 @@ export function addCloud(program: Command, say: (line: string) => void): void {
   withOutput(
     cloud
       .command('interrupt <machine>')
-      .description('let the cloud announce an interruption of the VM of a machine')
+      .description('announce an interruption of the VM of a machine, as the cloud does')
       .option('--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR)
-      .option('--notice <duration>', 'time from the notice to the deadline', '2m')
+      .option('--notice <duration>', 'time between the notice and the end of the VM', '2m')
       .option('--kind <kind>', 'Terminate, Maintenance, Ended, Freeze or Rebalance', 'Terminate'),
   ).action(async (name: string, options: InterruptOptions) => {
     const { interrupt } = await import('./interrupt.ts');

@@ -38,7 +38,7 @@ const ROLE = 'docs/permissions.md, "The mcm command"';
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;
-  return `these credentials need ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
+  return `these credentials need the permission ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
 
 /**
@@ -60,4 +60,9 @@ const namespaceOf = ({ message }: KubeError): string => {
 export const unreadLines = (unread: readonly string[]): string[] =>
   unread.length === 0
     ? []
-    : ['', 'May not be read:', ...unread.map((words) => `  - ${words}`), `  (grant the roles mcm-read of ${ROLE})`];
+    : [
+        '',
+        'No permission to read:',
+        ...unread.map((words) => `  - ${words}`),
+        `  (grant the roles mcm-read of ${ROLE})`,
+      ];

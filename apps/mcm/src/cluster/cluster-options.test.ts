@@ -14,5 +14,7 @@ test('two words with an unknown kind name the kinds, and more words name the for
   expect(() => objectText(['md', 'workers'])).toThrow(
     '"md workers" has an unknown kind; write one of machinedeployment',
   );
-  expect(() => objectText(['a', 'b', 'c'])).toThrow('"a b c" is not an object; write TYPE/NAME or TYPE NAME');
+  expect(() => objectText(['a', 'b', 'c'])).toThrow(
+    '"a b c" is not the name of an object; write TYPE/NAME or TYPE NAME',
+  );
 });

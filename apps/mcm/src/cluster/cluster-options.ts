@@ -8,13 +8,16 @@ export const withCluster = (command: Command): Command =>
   command
     .option(
       '--kubeconfig <file>',
-      'cluster of the machine objects (default: $KUBECONFIG, else the local instance, else ~/.kube/config)',
+      'kubeconfig of the cluster with the machine objects (default: $KUBECONFIG, then the local instance, then ~/.kube/config)',
     )
-    .option('--target-kubeconfig <file>', 'cluster of the nodes (default: the cluster of the machine objects)')
+    .option(
+      '--target-kubeconfig <file>',
+      'kubeconfig of the cluster with the nodes (default: the cluster with the machine objects)',
+    )
     .option('--context <name>', 'context of the kubeconfig (default: the current context)')
     .option(
       '-n, --namespace <name>',
-      'namespace of the machine objects (default: the namespace of the context, else default)',
+      'namespace of the machine objects (default: the namespace of the context, or "default")',
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
@@ -63,7 +66,7 @@ export function objectText(words: readonly string[]): string {
     if (kindOf(first) === undefined) throw unknownKind(words.join(' '));
     return `${first}/${name}`;
   }
-  throw new UserError(`"${words.join(' ')}" is not an object; write TYPE/NAME or TYPE NAME`);
+  throw new UserError(`"${words.join(' ')}" is not the name of an object; write TYPE/NAME or TYPE NAME`);
 }
 
 /**

@@ -46,7 +46,7 @@ test('an error names the cluster that does not respond, and says when a local in
     String(inWords(error, { kubeconfig, dataDir, namespace: 'default' }));
   expect(reported('a.yaml', '.mcm')).toBe(`UserError: the cluster of a.yaml does not respond (${error.message})`);
   expect(reported('./.mcm/kubeconfig', '.mcm')).toBe(
-    `UserError: the cluster of ./.mcm/kubeconfig does not respond; the local instance does not run: start it with: mcm up (${error.message})`,
+    `UserError: the cluster of ./.mcm/kubeconfig does not respond; the local instance is not running; start the instance with: mcm up (${error.message})`,
   );
 });
 
@@ -56,7 +56,7 @@ test('an answer that is not from a Kubernetes API server gets a hint', () => {
     reason: 'BadAnswer',
   });
   expect(String(inWords(error, { ...flags, kubeconfig: 'a.yaml' }))).toBe(
-    `UserError: the cluster of a.yaml does not respond: the server at its address is not a Kubernetes API server: correct the address (${error.message})`,
+    `UserError: the cluster of a.yaml does not respond: the server at the address is not a Kubernetes API server: correct the address (${error.message})`,
   );
 });
 
@@ -81,7 +81,7 @@ test('a refusal names the missing permission', () => {
   const reported = (scope: string): string => String(inWords(new KubeError(words(scope), { code: 403 }), flags));
   const inNamespace = 'in the namespace "shoot"';
   expect(reported(inNamespace)).toMatch(
-    `${words(inNamespace)}; these credentials need list events in namespace shoot (docs/`,
+    `${words(inNamespace)}; these credentials need the permission list events in namespace shoot (docs/`,
   );
-  expect(reported('at the cluster scope')).toMatch('; these credentials need list events (docs/');
+  expect(reported('at the cluster scope')).toMatch('; these credentials need the permission list events (docs/');
 });

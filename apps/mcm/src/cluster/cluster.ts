@@ -88,8 +88,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (code !== 0 && code !== 401 && !lacksKind) return error;
   const files = findKubeconfigs(flags);
   const cluster = `the cluster of ${files.join(' and ')}`;
-  if (code === 401)
-    return new UserError(`${cluster} does not accept these credentials: they are wrong or have expired (${message})`);
+  if (code === 401) return new UserError(`${cluster} refuses the credentials, which are wrong or expired (${message})`);
   if (lacksKind)
     return new UserError(
       `${cluster} has no ${group === GROUP ? 'machines' : 'machine configs'}: CRDs of ${group} are missing; see: mcm install --help (${message})`,
@@ -97,7 +96,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   const isLocal = files.every((file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')));
   const fault = unreached(error);
   const help = isLocal
-    ? '; the local instance does not run: start it with: mcm up'
+    ? '; the local instance is not running; start the instance with: mcm up'
     : fault === undefined
       ? ''
       : `: ${fault}`;

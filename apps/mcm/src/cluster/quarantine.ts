@@ -16,5 +16,7 @@ export const quarantineLines = (vms: readonly QuarantinedVm[]): readonly string[
   ...vms.map(({ machineClass, providerId }) => `VM ${providerId} of MachineClass ${machineClass}`),
   ...(vms.length === 0
     ? []
-    : [`create their Machines again, or name the VMs in annotation ${Annotations.ReleaseVMs} of the MachineClass`]),
+    : [
+        `create the Machines of the VMs again, or add the VMs to annotation ${Annotations.ReleaseVMs} of the MachineClass`,
+      ]),
 ];

@@ -17,7 +17,7 @@ test('a command has its own exit codes and the common ones', () => {
   expect(exitCodesOf('tree')).toEqual([
     [0, 'done'],
     [1, 'error, with a message on standard error'],
-    [130, 'ended by Ctrl-C (by SIGTERM 143, by a hang-up 129, by a closed pipe 141)'],
+    [130, 'Ctrl-C ended the command (SIGTERM: 143, hang-up: 129, closed pipe: 141)'],
   ]);
   expect(exitCodesOf('plan').map(([code]) => code)).toEqual([0, 1, 2, 4, 130]);
 });

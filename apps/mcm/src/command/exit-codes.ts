@@ -19,7 +19,7 @@ export const CLOSED_PIPE = 128 + 13;
 
 export const NOT_RUNNING = 3;
 
-const interrupted = 'ended by a second Ctrl-C';
+const interrupted = 'a second Ctrl-C ended the command';
 
 /** All exit codes. `--help` and the README list them. */
 export const EXIT_CODES: readonly ExitCode[] = [
@@ -27,11 +27,11 @@ export const EXIT_CODES: readonly ExitCode[] = [
     code: 0,
     means: 'done',
     of: {
-      up: 'ended by Ctrl-C, or ready with --exit-when-ready',
+      up: 'Ctrl-C ended the command, or the instance is ready with --exit-when-ready',
       status: 'an instance is running',
-      logs: 'complete, or ended by Ctrl-C',
+      logs: 'the command is complete, or Ctrl-C ended it',
       dashboard: 'ended by Ctrl-C',
-      'rollout status': 'complete; with --no-watch: no failure so far',
+      'rollout status': 'the rollout is complete; with --no-watch: no failure so far',
       plan: 'the deployment matches its spec, so the plan has no steps',
       replay: 'this version makes the same decisions',
       'config diff': 'the cluster already has these objects',
@@ -41,7 +41,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     code: 1,
     means: 'error, with a message on standard error',
     of: {
-      'rollout status': 'the rollout failed or needs a user, the timeout expired, the deployment was deleted, or error',
+      'rollout status': 'the rollout failed, needs a user, or timed out; the deployment was deleted; or another error',
       plan: 'the plan has steps, and the rollout completes',
       replay: 'this version makes a different decision, or does not support a recorded kind of decision',
       'config diff': 'the objects would change the cluster',
@@ -59,7 +59,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
   { code: PLAN_EXIT.stuck, of: { plan: 'the plan has steps, but the rollout gets stuck' } },
   {
     code: 130,
-    means: 'ended by Ctrl-C (by SIGTERM 143, by a hang-up 129, by a closed pipe 141)',
+    means: 'Ctrl-C ended the command (SIGTERM: 143, hang-up: 129, closed pipe: 141)',
     of: { up: interrupted, logs: interrupted, dashboard: interrupted },
   },
 ];

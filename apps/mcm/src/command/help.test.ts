@@ -59,8 +59,8 @@ test.each([40, 60, 80])('no line of a help is longer than a terminal of %i colum
 });
 
 test.each([
-  [40, '  -R, --recursive\n      also read the directories below\n      the given ones\n'],
-  [120, '  -R, --recursive             also read the directories below the given ones\n'],
+  [40, '  -R, --recursive\n      also read subdirectories\n'],
+  [120, '  -R, --recursive             also read subdirectories\n'],
 ])('on a terminal of %i columns, the description of a flag is below it or next to it', (columns, expected) => {
   const plan = leavesOf(programOf()).find(({ path }) => path === 'plan')?.command;
   expect(plan?.configureOutput({ getOutHelpWidth: () => columns }).helpInformation()).toContain(expected);

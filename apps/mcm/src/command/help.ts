@@ -12,7 +12,7 @@ interface Help {
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
-      ['mcm up', 'starts a cluster with three machines; Ctrl-C stops it, and the next start continues with it'],
+      ['mcm up', 'starts a cluster with three machines; Ctrl-C stops the cluster, and the next start uses it again'],
       ['mcm up --provider aws --machines 5', 'starts five machines on an emulator of EC2'],
       ['mcm up --exit-when-ready', 'exits when all machines are ready'],
     ],
@@ -58,10 +58,10 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   'rollout undo': {
     examples: [
-      ['mcm rollout undo workers', 'goes back to the previous revision'],
+      ['mcm rollout undo workers', 'restores the previous revision'],
       [
         'mcm rollout undo workers --to-revision 3',
-        'goes back to revision 3, as listed by: mcm rollout history workers',
+        'restores revision 3; to list the revisions: mcm rollout history workers',
       ],
     ],
   },
@@ -88,7 +88,10 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   explain: {
     examples: [
-      ['mcm explain machinedeployment/workers', 'shows the next step of the deployment, what it waits for, and hints'],
+      [
+        'mcm explain machinedeployment/workers',
+        'shows the next step of the deployment, the cause of a wait, and hints',
+      ],
       [
         'mcm explain machine/NAME',
         'shows the phase, deadline and drain of the machine, and the evidence of its failure',
@@ -97,12 +100,12 @@ const HELP: Readonly<Record<string, Help>> = {
     ],
   },
   drain: {
-    examples: [['mcm drain --preview NAME', 'shows each pod of the node, and what would block its eviction']],
+    examples: [['mcm drain --preview NAME', 'shows each pod of the node, and the obstacles to its eviction']],
   },
   plan: {
     examples: [
       ['mcm plan -f workers.yaml', 'shows the order of machines, the duration, and blockers of the rollout'],
-      ['mcm plan -f workers.yaml -o wide', 'shows also the reason for each step'],
+      ['mcm plan -f workers.yaml -o wide', 'also shows the reason for each step'],
       ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'uses other estimates of durations'],
     ],
   },
@@ -124,20 +127,20 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   journal: {
     examples: [
-      ['mcm journal machine/NAME', 'lists the last decisions about a machine and its VM'],
-      ['mcm journal machineset/NAME -o yaml', 'also prints what each decision read, and its whole result'],
+      ['mcm journal machine/NAME', 'lists the most recent decisions about a machine and its VM'],
+      ['mcm journal machineset/NAME -o yaml', 'also prints the input and the complete result of each decision'],
       ['mcm journal --controller http://127.0.0.1:10259', 'lists all decisions of the controller at this address'],
     ],
   },
   replay: {
     examples: [
-      ['mcm replay mcm-bundle', 'shows the first decision that this version makes otherwise'],
+      ['mcm replay mcm-bundle', 'shows the first decision that differs in this version'],
       ['mcm replay mcm-bundle --all -o json', 'prints all differences as JSON'],
     ],
   },
   'debug bundle': {
     examples: [
-      ['mcm debug bundle', 'writes to a new folder with the current time in its name'],
+      ['mcm debug bundle', 'writes a new folder with the current time in the folder name'],
       ['mcm debug bundle /tmp/for-the-issue -n machines', 'writes to the new folder /tmp/for-the-issue'],
     ],
   },
@@ -147,7 +150,7 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm completion fish > ~/.config/fish/completions/mcm.fish', 'enables completion in all new shells'],
       [
         'mcm completion kubectl > kubectl_complete-mcm',
-        'enables completion of "kubectl mcm"; make the file executable and put it into the PATH',
+        'enables completion of "kubectl mcm"; make the file executable and move the file to a directory of the PATH',
       ],
     ],
   },
@@ -167,7 +170,10 @@ const HELP: Readonly<Record<string, Help>> = {
   'provider new': { examples: [['mcm provider new hetzner', 'creates a package in the folder hetzner']] },
   'config render': {
     examples: [
-      ['mcm config render pools/ --pool worker', 'prints the configuration that the nodes of one pool would get'],
+      [
+        'mcm config render pools/ --pool worker',
+        'prints the configuration that the controllers would render for one pool',
+      ],
     ],
   },
   'config diff': {
@@ -178,7 +184,7 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   'config status': {
     examples: [
-      ['mcm config status -o wide', 'shows the progress of each pool, with the nodes that do not have the target'],
+      ['mcm config status -o wide', 'shows the progress of each pool, and the nodes without the target configuration'],
     ],
   },
   'config explain': {

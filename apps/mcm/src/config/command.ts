@@ -8,7 +8,7 @@ type Say = CommandEnvironment['say'];
 
 const TEMPLATES = [
   '--templates <directory>',
-  'templates of the nodes (default: the templates of the controller)',
+  'directory with node templates (default: the templates of the controller)',
 ] as const;
 const PATHS = ['[paths...]', 'files, or directories of YAML and JSON files, or - for standard input'] as const;
 const FILENAME = ['-f, --filename <path>', 'a path, as in kubectl; repeatable'] as const;
@@ -21,7 +21,7 @@ export function addConfig(program: Command, say: Say): void {
   withOutput(
     config
       .command('render')
-      .description('render the pools of files and directories as the controllers would, without a cluster')
+      .description('render the pools in files and directories in the same way as the controllers, without a cluster')
       .argument(...PATHS)
       .option(...FILENAME, repeated)
       .option(...RECURSIVE)
@@ -36,7 +36,7 @@ export function addConfig(program: Command, say: Say): void {
     withCluster(
       config
         .command('diff')
-        .description('show the changes on nodes if these objects were applied to the cluster')
+        .description('show the changes on nodes that an apply of these objects would cause')
         .argument(...PATHS)
         .option(...FILENAME, repeated)
         .option('--against <path>', 'compare with this file or directory instead of the cluster')
@@ -56,7 +56,7 @@ function addPoolCommands(config: Command, say: Say): void {
   asking(
     config
       .command('status')
-      .description('show the progress of pools; -o wide adds the nodes that do not have the target')
+      .description('show the progress of pools; -o wide adds the nodes without the target configuration')
       .argument('[pool...]', 'only this pool'),
   ).action(async (pool: string[], flags: AskFlags) => {
     const { reportPools } = await import('./run.ts');

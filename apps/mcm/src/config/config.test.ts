@@ -77,7 +77,7 @@ test('an unreadable file is named', async () => {
   await put('bad.yaml', 'just text');
   await expect(renderPaths({ paths: [directory] })).rejects.toThrow('not a Kubernetes object');
   await put('bad.yaml', FILE('x'));
-  await expect(renderPaths({ paths: [directory], pool: 'infra' })).rejects.toThrow('there is no pool infra');
+  await expect(renderPaths({ paths: [directory], pool: 'infra' })).rejects.toThrow('pool infra does not exist');
   await put('bad.yaml', FILE('x').replace('420', '99999'));
   expect(problemsOf(await renderPaths({ paths: [directory] }))).toMatchObject([
     expect.stringContaining('pool worker: '),
@@ -111,7 +111,7 @@ test('diff with a cluster renders the objects of the cluster, replaced by those 
     const first = await compareWithCluster(client, { paths });
     expect(changeLines(first).filter((line) => /\+ file \/etc\/(motd|other)/.test(line))).toHaveLength(2);
     const [made] = (await renderPaths({ paths, onto: await storedObjects(client) })).pools;
-    if (!made?.machineConfig) throw new Error('nothing is rendered');
+    if (!made?.machineConfig) throw new Error('the controller renders no configuration');
     const { ownerReferences: _none, ...metadata } = made.machineConfig.metadata;
     await configs.create({ ...made.machineConfig, metadata });
     const body = { spec: { configuration: { name: metadata.name } } };

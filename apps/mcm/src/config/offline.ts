@@ -51,7 +51,7 @@ export async function renderPaths({
   if (pool === undefined) return { ...reported, pools };
   const own = pools.filter(({ name }) => name === pool);
   if (own.length > 0) return { ...reported, pools: own };
-  throw new UserError(`there is no pool ${pool}; there are ${pools.map(({ name }) => name).join(', ')}`);
+  throw new UserError(`pool ${pool} does not exist; existing pools: ${pools.map(({ name }) => name).join(', ')}`);
 }
 
 export const problemsOf = ({ pools, problems }: OfflineResult): readonly string[] => [

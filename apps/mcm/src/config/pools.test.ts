@@ -57,13 +57,13 @@ test('config explain shows whether each node has the target, why not, and which 
     const [pool] = await readPools(cluster, now, 'worker');
     expect(pool).toMatchObject({ nodes: 5, updated: 1, unavailable: 1, maxUnavailable: 2, next: ['c'] });
     const why = Object.fromEntries((pool?.standing ?? []).map((one) => [one.name, one.why]));
-    const waits = 'waits for its turn: the maximum number of nodes is unavailable or failing';
-    expect(why).toEqual({ a: '', b: 'is drained', c: 'gets the target next', d: waits, e: waits });
+    const waits = 'waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
+    expect(why).toEqual({ a: '', b: 'is drained', c: 'is next to get the target', d: waits, e: waits });
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
       '  nodes   5: 1 updated, 1 unavailable, at most 2 may be unavailable',
       ...['  next    sets the target of c', '', 'Nodes without the target:'],
-      ...['  - b: is drained', '  - c: gets the target next', `  - d: ${waits}`, `  - e: ${waits}`],
+      ...['  - b: is drained', '  - c: is next to get the target', `  - d: ${waits}`, `  - e: ${waits}`],
     ]);
   }));
 
@@ -83,14 +83,16 @@ test('config explain names the blockers of a pool, with hints', () =>
     ]);
     expect(paused?.hints).toEqual([
       `kubectl patch machineconfigpool worker --type merge -p '{"spec":{"paused":false}}'`,
-      'revert the change that led to new, or repair node b: Degraded: cannot write /etc/x',
+      'revert the change that produced new, or repair node b: Degraded: cannot write /etc/x',
     ]);
     const machineRefs = [{ kind: 'MachineSet', namespace: 'default', name: 'x' }];
     await patch({ paused: false, nodeSelector: null, machineRefs });
     expect(await explained()).toMatchObject({
       nodes: 0,
       next: [],
-      blockers: ['MachineRefResolved: MachineSet default/x not found: create it, or remove it from machineRefs'],
+      blockers: [
+        'MachineRefResolved: MachineSet default/x not found: create the object, or remove the reference from machineRefs',
+      ],
     });
   }));
 
@@ -102,7 +104,7 @@ test('config explain reports a pool without nodes, and a pool that is completely
     };
     expect(await next()).toBe('  next    no update: the pool has no nodes');
     await node(client, 'a', at('new'));
-    expect(await next()).toBe('  next    none: every node has the target');
+    expect(await next()).toBe('  next    none: every node has the target configuration');
   }));
 
 test('a pool that replaces machines is blocked while old machines exist, and not afterwards', async () => {
@@ -119,7 +121,7 @@ test('a pool that replaces machines is blocked while old machines exist, and not
     const snapshot = { ...facts, now: '2026-01-01T00:00:00Z' };
     return explainPool(snapshot, () => snapshot);
   };
-  expect(explained(annotations).blockers).toEqual(['new machines replace the machines with another config']);
+  expect(explained(annotations).blockers).toEqual(['mcm replaces the machines with another config']);
   const after = explained(at('new'));
   expect([after.blockers, statusLines([after])[1]?.endsWith('  updated')]).toEqual([[], true]);
 });
@@ -134,10 +136,10 @@ test('config status prints one line per pool, json and yaml print the model, and
     ]);
     await node(client, 'b', at('old'));
     const [, line, of] = formatted('wide', await readPools(cluster, now), statusLines);
-    expect([line?.endsWith('updating'), of]).toEqual([true, '  b: gets the target next']);
+    expect([line?.endsWith('updating'), of]).toEqual([true, '  b: is next to get the target']);
     expect(JSON.parse(formatted('json', pools, statusLines).join(''))).toEqual(pools);
     expect(formatted('yaml', pools, statusLines)[0]).toContain('- name: worker\n  target: new\n');
-    await expect(readPools(cluster, now, 'infra')).rejects.toThrow('there is no pool infra; there are worker');
+    await expect(readPools(cluster, now, 'infra')).rejects.toThrow('pool infra does not exist; existing pools: worker');
     expect(['pool/a', 'mcp/a', 'machineconfigpools.machineconfiguration.openshift.io/a', 'a'].map(poolNameOf)).toEqual([
       ...['a', 'a', 'a', 'a'],
     ]);

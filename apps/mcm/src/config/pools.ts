@@ -63,7 +63,7 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
   if (asked.length === 0 && name !== undefined) {
     const others = pools.map(({ metadata }) => metadata.name).join(', ');
     throw new UserError(
-      `there is no pool ${name}; ${others === '' ? 'the cluster has no pool' : `there are ${others}`}`,
+      `pool ${name} does not exist; ${others === '' ? 'the cluster has no pool' : `existing pools: ${others}`}`,
     );
   }
   const fleet = await readFleet(cluster, pools);
@@ -83,7 +83,7 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
 
 /** One line for each pool. With `wide`, also one line for each node that has not reached the target. */
 export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
-  if (pools.length === 0) return ['there is no MachineConfigPool'];
+  if (pools.length === 0) return ['the cluster has no MachineConfigPool'];
   const rows = [
     ['POOL', 'TARGET', 'NODES', 'UPDATED', 'UNAVAILABLE', 'STATE'],
     ...pools.map((pool) => [
@@ -127,7 +127,7 @@ function degradedNodes(standing: PoolExplanation['standing']): readonly string[]
 function nextOf({ next, target, nodes: count, updated }: PoolExplanation): string {
   if (next.length > 0) return `sets the target of ${next.join(', ')}`;
   if (count === 0) return 'no update: the pool has no nodes';
-  return target !== '' && updated === count ? 'none: every node has the target' : 'no node';
+  return target !== '' && updated === count ? 'none: every node has the target configuration' : 'no node';
 }
 
 export function poolLines(pool: PoolExplanation): string[] {

@@ -77,9 +77,9 @@ describe('one reading', () => {
       'Controllers that are not working:',
       '  - machine-controller-manager is not working since 2026-01-01T00:56:50Z (3m)',
       '      its leader host_1 does not renew Lease test/machine-controller-manager',
-      '      no rollout continues, and no MachineDeployment or MachineSet is scaled',
-      '      no failed or deleted machine is replaced',
-      '  hint: check the logs of its process, and restart the process if it hangs',
+      '      rollouts and the scaling of MachineDeployments and MachineSets are stopped',
+      '      the replacement of failed and deleted machines is stopped',
+      '  hint: check the logs of the controller, and restart its process if the process hangs',
     ]);
     expect([doesAct(healths, MANAGER), doesAct(healths, 'machine-controller')]).toEqual([false, true]);
   });
@@ -127,7 +127,7 @@ describe('one reading', () => {
     expect(managerOf(source([]))?.state).toBe('unknown');
     expect(managerOf(source([], [deployment(1, undefined, 3_600)]))).toMatchObject({
       state: 'stopped',
-      reason: 'it has no Lease, and the last change of machinedeployment web is not processed',
+      reason: 'the controller has no Lease, and the last change of machinedeployment web is not processed',
     });
     const machine = { apiVersion: API_VERSION, kind: 'Machine', metadata: meta('m'), spec: {} } as Machine;
     const healths = assessControllers({ ...source([]), machines: [machine] }, NOW);
@@ -138,7 +138,7 @@ describe('one reading', () => {
     const refused = new Map([[MANAGER, 'forbidden']]);
     expect(managerOf({ ...source([]), refused })).toMatchObject({
       state: 'unknown',
-      reason: 'its Lease may not be read (forbidden)',
+      reason: 'no permission to read the Lease of the controller (forbidden)',
     });
   });
 });

@@ -23,18 +23,18 @@ import { age } from '../output/age.ts';
 const CONTROLLERS = {
   'machine-controller-manager': {
     effects: [
-      'no rollout continues, and no MachineDeployment or MachineSet is scaled',
-      'no failed or deleted machine is replaced',
+      'rollouts and the scaling of MachineDeployments and MachineSets are stopped',
+      'the replacement of failed and deleted machines is stopped',
     ],
   },
   'machine-controller': {
     effects: [
-      'no VM is created or deleted, and no drain continues',
-      'no health is checked, so no machine becomes Running, Unknown or Failed',
+      'the creation and deletion of VMs and all drains are stopped',
+      'health checks are stopped, so the phases of machines do not change',
     ],
   },
   'machine-config-controller': {
-    effects: ['no configuration is rendered, and no further node is updated'],
+    effects: ['the rendering of configurations and the update of further nodes are stopped'],
   },
 } as const satisfies Record<string, { readonly effects: readonly string[] }>;
 
@@ -192,17 +192,18 @@ const base = (name: ControllerName, state: ControllerHealth['state'], reason: st
 
 function withLease(name: ControllerName, lease: Lease, found: LeaseAge, unprocessed: Unprocessed): ControllerHealth {
   const holder = lease.spec?.holderIdentity ?? '';
-  if (found.at === undefined) return base(name, 'unknown', 'its Lease has no valid renewTime');
+  if (found.at === undefined) return base(name, 'unknown', 'the Lease of the controller has no valid renewTime');
   const where = `Lease ${lease.metadata.namespace ?? ''}/${lease.metadata.name}`;
-  if (holder === '' && found.ms > HAND_OVER_MS) return base(name, 'stopped', `no process holds ${where}`, found.at);
+  if (holder === '' && found.ms > HAND_OVER_MS)
+    return base(name, 'stopped', `no process is the holder of ${where}`, found.at);
   if (holder !== '' && found.ms > found.durationMs)
     return { ...base(name, 'stopped', `its leader ${holder} does not renew ${where}`, found.at), holder };
   const known = holder === '' ? {} : { holder };
   if (unprocessed.names.length > 0)
     return {
-      ...base(name, 'behind', `it has not processed ${changesOf(unprocessed.names)}`, unprocessed.since),
+      ...base(name, 'behind', `the controller has not processed ${changesOf(unprocessed.names)}`, unprocessed.since),
       ...known,
-      effects: unprocessed.names.map((each) => `machinedeployment ${each} does not follow its spec`),
+      effects: unprocessed.names.map((each) => `the spec of machinedeployment ${each}`),
       unprocessed: unprocessed.names,
     };
   return { ...base(name, 'acts', ''), ...known };
@@ -218,7 +219,10 @@ function withoutLease(
   refusal: string | undefined,
   now: Date,
 ): ControllerHealth | undefined {
-  const lease = refusal === undefined ? 'it has no Lease' : `its Lease may not be read (${refusal})`;
+  const lease =
+    refusal === undefined
+      ? 'the controller has no Lease'
+      : `no permission to read the Lease of the controller (${refusal})`;
   if (unprocessed.names.length > 0)
     return {
       ...base(name, 'stopped', `${lease}, and ${changesOf(unprocessed.names)} is not processed`, unprocessed.since),
@@ -323,6 +327,6 @@ export function controllerLines(healths: readonly ControllerHealth[], now: Date)
       `  - ${headline(health, now)}`,
       ...[health.reason, ...health.effects].map((line) => `      ${line}`),
     ]),
-    '  hint: check the logs of its process, and restart the process if it hangs',
+    '  hint: check the logs of the controller, and restart its process if the process hangs',
   ];
 }

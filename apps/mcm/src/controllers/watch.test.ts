@@ -119,7 +119,7 @@ describe('a watch of controllers', () => {
     const made = watch();
     await pass(made, 10, false);
     const health = made.assess('default', NONE).find(({ name }) => name === NAME);
-    expect(health).toMatchObject({ state: 'unknown', reason: expect.stringContaining('may not be read') });
+    expect(health).toMatchObject({ state: 'unknown', reason: expect.stringContaining('no permission to read') });
   });
 
   test('of all namespaces, only Leases of controllers are read', async () => {

@@ -15,11 +15,11 @@ export function addDashboard(program: Command, environment: CommandEnvironment):
   withCluster(
     program
       .command('dashboard')
-      .description('serve a live, read-only picture of the fleet for the browser: machines, rollouts and drains')
+      .description('serve a live, read-only page with machines, rollouts and drains for the browser')
       .option('-A, --all-namespaces', 'show the machines of all namespaces')
       .option(
         '--listen <address>',
-        'IP address; for other than loopback, users log in with a token of the cluster',
+        'IP address; unless it is a loopback address, users log in with a token of the cluster',
         '127.0.0.1',
       )
       .option('--tls-cert-dir <dir>', 'directory with tls.crt and tls.key for --listen (default: self-signed)')

@@ -49,7 +49,8 @@ export async function startRemote(
   const served = {
     use: () => undefined,
     unusable: (problem: string | undefined) => {
-      if (problem !== undefined) log.warn('Cannot use the new certificate; the previous one stays in use', { problem });
+      if (problem !== undefined)
+        log.warn('Cannot use the new certificate; continuing with the previous certificate', { problem });
     },
   };
   try {

@@ -145,7 +145,7 @@ async function flushOnChange(
       const frame = board.flush();
       if (frame !== undefined) hub.send(frame);
     } catch (error) {
-      log.error('Cannot update the dashboard; the next change tries again', { error: errorText(error) });
+      log.error('Cannot update the dashboard; the next change starts another update', { error: errorText(error) });
     }
     await pause(clock, GAP_MS, signal);
   }

@@ -330,11 +330,12 @@ test('a kind that the user cannot read is shown with the missing permission, and
     const status = refused.get(new URL(call.url).pathname);
     return status ? Promise.resolve(Response.json(status, { status: 403 })) : plane.fetch(call);
   });
-  const isNamed = gapsMatch(/^nodes may not be read: needs .*nodes/);
-  await page.until((frame) => gapsMatch(/^events may not be read: needs .*events/)(frame) && isNamed(frame));
+  const isNamed = gapsMatch(/^No permission to read nodes: needs .*nodes/);
+  await page.until((frame) => gapsMatch(/^No permission to read events: needs .*events/)(frame) && isNamed(frame));
   await page.until(
     ({ tables }) =>
-      tables.drains?.put?.some(({ blockers }) => blockers.join().includes('pods may not be read: needs')) ?? false,
+      tables.drains?.put?.some(({ blockers }) => blockers.join().includes('no permission to read pods: needs')) ??
+      false,
   );
   await api.patch('m-2', { type: 'merge', body: { metadata: { finalizers: null } } });
 });
@@ -350,7 +351,7 @@ test('a class that the user cannot read is not reported as missing', async () =>
       ? Promise.resolve(Response.json(refusal('machineclasses', 'here'), { status: 403 }))
       : plane.fetch(call),
   );
-  await page.until(gapsMatch(/^machineclasses may not be read/));
+  await page.until(gapsMatch(/^No permission to read machineclasses/));
   await api.patch('unclassed', { type: 'merge', body: { metadata: { labels: { a: 'b', node: 'n' } } } });
   const frame = await whyOf(page);
   expect(frame.tables.machines?.put?.map(({ why }) => why).join()).not.toContain('does not exist');
@@ -367,8 +368,10 @@ test('without an API server the page shows since when it is outdated, and contin
   );
   await page.until(({ gaps }) => gaps?.length === 0);
   gone.abort(new Error('the server has gone'));
-  const outdated = await page.until(gapsMatch(/^No connection to the API server: .*machines.* as of \d{4}-[\d:T-]+Z/));
-  expect(outdated.gaps?.join()).toMatch(/The last answer: GET \S+: no answer: /);
+  const outdated = await page.until(
+    gapsMatch(/^No connection to the API server: .*machines.* state of \d{4}-[\d:T-]+Z/),
+  );
+  expect(outdated.gaps?.join()).toMatch(/The most recent error: GET \S+: no answer: /);
   await own.resource<Machine>(machines, 'default').create(machine('m-3'));
   gone = undefined;
   const seen = { row: false, gaps: false };
@@ -404,9 +407,13 @@ test('a stopped manager is shown with its effects, and no page announces its nex
     holder: 'me',
     since: Date.parse(renewTime.replace('000Z', 'Z')),
     why: `its leader me does not renew Lease default/${name}`,
-    effects: expect.arrayContaining(['no failed or deleted machine is replaced']),
+    effects: expect.arrayContaining(['the replacement of failed and deleted machines is stopped']),
   });
-  expect(rows.get('machine-controller')).toMatchObject({ state: 'unknown', level: 'leaving', why: 'it has no Lease' });
+  expect(rows.get('machine-controller')).toMatchObject({
+    state: 'unknown',
+    level: 'leaving',
+    why: 'the controller has no Lease',
+  });
   const answer = await fetch(new URL('/api/rollouts/default/halted', page.url));
   const detail = (await answer.json()) as DeploymentDetail;
   expect(detail.next).toBe(`none: ${name} is not working`);

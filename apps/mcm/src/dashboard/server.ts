@@ -161,7 +161,7 @@ async function answer(
   if (remote !== undefined) {
     if (await guarded(remote.gate, request, response, path)) return;
   } else if (!isOurs(request, port)) {
-    return send(response, 421, 'text', `the dashboard is served as 127.0.0.1:${port} and localhost:${port} only\n`);
+    return send(response, 421, 'text', `the dashboard is available only at 127.0.0.1:${port} and localhost:${port}\n`);
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');

@@ -171,7 +171,7 @@ test('journals of controllers are files without secrets, and their decisions can
   const set = setNamed('web-1', { note: `"quoted" ${CANARY}` });
   const lines = journalText('machine-controller-manager', [{ set, machines: 4 }]).split('\n');
   const found = [{ lines, journal: readJournal(lines) }];
-  const problems = ['no controller answers at http://127.0.0.1:10259: connect ECONNREFUSED'];
+  const problems = ['no controller responds at http://127.0.0.1:10259: connect ECONNREFUSED'];
   const cluster: Cluster = { client, target: client, namespace: NS, close: async () => undefined };
   const files = await collectBundle(cluster, '1.2.3', clock.now(), undefined, { found, problems });
   const text = files.find(({ name }) => name === 'journal-machine-controller-manager.ndjson')?.text ?? '';

@@ -12,7 +12,7 @@ export function addDebug(program: Command, environment: CommandEnvironment): voi
           .command('debug')
           .description('collect data for a support request')
           .command('bundle')
-          .description('write the data that explains the state of machines to a new folder, without secrets')
+          .description('write data for the analysis of machines to a new folder, without secrets')
           .argument('[folder]', 'a folder that does not exist yet (default: mcm-bundle-TIME)'),
       ),
     ),

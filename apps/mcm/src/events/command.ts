@@ -7,7 +7,7 @@ import type { EventsFlags } from './run.ts';
 export function addEvents(program: Command, environment: CommandEnvironment): void {
   const command = program
     .command('events')
-    .description('list the events of machines and their owners, oldest first')
+    .description('list the events of machines and of their owners, oldest first')
     .argument('[object...]', 'only events of this object: TYPE/NAME, TYPE NAME, or the name of a machinedeployment')
     .option('-w, --watch', 'also print new events, until Ctrl-C');
   withOutput(withCluster(withAllNamespaces(command))).action(async (words: string[], flags: EventsFlags) => {

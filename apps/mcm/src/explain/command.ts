@@ -8,7 +8,7 @@ export function addExplain(program: Command, environment: CommandEnvironment): v
     withCluster(
       program
         .command('explain')
-        .description('explain the state of a machinedeployment or machine, what it waits for, and possible fixes')
+        .description('explain the state of a machinedeployment or machine, with the cause of a wait and possible fixes')
         .argument('<object...>', 'machinedeployment/NAME or machine/NAME; a space may replace the slash'),
     ),
   ).action(async (words: string[], flags: AskFlags) => {
@@ -23,15 +23,22 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
     withCluster(
       program
         .command('drain')
-        .description('show the drain of a machine, or preview the drain that its deletion would start; changes nothing')
+        .description(
+          'show the drain of a machine in deletion, or preview the drain of another machine; changes nothing',
+        )
         .argument('<machine...>', 'its name, or machine/NAME')
         // Commander does not require the option, because commander would report a missing option before a misspelled
         // flag.
-        .option('--preview', 'required: the command only previews; to drain a machine, delete it'),
+        .option(
+          '--preview',
+          'required, because the command only previews drains; to drain a machine, delete the machine',
+        ),
     ),
   ).action(async (words: string[], flags: AskFlags & { preview?: true }) => {
     if (flags.preview === undefined)
-      throw new UserError('--preview is required: the command only previews; to drain a machine, delete it');
+      throw new UserError(
+        '--preview is required, because the command only previews drains; to drain a machine, delete the machine',
+      );
     const { reportDrain } = await import('./run.ts');
     await reportDrain(objectText(words), flags, environment);
   });

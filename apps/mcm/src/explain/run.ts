@@ -72,5 +72,5 @@ export const reportDrain = (text: string, flags: AskFlags, { say, random }: Aske
     const model = { namespace: cluster.namespace, ...preview };
     for (const line of formatted(flags.output, model, () => previewLines(preview, realClock.now()))) say(line);
     if (preview.drain === null && preview.node !== null && preview.unread.length > 0)
-      throw new UserError(`cannot preview the drain of machine ${name}: some objects may not be read`);
+      throw new UserError(`cannot preview the drain of machine ${name}: no permission to read some objects`);
   });

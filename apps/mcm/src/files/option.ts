@@ -1,6 +1,6 @@
 import { UserError } from '../command/errors.ts';
 
-export const RECURSIVE = ['-R, --recursive', 'also read the directories below the given ones'] as const;
+export const RECURSIVE = ['-R, --recursive', 'also read subdirectories'] as const;
 
 /** Parses an option that can be repeated. */
 export const repeated = (path: string, paths: readonly string[] = []): readonly string[] => [...paths, path];

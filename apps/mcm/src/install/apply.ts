@@ -117,7 +117,7 @@ export async function checkObjects(
     const problem = await problemOf(client, object, options);
     if (problem !== undefined) problems.push(problem);
   }
-  if (problems.length > 0) throw new UserError([...problems, 'nothing was applied'].join('\n'));
+  if (problems.length > 0) throw new UserError([...problems, 'no object was applied'].join('\n'));
 }
 
 const kindsOf = (objects: readonly object[]): ReadonlySet<string> =>

@@ -15,12 +15,12 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
     withCluster(
       program
         .command('install')
-        .description('apply CRDs, roles, webhooks and the pods of the controllers to a cluster, or print them')
+        .description('apply CRDs, roles, webhooks and the pods of the controllers to a cluster, or print these objects')
         .option('--dry-run', 'print the objects and apply nothing; needs no cluster')
         .addOption(
           new Option(
             '--part <part>',
-            'if the nodes are in another cluster: control for the cluster of the machine objects, target for the other',
+            'part for two clusters: "control" for the cluster with the machine objects, "target" for the cluster with the nodes',
           )
             .choices(['all', 'control', 'target'])
             .default('all'),
@@ -50,7 +50,7 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
         )
         .option(
           '--replicas <count>',
-          'number of pods; one is the leader, the others are on standby',
+          'number of pods; one pod is the leader, and the other pods are on standby',
           replicasOf,
           DEFAULT_INSTALL.replicas,
         )

@@ -11,7 +11,7 @@ import type { ContainerFlags } from './objects/settings.ts';
 /** Flags that users cannot set, because other objects of the installation contain the same values. */
 const FIXED: Readonly<Record<string, string>> = {
   namespace: 'use --namespace of mcm install',
-  port: 'the probes of the pod use the default port',
+  port: 'the probes of the pods use the default port',
   'secure-port': 'the NetworkPolicy and the monitoring use the default port',
   'webhook-port': 'the Service of the webhooks uses the default port',
 };

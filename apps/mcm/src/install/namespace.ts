@@ -15,7 +15,9 @@ export async function ensureNamespace(client: KubeClient, name: string, signal: 
   try {
     const { metadata } = await client.request<Namespace>('GET', `${path}/${encodeURIComponent(name)}`, { signal });
     if (metadata.deletionTimestamp === undefined) return false;
-    throw new UserError(`namespace ${name} is being deleted; wait until it is gone, or use another --namespace`);
+    throw new UserError(
+      `namespace ${name} is being deleted; wait for the end of the deletion, or use another --namespace`,
+    );
   } catch (error) {
     // Without the permission to read namespaces, applying the first object shows whether the namespace exists.
     if (isForbidden(error)) return false;

@@ -106,13 +106,13 @@ test.each([
   [waitingFor('ImagePullBackOff', 'no such image'), '  pod mcm-0, container manager: ImagePullBackOff: no such image'],
   [
     waitingFor('CrashLoopBackOff', 'back-off', { lastState: { terminated: { exitCode: 3 } } }),
-    '  pod mcm-0, container manager: CrashLoopBackOff: back-off; it exited with 3, see: kubectl -n default logs mcm-0 -c manager --previous',
+    '  pod mcm-0, container manager: CrashLoopBackOff: back-off; the container exited with 3, see: kubectl -n default logs mcm-0 -c manager --previous',
   ],
   [
     { conditions: [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }] },
     '  pod mcm-0 is not scheduled: 0/3 nodes are available',
   ],
-  [{}, '  pod mcm-0 is not ready: its containers are starting'],
+  [{}, '  pod mcm-0 is not ready: the containers are starting'],
 ])('after the time limit, explains why a pod is not ready: %o', async (podStatus, line) => {
   const { clock, waiting } = await deployed(podStatus);
   await clock.advance(60_000);

@@ -101,13 +101,13 @@ async function reasonsOf(client: KubeClient, workload: Workload, signal: AbortSi
   try {
     const { items } = await client.request<{ items: readonly Pod[] }>('GET', path, { signal });
     const ofPods = await Promise.all(items.map((pod) => reasonOfPod(client, metadata.namespace, pod)));
-    const none = items.length === 0 && refused.length === 0 ? ['it has no pods yet'] : [];
+    const none = items.length === 0 && refused.length === 0 ? ['the workload has no pods yet'] : [];
     return [
       head,
       ...[...refused.map(({ message = '' }) => message), ...none, ...ofPods.flat()].map((one) => `  ${one}`),
     ];
   } catch (error) {
-    return [head, `  its pods cannot be read (${errorText(error)})`];
+    return [head, `  cannot read the pods (${errorText(error)})`];
   }
 }
 
@@ -127,7 +127,7 @@ async function reasonOfPod(
     const crashed =
       exit === undefined
         ? ''
-        : `; it exited with ${exit}, see: kubectl -n ${namespace} logs ${metadata.name} -c ${name} --previous`;
+        : `; the container exited with ${exit}, see: kubectl -n ${namespace} logs ${metadata.name} -c ${name} --previous`;
     return [`pod ${metadata.name}, container ${name}: ${reason}${message ? `: ${message}` : ''}${crashed}`];
   });
   if (waiting.length > 0) return waiting;
@@ -139,6 +139,6 @@ async function reasonOfPod(
   );
   const warning = recent?.items.filter(({ type }) => type === 'Warning').at(-1);
   return [
-    `pod ${metadata.name} is not ready: ${warning?.message ?? of('Ready')?.message ?? 'its containers are starting'}`,
+    `pod ${metadata.name} is not ready: ${warning?.message ?? of('Ready')?.message ?? 'the containers are starting'}`,
   ];
 }

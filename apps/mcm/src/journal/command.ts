@@ -10,10 +10,10 @@ export function addJournal(program: Command, environment: CommandEnvironment): v
       withCluster(
         program
           .command('journal')
-          .description('list the last decisions of the controllers about an object, oldest first')
+          .description('list the most recent decisions of the controllers about an object, oldest first')
           .argument('[object...]', 'TYPE/NAME, TYPE NAME, or the name of a machinedeployment (default: all objects)'),
       ),
-    ).option('--limit <count>', 'only this number of decisions, from the end'),
+    ).option('--limit <count>', 'print only the given number of most recent decisions'),
   ).action(async (words: string[], flags: JournalFlags) => {
     const { reportJournal } = await import('./run.ts');
     await reportJournal(words.length === 0 ? undefined : objectText(words), flags, environment);
@@ -34,6 +34,6 @@ export function addJournal(program: Command, environment: CommandEnvironment): v
 export const withController = (command: Command): Command =>
   command.option(
     '--controller <url>',
-    'address of a controller; may be repeated (default: the local instance, else http://127.0.0.1:10258 and :10259)',
+    'address of a controller; repeatable (default: the local instance, or http://127.0.0.1:10258 and :10259)',
     (url: string, before: readonly string[] = []) => [...before, url],
   );

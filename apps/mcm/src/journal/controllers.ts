@@ -90,8 +90,8 @@ export async function fetchJournals(
       if (status === 200) found.push({ lines, journal: readJournal(lines) });
       else problems.push(refusal(base, status, text));
     } catch (error) {
-      if (error instanceof BadJournal) problems.push(`the answer of ${base.origin} cannot be used: ${error.message}`);
-      else problems.push(`no controller answers at ${base.origin}: ${errorText(error)}`);
+      if (error instanceof BadJournal) problems.push(`the answer of ${base.origin} is invalid: ${error.message}`);
+      else problems.push(`no controller responds at ${base.origin}: ${errorText(error)}`);
     }
   }
   return { found, problems };
@@ -99,7 +99,7 @@ export async function fetchJournals(
 
 function refusal({ origin }: URL, status: number, text: string): string {
   if (status === 404)
-    return `the program at ${origin} has no journal: it does not lead yet, or it is an older version of mcm`;
+    return `the program at ${origin} has no journal: the program is not the leader, or is an older version of mcm`;
   return `the program at ${origin} answers ${status}: ${text.slice(0, 200).trim()}`;
 }
 

@@ -80,19 +80,19 @@ describe('controllers that do not answer', () => {
   test('one controller that does not answer is reported on standard error, and the other is listed', async () => {
     const { said, warned } = await journal(undefined, answering({ 10258: MANAGER }));
     expect(said).toHaveLength(4);
-    expect(warned).toEqual(['mcm: no controller answers at http://127.0.0.1:10259: connect ECONNREFUSED']);
+    expect(warned).toEqual(['mcm: no controller responds at http://127.0.0.1:10259: connect ECONNREFUSED']);
   });
 
   test('if no controller answers, the error says how to reach the controllers', async () => {
     await expect(journal(undefined, answering({}))).rejects.toThrow(
-      /no controller answers at http:\/\/127.0.0.1:10258: connect ECONNREFUSED; .* forward the ports: kubectl port-forward/,
+      /no controller responds at http:\/\/127.0.0.1:10258: connect ECONNREFUSED; .* forward the ports: kubectl port-forward/,
     );
   });
 
   test.each([
     [
       404,
-      'the program at http://127.0.0.1:10258 has no journal: it does not lead yet, or it is an older version of mcm',
+      'the program at http://127.0.0.1:10258 has no journal: the program is not the leader, or is an older version of mcm',
     ],
     [401, 'the program at http://127.0.0.1:10258 answers 401: no'],
   ])('status %i', async (status, sentence) => {
@@ -103,7 +103,7 @@ describe('controllers that do not answer', () => {
   test('an answer of another program is reported, and the other controller is listed', async () => {
     const { said, warned } = await journal(undefined, answering({ 10258: '<html>', 10259: MANAGER }));
     expect(said).toHaveLength(4);
-    expect(warned).toEqual(['mcm: the answer of http://127.0.0.1:10258 cannot be used: it is not a journal of mcm']);
+    expect(warned).toEqual(['mcm: the answer of http://127.0.0.1:10258 is invalid: the file is not an mcm journal']);
   });
 });
 

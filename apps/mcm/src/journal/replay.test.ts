@@ -41,7 +41,7 @@ test('another decision: the first object, time and field with both values, and e
   expect(await replay(OTHER)).toEqual({
     said: [
       'overshoot decision about machineset/web-1 at 2026-01-01T00:00:01.000Z differs in verdict',
-      '  reason in the record: 4 machines',
+      '  recorded reason: 4 machines',
       '  recorded by mcm 1.2.3: "leave"',
       '  this is mcm 0.1.0: "freeze"',
       '3 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0, 2 differ',
@@ -73,7 +73,9 @@ test('a truncated journal: exit code 2, and its complete records are repeated', 
   const { said, code } = await replay(TEXT.slice(0, -100));
   expect(code).toBe(2);
   expect(said.join('\n')).toMatch(/problem: line \d+ is not JSON and was skipped/);
-  expect(said.join('\n')).toContain('problem: it is incomplete: it has 2 records, but its end is missing');
+  expect(said.join('\n')).toContain(
+    'problem: the journal is incomplete: it has 2 records, but the last line is missing',
+  );
 });
 
 test('escape sequences of a hostile journal are printed in a visible form', async () => {
@@ -83,9 +85,9 @@ test('escape sequences of a hostile journal are printed in a visible form', asyn
 });
 
 test.each([
-  ['another file', 'kind: List\n', 'it is not a journal of mcm'],
-  ['an empty file', '', 'it is empty'],
-  ['a compressed bundle', gzipSync('x'), 'it is compressed; extract it first: tar xzf FILE'],
+  ['another file', 'kind: List\n', 'the file is not an mcm journal'],
+  ['an empty file', '', 'the journal is empty'],
+  ['a compressed bundle', gzipSync('x'), 'the file is compressed; extract it first: tar xzf FILE'],
   ['a newer format', '{"journal":9,"version":"9.0.0"}', 'use a newer version of mcm'],
 ])('%s is refused with exit code 2', async (_name, text, message) => {
   await expect(replay(text)).rejects.toThrow(message);
@@ -96,7 +98,7 @@ test('a path without a journal is refused', async () => {
   const said = { say: () => undefined, draw: (line: string) => line };
   await mkdir(join(folder, 'empty'));
   await expect(reportReplay([join(folder, 'empty')], { output: 'text' }, said)).rejects.toThrow(
-    /empty has no journal: its errors.txt says why/,
+    /empty has no journal: its errors.txt contains the reason/,
   );
   await expect(reportReplay([join(folder, 'missing')], { output: 'text' }, said)).rejects.toThrow(/cannot be read/);
   await expect(reportReplay(['/dev/null'], { output: 'text' }, said)).rejects.toThrow('must be a file or a folder');

@@ -101,7 +101,7 @@ function replayLines(model: ReplayModel): string[] {
   return [
     ...differences.flatMap((row) => [
       `${row.decision} decision about ${row.object} at ${row.at} differs${row.field === '' ? '' : ` in ${row.field}`}`,
-      `  reason in the record: ${row.because}`,
+      `  recorded reason: ${row.because}`,
       ...(row.problem === ''
         ? [`  recorded by mcm ${by}: ${valueText(row.recorded)}`, `  this is mcm ${own}: ${valueText(row.present)}`]
         : [`  ${row.problem}`]),
@@ -122,18 +122,20 @@ async function journalFiles(path: string): Promise<readonly string[]> {
     if (error instanceof UserError) throw error;
     throw new UserError(`${path} cannot be read: ${errorText(error)}`);
   }
-  throw new UserError(`${path} has no journal: its errors.txt says why; "mcm debug bundle" writes journal-*.ndjson`);
+  throw new UserError(
+    `${path} has no journal: its errors.txt contains the reason; "mcm debug bundle" writes journal-*.ndjson`,
+  );
 }
 
 async function readFileOf(path: string): Promise<JournalText> {
   try {
     const { size } = await stat(path);
-    if (size > MOST_BYTES) throw new BadJournal(`it is larger than ${MOST_BYTES / 1e6} MB`);
+    if (size > MOST_BYTES) throw new BadJournal(`the file is larger than ${MOST_BYTES / 1e6} MB`);
     const bytes = await readFile(path);
     if (bytes[0] === 0x1f && bytes[1] === 0x8b)
-      throw new BadJournal('it is compressed; extract it first: tar xzf FILE');
+      throw new BadJournal('the file is compressed; extract it first: tar xzf FILE');
     return readJournal(bytes.toString('utf8').split('\n'));
   } catch (error) {
-    throw new UserError(`${path} cannot be replayed: ${errorText(error)}`);
+    throw new UserError(`cannot replay ${path}: ${errorText(error)}`);
   }
 }

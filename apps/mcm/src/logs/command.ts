@@ -14,12 +14,12 @@ export function addLogs(program: Command, { say, signal }: Pick<CommandEnvironme
   withOutput(
     program
       .command('logs')
-      .description('show the merged logs of the programs of "mcm up", in the order of time')
+      .description('show the merged logs of the programs of "mcm up", in chronological order')
       .argument('[program...]', 'only the logs of these programs, such as machine-controller-manager')
       .option('-f, --follow', 'also print new lines, across restarts, until Ctrl-C')
       .option('--machine <name>', 'print only lines about this machine')
       .addOption(new Option('--level <level>', 'print only lines of this level and higher levels').choices(LEVELS))
-      .option('--tail <count>', 'print only this number of existing lines, from the end', count)
+      .option('--tail <count>', 'print only the given number of most recent lines', count)
       .option('--data-dir <dir>', 'directory of the instance', DEFAULT_DATA_DIR),
   ).action(async (programs: string[], flags: LogFlags) => {
     const { showLogs } = await import('./show.ts');

@@ -60,7 +60,7 @@ describe('existing logs', () => {
 
   test('an unknown program is an error with a similar name', async () => {
     await expect(showLogs(['manger'], flags(), { say, signal: never })).rejects.toThrow(
-      'there is no log of "manger"; did you mean manager?',
+      'no log of "manger" exists; did you mean manager?',
     );
     for (const place of ['nowhere', 'logs/cloud.log'])
       await expect(showLogs([], { ...flags(), dataDir: join(folder, place) }, { say, signal: never })).rejects.toThrow(

@@ -27,7 +27,7 @@ test.for([
   ],
   ['azure', { location: '' }, 'providerSpec.location'],
   ['gcp', { zone: '' }, 'zone'],
-  ['local', { image: '' }, 'providerSpec.image: must not be empty; correct it in MachineClass'],
+  ['local', { image: '' }, 'providerSpec.image: must not be empty; correct the field in MachineClass'],
 ] as const)('an invalid provider spec of %s is named with its field', async ([provider, broken, said]) => {
   const valid = await example(provider);
   const problem = await classProblem({ ...valid, providerSpec: { ...valid.providerSpec, ...broken } });

@@ -240,7 +240,7 @@ describe('mcm plan', () => {
     refused = '/api/v1/nodes';
     const unread = new Set<string>();
     const [blind] = await plan(file('large', 3), undefined, unread);
-    expect(blind?.assumes).toContain('nodes may not be read: drains and in-place updates are unknown');
+    expect(blind?.assumes).toContain('no permission to read nodes: drains and in-place updates are unknown');
     expect([...unread]).toEqual([expect.stringContaining('no /api/v1/nodes')]);
     unread.clear();
     await keep('m-0');
@@ -248,7 +248,7 @@ describe('mcm plan', () => {
     reads.length = 0;
     const [half] = await plan(file('large', 3), undefined, unread);
     expect(half).toMatchObject({ blockers: [], complete: true, lasts: '15m0s' });
-    expect(half?.assumes).toContain('no blocker was found for 3 drains, which were not previewed');
+    expect(half?.assumes).toContain('assuming no blockers for 3 drains without a preview');
     expect([...unread]).toEqual([expect.stringContaining('no /api/v1/pods')]);
     expect(reads.filter((path) => path.endsWith('/poddisruptionbudgets'))).toHaveLength(1);
     await expect(plan(file('large', 3))).rejects.toThrow('no /api/v1/pods');
@@ -321,7 +321,7 @@ describe('mcm plan', () => {
 
   test('a file with an invalid provider spec is refused with the field, as the event of the class names it', async () => {
     await expect(plan(`${file('huge', 3)}${awsClass('huge')}`)).rejects.toThrow(
-      'MachineClass huge: no VM can be created: providerSpec.ami: Invalid input: expected string, received number',
+      'MachineClass huge: mcm cannot create VMs: providerSpec.ami: Invalid input: expected string, received number',
     );
   });
 
@@ -329,7 +329,7 @@ describe('mcm plan', () => {
     const body = { provider: 'AWS', providerSpec: { ami: 7 } };
     await client.resource(machineClasses, NS).patch('large', { type: 'merge', body });
     const [rolled] = await plan(file('large', 3));
-    const said = expect.stringContaining('MachineClass large: no VM can be created: providerSpec.ami');
+    const said = expect.stringContaining('MachineClass large: mcm cannot create VMs: providerSpec.ami');
     expect(rolled).toMatchObject({ complete: false, ends: said, blockers: [said] });
     await client.resource(machineClasses, NS).patch('small', { type: 'merge', body });
     expect(await plan(file('small', 2))).toMatchObject([{ complete: true, blockers: [] }]);

@@ -145,7 +145,7 @@ function described(
   const noVm =
     classProblem === undefined || count('make') === 0
       ? undefined
-      : `MachineClass ${deployment.spec.template.spec.class.name}: no VM can be created: ${classProblem}`;
+      : `MachineClass ${deployment.spec.template.spec.class.name}: mcm cannot create VMs: ${classProblem}`;
   const complete = simulation.complete && noVm === undefined;
   const stuck = [...end.machines.values()].flatMap((ofSet) =>
     ofSet.flatMap((machine) => machineWait(machine, undefined, ofMachines.defaults) ?? []),
@@ -183,7 +183,7 @@ function described(
 
 const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): string =>
   spec.paused
-    ? `the rollout is paused; to continue it: mcm rollout resume ${name}`
+    ? `the rollout is paused; to continue the rollout: mcm rollout resume ${name}`
     : waits.replace(/^for /, 'it waits for ');
 
 const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] =>
@@ -191,8 +191,8 @@ const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] 
     blockers.map(({ text, hint }) => {
       const end =
         policy === 'Force' && deletesFrom
-          ? 'when the drain timeout expires, its pods are deleted without a grace period'
-          : `with policy ${policy} the drain waits until the blocker is removed`;
+          ? 'when the drain timeout expires, mcm deletes the pods without a grace period'
+          : `with policy ${policy}, the drain waits until a user removes the blocker`;
       return `machine ${machine}: ${text}${hint ? `; ${hint}` : ''}; ${end}`;
     }),
   );
@@ -203,10 +203,11 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
   return [
     'new machines join, and users do not change the objects',
     ...[manager.remark, ofMachines.remark].filter((remark) => remark !== undefined),
-    ...(nodes ? [] : ['nodes may not be read: drains and in-place updates are unknown']),
-    ...(unseen > 0 ? [`no blocker was found for ${unseen} drains, which were not previewed`] : []),
+    ...(nodes ? [] : ['no permission to read nodes: drains and in-place updates are unknown']),
+    ...(unseen > 0 ? [`assuming no blockers for ${unseen} drains without a preview`] : []),
     ...named.map(
-      (key) => `metadata.annotations[${key}] is not simulated: mcm may first delete the machines in this annotation`,
+      (key) =>
+        `the simulation ignores metadata.annotations[${key}]: mcm may first delete the machines in this annotation`,
     ),
   ];
 }

@@ -82,7 +82,7 @@ export function proposed(file: KubeObject, stored: MachineDeployment | undefined
     throw new UserError(`machinedeployment ${name} is invalid: ${reported}`);
   }
   if (isEmptySelector(deployment.spec.selector)) {
-    throw new UserError(`machinedeployment ${name}: spec.selector selects everything; add labels to spec.selector`);
+    throw new UserError(`machinedeployment ${name}: spec.selector selects all machines; add labels to spec.selector`);
   }
   if (deployment.metadata.deletionTimestamp) throw new UserError(`machinedeployment ${name} is being deleted`);
   return deployment;

@@ -138,7 +138,7 @@ async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<v
   const problems = await Promise.all(
     classes.map(async (one) => {
       const problem = await classProblem(one);
-      const broken = problem === undefined ? [] : [`no VM can be created: ${problem}`];
+      const broken = problem === undefined ? [] : [`mcm cannot create VMs: ${problem}`];
       const found = [...broken, ...(await alternativesProblems(one, one))];
       return found.map((text) => `MachineClass ${one.metadata.name}: ${text}`);
     }),

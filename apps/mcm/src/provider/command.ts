@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 export function addProvider(program: Command, say: (line: string) => void): void {
   program
     .command('provider')
-    .description('commands for authors of providers')
+    .description('commands for developers of providers')
     .command('new')
-    .description('create a package for another cloud: a driver, a test, a conformance run and CI')
+    .description('create a package for another cloud, with a driver, a test, a conformance run and a CI configuration')
     .argument('<name>', 'name of the provider, such as hetzner')
     .action(async (name: string) => {
       const { newProvider } = await import('./new.ts');

@@ -125,17 +125,20 @@ export function promote(target: Target): Promise<Done> {
       annotations[Annotations.RolloutCanary] === undefined &&
       annotations[Annotations.RolloutBatchPause] === undefined
     )
-      throw refuse(`does not wait: neither ${Annotations.RolloutCanary} nor ${Annotations.RolloutBatchPause} is set`);
+      throw refuse(
+        `has no wait to skip: set annotation ${Annotations.RolloutCanary} or ${Annotations.RolloutBatchPause} first`,
+      );
     refusePaused(deployment, 'be promoted');
     const { current, old } = splitSets(deployment, sets);
-    if (current === undefined) throw refuse('has no set of its template yet; try again when its first canary exists');
+    if (current === undefined)
+      throw refuse('has no MachineSet for its template yet; try again when the first canary exists');
     const set = current.metadata.name;
     if ((current.status?.replicas ?? 0) === 0)
       throw refuse(`has no machine of its template yet; try again when the first machine of ${set} exists`);
     if (!old.some(({ spec, status }) => (spec.replicas ?? 0) > 0 || (status?.replicas ?? 0) > 0))
-      throw refuse('has no rollout in progress: no older set has machines');
+      throw refuse('has no rollout in progress, because no older set has machines');
     if (annotations[Annotations.RolloutLastGood] === set)
-      throw refuse(`is already promoted: ${set} is its last good set`);
+      throw refuse(`is already promoted, because ${set} is the last good set`);
     await patch(target, deployment, {}, { [Annotations.RolloutLastGood]: set });
     return { ...done(target, 'promoted'), set, text: `machinedeployment ${target.name} promoted to set ${set}` };
   });
@@ -156,14 +159,16 @@ export function undo(target: Target, revision: number): Promise<Done> {
     if (wanted === 0 || set === undefined) {
       const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
       const what = revision === 0 ? 'no previous revision' : `no revision ${revision}`;
-      throw new UserError(`machinedeployment ${target.name} has ${what}; there is ${known.join(', ') || 'none'}`);
+      throw new UserError(
+        `machinedeployment ${target.name} has ${what}; existing revisions: ${known.join(', ') || 'none'}`,
+      );
     }
     if (sameTemplate(set.spec.template, deployment.spec.template)) {
       throw new UserError(`machinedeployment ${target.name} is already at revision ${wanted}`);
     }
     const resumed = deployment.spec.paused === true;
     await patch(target, deployment, { rollbackTo: { revision: wanted }, paused: resumed ? null : undefined });
-    const text = `machinedeployment ${target.name} is rolled back to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})${resumed ? ' and resumed' : ''}`;
+    const text = `rolled back machinedeployment ${target.name} to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})${resumed ? ' and resumed' : ''}`;
     return {
       ...done(target, 'rolled back'),
       revision: wanted,

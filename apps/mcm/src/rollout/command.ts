@@ -19,7 +19,10 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
   const rollout = program.command('rollout').description('manage the rollout of a MachineDeployment');
   const action = (name: string, description: string): Command =>
     withCluster(
-      rollout.command(name).description(description).argument('<deployment...>', 'its name, or machinedeployment/NAME'),
+      rollout
+        .command(name)
+        .description(description)
+        .argument('<deployment...>', 'NAME of the deployment, or machinedeployment/NAME'),
     );
 
   withOutput(action('status', 'print the progress of the rollout until it is complete (exit code 0) or has failed (1)'))
@@ -38,12 +41,12 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
   change(action('pause', 'pause the rollout'), 'pause');
   change(action('resume', 'continue a paused rollout'), 'resume');
   change(
-    action('promote', 'end the soak time of the canaries, or the pause between batches, of this rollout'),
+    action('promote', 'skip the soak time of the canaries or the pause between batches of this rollout'),
     'promote',
   );
-  change(action('restart', 'replace every machine with the strategy of the deployment'), 'restart');
+  change(action('restart', 'replace all machines, with the rollout strategy of the deployment'), 'restart');
   change(
-    action('undo', 'go back to the previous revision, or to a given one').option(
+    action('undo', 'restore the previous revision, or a given revision').option(
       '--to-revision <revision>',
       'see: mcm rollout history',
       revisionNumber,
@@ -51,7 +54,7 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
     ),
     'undo',
   );
-  withOutput(action('history', 'list the revisions; a * marks the current one'))
+  withOutput(action('history', 'list the revisions; a * marks the current revision'))
     .option('--revision <revision>', 'print the template of this revision', revisionNumber)
     .action(async (words: string[], flags: HistoryFlags) => {
       const { reportHistory } = await import('./run.ts');

@@ -72,6 +72,6 @@ export async function revisionTemplate(
   if (set) return formatted(format === 'json' ? 'json' : 'yaml', set.spec.template, () => []);
   const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
   throw new UserError(
-    `machinedeployment ${target.name} has no revision ${revision}; there is ${known.join(', ') || 'none'}`,
+    `machinedeployment ${target.name} has no revision ${revision}; existing revisions: ${known.join(', ') || 'none'}`,
   );
 }

@@ -99,11 +99,11 @@ test('restart writes the time into the template', async () => {
 });
 
 test('undo accepts an existing revision that is not the current one', async () => {
-  await expect(undo(target, 0)).rejects.toThrow('no previous revision; there is none');
+  await expect(undo(target, 0)).rejects.toThrow('no previous revision; existing revisions: none');
   await makeSet('workers-b', 2, 'green');
-  await expect(undo(target, 0)).rejects.toThrow('no previous revision; there is 2');
+  await expect(undo(target, 0)).rejects.toThrow('no previous revision; existing revisions: 2');
   await makeSet('workers-a', 1, 'blue');
-  await expect(undo(target, 7)).rejects.toThrow('no revision 7; there is 1, 2');
+  await expect(undo(target, 7)).rejects.toThrow('no revision 7; existing revisions: 1, 2');
   await expect(undo(target, 2)).rejects.toThrow('already at revision 2');
   expect(await undo(target, 0)).toMatchObject({
     revision: 1,
@@ -179,10 +179,13 @@ describe('promote', () => {
 
   test('promote ends the soak time of the canaries, as the decision function of the manager shows', async () => {
     const explain = await canary();
-    expect(await explain()).toMatchObject({ next: expect.stringContaining('canaries are observed for'), changes: [] });
+    expect(await explain()).toMatchObject({
+      next: expect.stringContaining('the observation of canaries lasts'),
+      changes: [],
+    });
     expect(await promote(target)).toMatchObject({ action: 'promoted', set: 'workers-b' });
     expect((await explain()).changes).not.toEqual([]);
-    await expect(promote(target)).rejects.toThrow('is already promoted: workers-b is its last good set');
+    await expect(promote(target)).rejects.toThrow('is already promoted, because workers-b is the last good set');
   });
 
   test('the next template has canaries again', async () => {
@@ -194,11 +197,13 @@ describe('promote', () => {
     await client
       .resource<MachineDeployment>(machineDeployments, 'default')
       .patch('workers', { type: 'merge', body: { spec: { template: template('red') } } });
-    expect((await explain()).next).toContain('canaries are observed for');
+    expect((await explain()).next).toContain('the observation of canaries lasts');
   });
 
   test('promote is refused without canaries, without a rollout, and while paused', async () => {
-    await expect(promote(target)).rejects.toThrow('does not wait: neither rollout.machine.sapcloud.io/canary nor');
+    await expect(promote(target)).rejects.toThrow(
+      'has no wait to skip: set annotation rollout.machine.sapcloud.io/canary or',
+    );
     await canary();
     await pause(target);
     await expect(promote(target)).rejects.toThrow('is paused and cannot be promoted');
@@ -226,7 +231,7 @@ test('history marks the current revision and prints templates', async () => {
     { revision: 2, current: true },
   ]);
   expect((await revisionTemplate(target, 1)).join('\n')).toContain('name: blue');
-  await expect(revisionTemplate(target, 9)).rejects.toThrow('no revision 9; there is 1, 2');
+  await expect(revisionTemplate(target, 9)).rejects.toThrow('no revision 9; existing revisions: 1, 2');
 });
 
 test('the error for an unknown deployment contains its namespace', async () => {
@@ -241,7 +246,7 @@ const withStatus = (deployment: MachineDeployment, status: object): MachineDeplo
 test('the state of a rollout comes from the status', async () => {
   const deployment = await get();
   const reported = (status: object) => rolloutState(withStatus(deployment, status));
-  expect(reported({ observedGeneration: 0 }).text).toContain('has not seen the change');
+  expect(reported({ observedGeneration: 0 }).text).toContain('has not observed the change');
   expect(reported({ updatedReplicas: 1, replicas: 3 }).text).toContain('1 out of 3 new machines');
   expect(reported({ updatedReplicas: 3, replicas: 4 }).text).toContain('1 old machine is pending termination');
   expect(reported({ updatedReplicas: 3, replicas: 3, availableReplicas: 2 }).text).toContain('2 of 3 updated machines');
@@ -268,7 +273,7 @@ test('a blocked rollout shows its blocker instead of counts', async () => {
   });
   expect(rolloutState(blocked)).toEqual({
     kind: 'failed',
-    text: 'machinedeployment workers cannot continue its rollout: spec.template.spec.class.name: there is no MachineClass "typo".',
+    text: 'the rollout of machinedeployment workers cannot continue: spec.template.spec.class.name: there is no MachineClass "typo".',
   });
 });
 
@@ -300,7 +305,7 @@ test('status ends when the deployment reports a missing class', async () => {
       { subresource: 'status' },
     );
   expect(await following).toBe(false);
-  expect(said.at(-1)).toBe('machinedeployment workers cannot continue its rollout: no class');
+  expect(said.at(-1)).toBe('the rollout of machinedeployment workers cannot continue: no class');
 });
 
 test('status ends after its timeout', async () => {
@@ -384,7 +389,7 @@ test('explain shows the next step of the controller, and how to resume a paused 
   const lines = async () =>
     deploymentLines(explainDeployment(await readDeployment(client, 'default', 'workers'), now), now).join('\n');
   expect(await lines()).toMatch(/wants {2}3 machines of class green.*at most 1 more and 0 unavailable/);
-  expect(await lines()).toMatch(/This step:\n {2}- set workers-\w{5} is created with 3 machines/);
+  expect(await lines()).toMatch(/This step:\n {2}- mcm creates set workers-\w{5} with 3 machines/);
   await pause(target);
   expect(await lines()).toContain('none: the rollout is paused');
   expect(await lines()).toContain('mcm rollout resume workers');
@@ -395,5 +400,5 @@ test('explain names the invalid field of a spec with a hint', async () => {
   const spec = { ...reading.deployment.spec, replicas: -1 };
   const { next, hints } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
   expect(next).toBe('none: the spec of the deployment is not valid');
-  expect(hints).toEqual(['correct spec.replicas: it must be an integer from 0 to 2147483647']);
+  expect(hints).toEqual(['correct spec.replicas, which must be an integer from 0 to 2147483647']);
 });

@@ -53,9 +53,10 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   const inPlace = spec.strategy?.type === 'InPlaceUpdate';
   const { replicas: wanted = 0 } = spec;
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
-  if (observedGeneration < (metadata.generation ?? 0)) return wait('the controller has not seen the change yet', '');
+  if (observedGeneration < (metadata.generation ?? 0))
+    return wait('the controller has not observed the change yet', '');
   if (blocked && PERMANENT.has(blocked.reason ?? ''))
-    return { kind: 'failed', text: `${name} cannot continue its rollout: ${blocked.message ?? blocked.type}` };
+    return { kind: 'failed', text: `the rollout of ${name} cannot continue: ${blocked.message ?? blocked.type}` };
   if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''), '');
   if (updatedReplicas < wanted) {
     const done = inPlace ? 'machines have been updated or created' : 'new machines have been created';

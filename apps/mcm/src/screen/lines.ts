@@ -27,7 +27,7 @@ export class FleetLines {
     const rollouts = new Map(
       fleet.deployments.map((d) => [
         d.name,
-        `${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}`,
+        `${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old` : ''}`,
       ]),
     );
     for (const [name, text] of rollouts)

@@ -55,7 +55,7 @@ test('a frame shows programs, machines by state (first those that are not Runnin
       "",
       "4 machines  3 Running  1 Terminating",
       "",
-      "  workers                  3/4 available      █████░░░░░░░░░░░░░░░ 1/4 updated, 3 old left",
+      "  workers                  3/4 available      █████░░░░░░░░░░░░░░░ 1/4 updated, 3 old",
       "",
       "  workers-abcde-4                Terminating       40s    Waiting for 1 pod",
       "  workers-abcde-1                Running           40s    ",

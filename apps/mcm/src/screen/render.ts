@@ -121,7 +121,7 @@ const BAR = 20;
 function rollout(d: DeploymentView): string {
   const share = d.desired === 0 ? (d.old === 0 ? 1 : 0) : Math.min(1, d.updated / d.desired);
   const filled = Math.round(share * BAR);
-  const old = d.old > 0 ? `, ${d.old} old left` : '';
+  const old = d.old > 0 ? `, ${d.old} old` : '';
   return `${paint('cyan', '█'.repeat(filled))}${paint('gray', '░'.repeat(BAR - filled))} ${d.updated}/${d.desired} updated${old}`;
 }
 

@@ -7,9 +7,9 @@ import type { TreeFlags } from './run.ts';
 export function addTree(program: Command, environment: CommandEnvironment): void {
   const tree = program
     .command('tree')
-    .description('show deployments with their sets, machines, VMs and nodes, and the problem of each')
+    .description('show deployments with their sets, machines, VMs and nodes, and the problem of each object')
     .argument('[deployment...]', 'only this deployment: NAME, TYPE/NAME or TYPE NAME')
-    .option('--all', 'also old sets without machines')
+    .option('--all', 'also show old sets without machines')
     .option('-w, --watch', 'print the tree again after each change, until Ctrl-C');
   withOutput(withCluster(withSelector(withAllNamespaces(tree), 'machinedeployments'))).action(
     async (words: string[], flags: TreeFlags) => {

@@ -115,7 +115,7 @@ test('every object is below its owner, with its state and problem', () => {
     '├─ machineset/web-a  0/2 ready, revision 1',
     '└─ machineset/web-b  1/2 ready, revision 2',
     '   ├─ machine/m1  Running',
-    '   │  └─ node/node-m1  Ready, cordoned  – its machine config is Degraded (no space left): mcm config status -o wide',
+    '   │  └─ node/node-m1  Ready, cordoned  – the machine config of the node is Degraded (no space left): mcm config status -o wide',
     '   ├─ machine/m2  Unknown for 5m  – Node is silent',
     '   │  └─ node/node-m2  NotReady  – kubelet stopped posting node status',
     '   └─ machine/m3  Creating for 5m  – out of capacity',
@@ -145,7 +145,7 @@ test('warm machines are below their deployment, without the Node of a stopped VM
   const deployments = source.deployments.slice(0, 1);
   expect(treeLines(fleetTree({ deployments, sets: [], machines: [warm], nodes: [] }), false, NOW)).toEqual([
     'machinedeployment/web  1/2 available, 2 updated  – there is no class',
-    expect.stringMatching(/^└─ machine\/w0 {2}Available.* – it is warm: its VM is stopped until a scale-up$/),
+    expect.stringMatching(/^└─ machine\/w0 {2}Available.* – the machine is warm: its VM is stopped until a scale-up$/),
   ]);
 });
 

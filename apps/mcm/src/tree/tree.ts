@@ -222,7 +222,7 @@ function branchOfNode(node: Node, problem?: string): Branch {
     kind: 'Node',
     name: metadata.name,
     state,
-    ...without(problem ?? (isReady ? configOf(node) : (ready?.message ?? 'it reports no Ready condition'))),
+    ...without(problem ?? (isReady ? configOf(node) : (ready?.message ?? 'the node reports no Ready condition'))),
     more: { zone: labels['topology.kubernetes.io/zone'] ?? '', kubelet: status?.nodeInfo?.kubeletVersion ?? '' },
     children: [],
   };

@@ -18,7 +18,7 @@ export async function down(dataDir: string): Promise<boolean> {
     process.kill(pid, 'SIGTERM');
   } catch (error) {
     throw new UserError(
-      `process ${pid} on ${dataDir} cannot be stopped: ${error instanceof Error ? error.message : String(error)}`,
+      `cannot stop process ${pid} of ${dataDir}: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
   // The command polls, because the release of a lock causes no event.
@@ -26,5 +26,5 @@ export async function down(dataDir: string): Promise<boolean> {
     if (!inspectDataDir(dataDir)?.running) return true;
     await sleep(realClock, LOOK_EVERY_MS);
   }
-  throw new UserError(`process ${pid} on ${dataDir} has not ended after ${WAIT_MS / 1000} s`);
+  throw new UserError(`process ${pid} of ${dataDir} still runs after ${WAIT_MS / 1000} s`);
 }

@@ -67,7 +67,7 @@ export class Program {
     this.#file = new FileSink(spec.logFile, { append: true });
     this.#log = new LossyWriter({
       sink: options.sink ?? this.#file.write,
-      notice: (dropped, reason) => `mcm: ${dropped} lines of this log were dropped: ${reason}`,
+      notice: (dropped, reason) => `mcm dropped ${dropped} lines of this log: ${reason}`,
       failed: (dropped, reason) => this.#failedToLog(dropped, reason),
     });
   }
@@ -77,7 +77,7 @@ export class Program {
     const now = this.#clock.monotonic();
     if (now - this.#reportedProblem < TROUBLE_PERIOD_MS) return;
     this.#reportedProblem = now;
-    this.problem = `${dropped} lines of ${this.spec.logFile} were dropped: ${reason}; free space on the disk`;
+    this.problem = `mcm dropped ${dropped} lines of ${this.spec.logFile}: ${reason}; free space on the disk`;
     this.#onChange();
   }
 

@@ -124,7 +124,7 @@ class LiveReporter extends FramedReporter {
             : [
                 ...programs.flatMap(({ problem }) => problem || []),
                 this.kubectl(),
-                'Ctrl-C stops everything; the next start continues with the same fleet.',
+                'Ctrl-C stops all programs; the next start continues with the same machines.',
               ],
           columns: stdout.columns,
           rows: stdout.rows,

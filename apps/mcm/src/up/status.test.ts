@@ -11,6 +11,8 @@ test('the status lists quarantined VMs with the possible actions', () => {
     statusLines({ ...report, quarantinedVms: [{ machineClass: 'small', providerId: 'fake:///a' }] }, NOW).slice(2),
   ).toEqual([
     'quarantine: VM fake:///a of MachineClass small',
-    expect.stringMatching(/^quarantine: create their Machines again, or name the VMs in annotation .*release-vms/),
+    expect.stringMatching(
+      /^quarantine: create the Machines of the VMs again, or add the VMs to annotation .*release-vms/,
+    ),
   ]);
 });

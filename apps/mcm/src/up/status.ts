@@ -78,7 +78,7 @@ export function statusLines(report: StatusReport, now: Date): string[] {
     `running (process ${report.pid}) at ${report.server}`,
     ...report.fleet.deployments.map(
       (d) =>
-        `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}${d.problem ? ` (${d.problem})` : ''}`,
+        `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old` : ''}${d.problem ? ` (${d.problem})` : ''}`,
     ),
     `machines: ${phases === '' ? 'none' : phases}`,
     ...controllerLines(report.fleet.controllers, now),

@@ -211,7 +211,9 @@ function providerOf({ provider }: UpOptions, data: DataDir): Provider {
   const { state } = data;
   const before = state?.seeded ? (state.provider ?? 'local') : undefined;
   if (before !== undefined && provider !== undefined && provider !== before)
-    throw new UserError(`${data.path} contains a fleet of ${before}, not of ${provider}: use another --data-dir`);
+    throw new UserError(
+      `${data.path} contains machines of provider ${before}, not of ${provider}: use another --data-dir`,
+    );
   return providerFor(provider ?? before ?? 'local', data);
 }
 
@@ -223,11 +225,11 @@ function providerOf({ provider }: UpOptions, data: DataDir): Provider {
 function machineConfigOf({ machineConfig }: UpOptions, data: DataDir, { name }: Provider): boolean {
   const before = data.state?.seeded ? (data.state.machineConfig ?? false) : undefined;
   if (before === false && machineConfig)
-    throw new UserError(`${data.path} contains a fleet without machine configs: use another --data-dir`);
+    throw new UserError(`${data.path} contains an instance without machine configs: use another --data-dir`);
   const wanted = machineConfig ?? before ?? false;
   if (wanted && name !== 'local')
     throw new UserError(
-      `--machine-config must be used with --provider local, not ${name}: only its machines simulate the daemon`,
+      `--machine-config requires --provider local, not ${name}: only local machines simulate the daemon`,
     );
   return wanted;
 }

@@ -91,7 +91,7 @@ async function write(
     const names = setting?.zones.map((zone) => zone.name) ?? [];
     const wanted = next(setting?.evacuated ?? new Set(), names);
     if (wanted.length > 0 && wanted.length === names.length)
-      return { action: 'unchanged', problem: 'no zone would be left; return another zone first, or add one' };
+      return { action: 'unchanged', problem: 'no zone would remain; return another zone first, or add a zone' };
     if (wanted.length === (setting?.evacuated.size ?? 0)) return { action: 'unchanged' };
     const { uid, resourceVersion } = deployment.metadata;
     const annotations = { [Annotations.ZonesEvacuated]: wanted.join(',') || null };

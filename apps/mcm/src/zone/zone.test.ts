@@ -61,7 +61,7 @@ test('a deployment without another zone, or with an error, is reported and the o
   const changes = await evacuate(target, 'a');
   expect(changes.map(({ deployment, action, problem }) => [deployment, action, problem])).toEqual([
     ['broken', 'unchanged', expect.stringMatching(/zones\]: is not a JSON list/)],
-    ['only', 'unchanged', 'no zone would be left; return another zone first, or add one'],
+    ['only', 'unchanged', 'no zone would remain; return another zone first, or add a zone'],
     ['web', 'evacuated', undefined],
   ]);
   expect(await evacuated('only')).toBeUndefined();

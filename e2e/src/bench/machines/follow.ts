@@ -39,7 +39,7 @@ export class Follower<T extends KubeObject> {
     const start = performance.now();
     while (!holds(this.objects)) {
       const left = timeoutMs - (performance.now() - start);
-      if (left <= 0) throw new Error(`did not happen within ${timeoutMs} ms: ${what}`);
+      if (left <= 0) throw new Error(`timeout after ${timeoutMs} ms: ${what}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#waiting.push(() => {

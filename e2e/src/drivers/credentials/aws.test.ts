@@ -220,7 +220,7 @@ describe('logins that always fail', () => {
       `[profile p]\nsso_session = s`,
       'credential_process = aws configure export-credentials',
     ],
-    ['no program', { AWS_PROFILE: 'p' }, `[profile p]\ncredential_process = ""`, 'is empty; name a program'],
+    ['no program', { AWS_PROFILE: 'p' }, `[profile p]\ncredential_process = ""`, 'is empty; write a command'],
     ['a program that fails', { AWS_PROFILE: 'p' }, `[profile p]\ncredential_process = fail`, 'ended with 7'],
     ['a program without keys', { AWS_PROFILE: 'p' }, `[profile p]\ncredential_process = print`, 'printed no keys'],
     [
@@ -243,12 +243,7 @@ describe('logins that always fail', () => {
 
   test.each([
     ['is not there', () => broken('EHOSTUNREACH'), 'Unavailable', 'EHOSTUNREACH'],
-    [
-      'is a proxy’s page',
-      () => reply(200, '<html>Welcome</html>'),
-      'Internal',
-      '200, and a response that is not a token',
-    ],
+    ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, but the response is not a token'],
     ['is not AWS’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
   ] as const)('a metadata service that %s is reported with a hint [E1-78]', async (_what, answer, code, says) => {
     const { wire, stage } = open();
@@ -257,8 +252,8 @@ describe('logins that always fail', () => {
       stage.list(),
       code,
       says,
-      `no credentials of the instance from ${IMDS}`,
-      'use an instance with a role',
+      `cannot get the credentials of the instance from ${IMDS}`,
+      'use an instance role',
     );
     expect(wire.sent).toHaveLength(1);
   });

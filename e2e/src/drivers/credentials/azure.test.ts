@@ -93,7 +93,11 @@ describe('certificates', () => {
 
   test.each([
     [at(-30), at(-10), 'clientCertificate expired on 2025-12-22; store a new certificate'],
-    [at(10), at(30), 'clientCertificate is not valid before 2026-01-11; store a valid one, or correct the clock'],
+    [
+      at(10),
+      at(30),
+      'clientCertificate is not valid before 2026-01-11; store a valid certificate, or correct the clock',
+    ],
   ])('a certificate that is not valid now is not sent: %s to %s [E1-54]', async (from, until, says) => {
     const { wire, stage } = open();
     const clientCertificate = `${certificateOf(one.publicKey, from, until)}${pemOf(one.privateKey)}`;
@@ -105,8 +109,8 @@ describe('certificates', () => {
     ['no PEM', 'MIIJqQIBAzCCCW8GCSqGSIb3DQEHAaCC', 'must be PEM: a certificate and its private key; convert PKCS#12'],
     ['no key', CERTIFICATE, 'contains no private key'],
     ['no certificate', pemOf(one.privateKey), 'contains no certificate'],
-    ['another key', `${CERTIFICATE}${pemOf(two.privateKey)}`, 'contains a private key of another certificate'],
-    ['half a key', PEM.replace(/MII.{200}/s, 'MII'), 'contains a private key that cannot be read'],
+    ['another key', `${CERTIFICATE}${pemOf(two.privateKey)}`, 'does not belong to its certificate'],
+    ['half a key', PEM.replace(/MII.{200}/s, 'MII'), 'contains an unreadable private key'],
     ['half a certificate', `${pemOf(one.privateKey)}${CERTIFICATE.replace(/MII.{90}/s, 'MII')}`, 'cannot be read'],
     ['a password', PEM.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'), 'decrypt it with openssl pkey'],
   ])('an invalid certificate is refused with the fix, and not quoted: %s [E1-55]', async (_, pem, says) => {
@@ -162,7 +166,12 @@ describe('managed identities', () => {
 
   test.each([
     ['is not there', () => broken('EHOSTUNREACH'), 'Unavailable', 'EHOSTUNREACH'],
-    ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, and a response without a token'],
+    [
+      'is a proxy’s page',
+      () => reply(200, '<html>Welcome</html>'),
+      'Internal',
+      '200, but the response contains no token',
+    ],
     ['is not Azure’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
     ['has no such identity', () => reply(400, { error: 'invalid_request' }), 'Internal', '400 invalid_request'],
     ['is being updated', () => reply(410, ''), 'Unavailable', '410'],

@@ -159,7 +159,7 @@ describe('sources of workload tokens', () => {
     await clock.advance(3_600_000);
     await refused(list(json), 'Internal', '400 invalid_grant');
     files.set('/tokens/google', 'no JSON of-another-workload');
-    const text = await refused(list(json), 'Internal', '/tokens/google is not JSON with a string in value');
+    const text = await refused(list(json), 'Internal', '/tokens/google returned no JSON with a string in value');
     expect(text).not.toContain('of-another-workload');
     files.delete('/tokens/google');
     await refused(list(json), 'Internal', '/tokens/google cannot be read');

@@ -11,7 +11,7 @@ export function forbidSockets(): void {
   beforeAll(() => {
     Socket.prototype.connect = (...[to]: readonly unknown[]) => {
       tried.push(JSON.stringify(to));
-      throw new Error('a socket was opened outside of the transport');
+      throw new Error('a driver opened a socket outside of the transport');
     };
   });
   afterEach(() => {

@@ -151,7 +151,7 @@ describe('endpoints', () => {
     async (header) => {
       const { wire, stage } = open();
       wire.script = failing(`PUT .*${VM}`, () => reply(202, {}, { [header]: 'https://evil.example/operations/1' }));
-      await refused(stage.create(), 'Internal', 'https://evil.example, which is not allowed');
+      await refused(stage.create(), 'Internal', 'https://evil.example, which mcm does not allow');
       expect(wire.origins).not.toContain('https://evil.example');
     },
   );
@@ -173,7 +173,7 @@ describe('endpoints', () => {
     expect([...wire.origins].toSorted()).toEqual(Object.values(PUBLIC).toSorted());
   });
 
-  test('a token is requested once for all calls, and again five minutes before its expiry [E1-17]', async () => {
+  test('the driver requests a token once for all calls, and again five minutes before its expiry [E1-17]', async () => {
     const { wire, stage, clock } = open();
     await Promise.all([stage.list(), stage.status().catch(() => undefined), stage.list()]);
     expect(timesOf(wire, 'oauth2')).toHaveLength(1);

@@ -73,7 +73,7 @@ export const silence = ({ signal }: Sent): Promise<never> =>
  */
 export function abortAfter(clock: VirtualClock, ms: number): AbortSignal {
   const controller = new AbortController();
-  clock.setTimeout(() => controller.abort(new Error('the client cancelled the call')), ms);
+  clock.setTimeout(() => controller.abort(new Error('the client canceled the call')), ms);
   return controller.signal;
 }
 

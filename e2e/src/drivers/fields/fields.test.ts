@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => back());
 
 /** Matches descriptions of fields without effect. */
-const IDLE = /^accepted (but not sent|for compatibility)/;
+const IDLE = /^(ignored, as in the original|accepted for compatibility)/;
 
 function describeFields<Spec, Credentials>(
   open: () => FleetProvider<Spec, Credentials>,

@@ -199,7 +199,7 @@ describe('creation', () => {
   test('a missing provider spec [A23]', async () => {
     const { stage, cloud } = open();
     for (const call of Object.values(stage.all({ spec: undefined })))
-      await refused(call(), 'Internal', 'providerSpec: is missing; add it');
+      await refused(call(), 'Internal', 'providerSpec: is missing; add the field');
     expect(cloud.seen).toEqual([]);
   });
 

@@ -88,7 +88,7 @@ describe('creation', () => {
   test('a missing provider spec [G8]', async () => {
     const { stage, sent } = open();
     for (const call of Object.values(stage.all({ spec: undefined })))
-      await refused(call(), 'Internal', 'decodeProviderSpec', 'providerSpec: is missing; add it');
+      await refused(call(), 'Internal', 'decodeProviderSpec', 'providerSpec: is missing; add the field');
     expect(sent).toEqual([]);
   });
 

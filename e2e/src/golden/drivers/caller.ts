@@ -151,7 +151,7 @@ async function call(
       return { volumeIDs: ids.filter((id) => id !== undefined) };
     }
     default:
-      throw new Error(`the recording has a method that drivers do not have: ${method}`);
+      throw new Error(`the recording has an unknown driver method: ${method}`);
   }
 }
 

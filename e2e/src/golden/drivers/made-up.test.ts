@@ -12,7 +12,7 @@ import { caseOf } from './testing.ts';
 
 const DOWN = 'a failure of the token host gets the code Unavailable';
 const DELETION = 'lookup/027';
-const NOBODYS = 'a 404 without an error code of the cloud does not mean NotFound';
+const NOBODYS = 'a 404 without an error code of the cloud is different from NotFound';
 
 function changed(recorded: RecordedCase, path: RegExp, reply: object, end: Partial<RecordedStep>): RecordedCase {
   const rules = scriptedRules.parse(recorded.cloud);
@@ -111,7 +111,7 @@ test.each([
     const odd = changed(recorded, path, reply, { metrics: undefined });
     const { failure, rows } = await rowsOf(playGcp, odd);
     expect(failure).toBeUndefined();
-    expect(rows).toContain('an answer that is not from Compute Engine gets the code Internal');
+    expect(rows).toContain('an answer from another server than Compute Engine gets the code Internal');
   }
 });
 
@@ -121,7 +121,7 @@ test.each(['Regular', 'Spot'])('Azure: the VM of a class gets its priority: %s',
   const wanted = { ...recorded, providerSpec: { ...spec, properties: { ...spec.properties, priority } } };
   const { failure, rows } = await rowsOf(playAzure, wanted);
   expect(failure).toBeUndefined();
-  expect(rows).toContain('the priority of a class is sent');
+  expect(rows).toContain('the driver sends the priority of a class');
 });
 
 test.each(['spot', 'Low'])('Azure: an unknown priority creates no VM: %s', async (priority) => {
@@ -130,7 +130,7 @@ test.each(['spot', 'Low'])('Azure: an unknown priority creates no VM: %s', async
   const wanted = { ...recorded, providerSpec: { ...spec, properties: { ...spec.properties, priority } } };
   const { failure, rows } = await rowsOf(playAzure, wanted);
   expect(failure).toBeUndefined();
-  expect(rows).toContain('the priority of a class is sent');
+  expect(rows).toContain('the driver sends the priority of a class');
 });
 
 test.each([2_147_483_648, -2_147_483_649, Number.MAX_SAFE_INTEGER])(

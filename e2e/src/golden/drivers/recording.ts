@@ -100,7 +100,7 @@ export async function readCases(dir: string, cloud: string): Promise<readonly Re
     const files = (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted();
     return (await Promise.all(files.map((name) => readFileCases(join(folder, name))))).flat();
   }
-  throw new Error(`${dir} has no folder golden/drivers/${cloud}/: --from names the folder that holds it`);
+  throw new Error(`${dir} has no folder golden/drivers/${cloud}/: --from must name its parent folder`);
 }
 
 /**

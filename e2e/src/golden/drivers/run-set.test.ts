@@ -60,9 +60,9 @@ test.each(CLOUDS)(
     expect(found['no-title']).toMatch(/^not a case of format 1/);
     expect(found['a.json case 2']).toMatch(/^not a case of format 1/);
     expect(found['no-call']).toMatch(/neither steps nor method/);
-    expect(found['unknown-method']).toMatch(/a method that drivers do not have/);
-    expect(found['no-spec']).not.toMatch(/^this recorded case cannot be replayed/);
-    expect(found['no-json-taken']).toMatch(/^the original accepted a provider spec that is not JSON/);
+    expect(found['unknown-method']).toMatch(/an unknown driver method/);
+    expect(found['no-spec']).not.toMatch(/^cannot replay this recorded case/);
+    expect(found['no-json-taken']).toMatch(/^the original accepted a provider spec in another format than JSON/);
     expect(found['golden/drivers/'.concat(cloud, '/b.json')]).toMatch(/^cannot be read/);
     expect(found['golden/drivers/'.concat(cloud, '/c.json')]).toMatch(/^not a recording of format 1/);
     expect(Object.keys(found)).toHaveLength(cases.length + 2);

@@ -59,7 +59,7 @@ async function playOne(read: ReadCase, play: PlayCase): Promise<string | undefin
     const { recorded } = read;
     return isPlayable(recorded) ? await play(withSpec(recorded)) : refusalMissing(recorded);
   } catch (thrown) {
-    return `this recorded case cannot be replayed: ${errorText(thrown)}`;
+    return `cannot replay this recorded case: ${errorText(thrown)}`;
   }
 }
 
@@ -74,4 +74,4 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
 const refusalMissing = (recorded: RecordedCase): string | undefined =>
   callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)
     ? undefined
-    : 'the original accepted a provider spec that is not JSON, which an API server cannot store';
+    : 'the original accepted a provider spec in another format than JSON, which an API server cannot store';

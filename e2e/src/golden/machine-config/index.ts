@@ -46,7 +46,7 @@ async function play(recorded: RecordedCase): Promise<string | undefined> {
   try {
     return compare(recorded, await answerOf(recorded));
   } catch (error) {
-    return `this recorded case cannot be replayed: ${textOf(error)}`;
+    return `cannot replay this recorded case: ${textOf(error)}`;
   }
 }
 

@@ -61,5 +61,5 @@ test('a case that cannot be read, replayed or compared counts as one failure, an
     name: 'wrong.json case 0',
     failure: expect.stringContaining('is not a recorded case'),
   });
-  expect(all[2]?.failure).toContain('this recorded case cannot be replayed: ');
+  expect(all[2]?.failure).toContain('cannot replay this recorded case: ');
 });

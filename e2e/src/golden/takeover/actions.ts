@@ -89,8 +89,8 @@ export function unplayable(states: readonly State[], from = -1): string | undefi
   );
   return (
     section &&
-    `the action is unknown: after ${states[section.first]?.at} s the recording says ${JSON.stringify(section.after)}, ` +
-      'and no object shows an action of a user, an agent or a kubelet that the test can replay'
+    `unknown action: after ${states[section.first]?.at} s, the recording contains ${JSON.stringify(section.after)}, ` +
+      'but no object shows an action of a user, an agent or a kubelet for the replay'
   );
 }
 

@@ -32,7 +32,7 @@ const indexAt = ({ states }: History, at: number): number => states.findIndex((s
 
 test('a recording in which a machine joined after its creation timeout and was kept cannot be from mcm', async () => {
   const slow = await history('birth.json', delayed(5, 60));
-  expect((await takeOver(slow, 0)).failure).toContain('machines were created, the original created 3');
+  expect((await takeOver(slow, 0)).failure).toContain('machines, but the original created 3');
   const inTime = await history('birth.json', delayed(5, 30));
   expect((await takeOver(inTime, 0)).failure).toBeUndefined();
 });
@@ -46,7 +46,7 @@ test('a VM that was loaded during its boot joins at the recorded time', async ()
   const booting = await history('birth.json', withoutNodes, delayed(5, 30));
   expect((await takeOver(booting, 1)).failure).toBeUndefined();
   const late = await history('birth.json', withoutNodes, delayed(5, 60));
-  expect((await takeOver(late, 1)).failure).toContain('machines were created, the original created 0');
+  expect((await takeOver(late, 1)).failure).toContain('machines, but the original created 0');
 });
 
 test('actions after a delayed action keep their distance from it', async () => {

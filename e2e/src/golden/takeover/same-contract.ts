@@ -154,9 +154,8 @@ class Replay {
         for (const rule of pairing.rules) used.add(rule);
         for (const one of pairing.open) problems.push(`order of ${kind} ${wanted.name}: ${inWords(one)}`);
       }
-      for (const wanted of match.missing) problems.push(`there was never a ${kind} ${wanted.name}`);
-      if (!openEnd)
-        for (const extra of match.extra) problems.push(`${kind} ${extra.name} was created in addition to the others`);
+      for (const wanted of match.missing) problems.push(`mcm never had a ${kind} ${wanted.name}`);
+      if (!openEnd) for (const extra of match.extra) problems.push(`mcm created an additional ${kind} ${extra.name}`);
     }
     return { problems, used, depth: 2 };
   }

@@ -126,6 +126,6 @@ async function replaced(stage: Stage, { states, state, uids }: Ending): Promise<
   const made = new Set(later.map(({ metadata }) => metadata.uid).filter((uid) => !before.has(uid))).size;
   return [
     ...lost(states.slice(states.indexOf(state)), { machines, objects, vms: stage.cloud.vms, uids }),
-    ...(stage.made > made ? [`${stage.made} machines were created, the original created ${made}`] : []),
+    ...(stage.made > made ? [`mcm created ${stage.made} machines, but the original created ${made}`] : []),
   ];
 }

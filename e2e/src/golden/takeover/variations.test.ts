@@ -119,7 +119,7 @@ describe('a history that cannot be verified is a failure', () => {
     );
     expect(await failuresOf(varied, [1])).toEqual([
       expect.stringContaining('the recording says "the manager was restarted"'),
-      expect.stringContaining('the action is unknown'),
+      expect.stringContaining('unknown action'),
     ]);
   });
 

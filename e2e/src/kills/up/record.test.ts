@@ -29,7 +29,7 @@ function recorded(...seen: readonly Seen[]): readonly string[] {
 }
 
 test('a VM that is deleted with a pod on it is a violation, unless the pod was evicted before', () => {
-  const undrained = ['VM i-1 of node-1 was deleted with pods web on it'];
+  const undrained = ['mcm deleted VM i-1 of node-1 with running pods web'];
   expect(recorded(seenOn)).toEqual(undrained);
   const late = pod({ deletionTimestamp: at(95), deletionGracePeriodSeconds: 30 });
   expect(recorded(seenOn, (record) => record.pod(late, AT + 66_000))).toEqual(undrained);
@@ -42,7 +42,7 @@ test('a VM that is deleted with a pod on it is a violation, unless the pod was e
 
 test('a VM that ends although its Machine stays, two VMs of a Machine, and a VM without a Machine are violations', () => {
   expect(recorded((record) => record.machine(machine(false)))).toEqual([
-    'VM i-1 of node-1 was deleted without a deletion of its Machine',
+    'mcm deleted VM i-1 of node-1 without a deletion of its Machine',
   ]);
   expect(
     recorded(

@@ -120,12 +120,12 @@ export class FleetRecord {
 
   #verifyEnd({ id, name, clientToken = '' }: CloudInstance, endedAt: number): void {
     const machine = this.#machines.get(clientToken);
-    if (machine && !machine.isGoing) this.#violate(`VM ${id} of ${name} was deleted without a deletion of its Machine`);
+    if (machine && !machine.isGoing) this.#violate(`mcm deleted VM ${id} of ${name} without a deletion of its Machine`);
     const left = [...this.#pods.values()].filter(
       ({ node, boundAt, goesAt }) => node === name && boundAt < endedAt - UNKNOWN_MS && goesAt > endedAt + ROUNDING_MS,
     );
     if (left.length > 0)
-      this.#violate(`VM ${id} of ${name} was deleted with pods ${left.map((pod) => pod.name).join(', ')} on it`);
+      this.#violate(`mcm deleted VM ${id} of ${name} with running pods ${left.map((pod) => pod.name).join(', ')}`);
   }
 
   verifyRest(instances: readonly CloudInstance[], machines: readonly KnownMachine[]): void {

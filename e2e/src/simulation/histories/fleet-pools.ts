@@ -83,7 +83,7 @@ export class FleetPools {
     try {
       await this.#config.world.until(async () => (await this.#mismatch()) === undefined, BOUNDS.healed.ms);
     } catch (error) {
-      throw new Error(`a pool is not updated: ${await this.#mismatch()}`, { cause: error });
+      throw new Error(`a pool has not updated its nodes: ${await this.#mismatch()}`, { cause: error });
     }
   }
 

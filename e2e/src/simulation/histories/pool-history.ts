@@ -179,7 +179,7 @@ class PoolHistory {
       // If the renewals of a leader are lost repeatedly, it may never list all objects. After the faults, all objects
       // must reach their desired state.
       if (!this.#config.network.losesAnswers) throw error;
-      world.reporter.note('act', 'the first configuration is not yet applied');
+      world.reporter.note('act', 'the nodes do not have the first configuration yet');
     });
     await this.#script.play(4 + this.#dice.number(6));
     await this.#mend();
@@ -340,7 +340,7 @@ class PoolHistory {
       .flatMap(({ text }) =>
         /^machine-config-controller (create|update|patch|delete) (?!leases)/.test(text) ? [text] : [],
       );
-    if (writes.length > 0) world.reporter.violate(`written without a change: ${[...new Set(writes)].join('; ')}`);
+    if (writes.length > 0) world.reporter.violate(`writes without a change: ${[...new Set(writes)].join('; ')}`);
   }
 
   async #isHealed(): Promise<boolean> {

@@ -309,7 +309,7 @@ export class RandomHistory {
 
   async #warm(): Promise<void> {
     const number = this.#dice.number(MOST_WARM + 1);
-    this.#note(`the user asks for ${number} warm machines`);
+    this.#note(`the user requests ${number} warm machines`);
     this.#world.wantsWarm = number;
     await this.#world.annotate({ [Annotations.WarmMachines]: String(number) });
   }
@@ -397,7 +397,7 @@ export class RandomHistory {
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
     for (const write of world.writes.slice(written))
-      world.reporter.violate(`written although everything was complete: ${write}`);
+      world.reporter.violate(`a controller wrote although all objects were complete: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
     await this.#zones?.verifyBalance();
     await world.verifyDisk();

@@ -125,7 +125,7 @@ class ScalerHistory {
     });
     const victims = await this.#victims();
     if (victims.length === 0) return;
-    world.reporter.note('act', `the autoscaler names ${victims} before it lowers the count`);
+    world.reporter.note('act', `the autoscaler marks ${victims} before the reduction of replicas`);
     this.#verifier.names(victims);
     await this.#scaler.nameOnly(victims);
     await world.clock.advance(this.#dice.pause(MAX_PAUSE_MS));
@@ -138,7 +138,7 @@ class ScalerHistory {
     this.#verifier.names(victims);
     this.#replicas -= victims.length;
     this.#world.expects(this.#replicas);
-    this.#world.reporter.note('act', `the autoscaler names ${victims} and requests ${this.#replicas}`);
+    this.#world.reporter.note('act', `the autoscaler marks ${victims} and requests ${this.#replicas} replicas`);
   }
 
   async #scaleUp(): Promise<void> {
@@ -147,7 +147,7 @@ class ScalerHistory {
     this.#verifier.rises(by);
     this.#replicas += by;
     this.#world.expects(this.#replicas);
-    this.#world.reporter.note('act', `the autoscaler requests ${this.#replicas}`);
+    this.#world.reporter.note('act', `the autoscaler requests ${this.#replicas} replicas`);
     await this.#scaler.scaleBy(by);
   }
 
@@ -189,7 +189,7 @@ class ScalerHistory {
     if (!this.#atOnce) return;
     for (const { metadata } of await world.machines()) {
       if (this.#verifier.isNamed(metadata.name))
-        world.reporter.violate(`${metadata.name} was named for deletion but still exists`);
+        world.reporter.violate(`machine ${metadata.name} is marked for deletion but still exists`);
     }
   }
 }

@@ -7,11 +7,11 @@ const boots = ({ operation }: OrderedFault): boolean => operation === 'instances
 /** Faults of the cloud and of kubelets. The tally counts the effects of their rules. */
 const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
-  'the cloud refuses a call that it executed': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
+  'the cloud refuses a call after its execution': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
   'the cloud throttles': (rule) => failsWith(rule, 'RequestLimitExceeded'),
   'the cloud has no capacity': (rule) => failsWith(rule, 'InsufficientCapacity'),
   'the cloud does not answer': (rule) => rule.timeout !== undefined && !rule.effect,
-  'the cloud does not answer a call that it executed': (rule) => rule.timeout !== undefined && rule.effect === true,
+  'the cloud does not answer a call after its execution': (rule) => rule.timeout !== undefined && rule.effect === true,
   'the cloud is slow': (rule) => rule.latency !== undefined,
   'the cloud returns an outdated instance': (rule) => rule.stale !== undefined && rule.operation === 'instances.get',
   'the cloud returns an outdated list': (rule) => rule.stale !== undefined && rule.operation === 'instances.list',
@@ -23,12 +23,12 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
 const REPORTED: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
   'a VM is terminated outside of mcm': /is terminated outside of mcm$/,
-  'a Machine is lost while its VM continues': /^Machine \S+ is lost$/,
+  'a Machine object disappears while its VM runs': /^Machine \S+ is lost$/,
   'the API server answers 409': /^machine-controller: \S+ \/\S+ conflict$/,
   'the API server answers 429': /^machine-controller: \S+ \/\S+ throttled$/,
   'the API server answers 500': /^machine-controller: \S+ \/\S+ internal$/,
-  'an answer of the API server is lost': /^machine-controller: \S+ \/\S+ lost$/,
-  'watches end with 410': /^machine-controller: a watch is answered with 410$/,
+  'an answer of the API server does not arrive': /^machine-controller: \S+ \/\S+ lost$/,
+  'watches end with 410': /^machine-controller: the server answers a watch with status 410$/,
   'watches stop delivering': /^watches stop delivering$/,
   'the API server is unreachable': /^the API server is unreachable/,
   'the controller is killed before a write': /^machine-controller: [A-Z]+ \/\S+ killed before$/,
@@ -36,9 +36,9 @@ const REPORTED: Readonly<Record<string, RegExp>> = {
   'the controller is killed before a cloud call': /^machine-controller: cloud \S+ \S+ killed before$/,
   'the controller is killed after a cloud call': /^machine-controller: cloud \S+ \S+ killed after$/,
   'the controller is killed at a random moment': /^the machine controller is killed$/,
-  'there are two controllers': /^for \d+ ms there are two machine controllers$/,
-  'the clock jumps forward': /^the clock of the controller jumps \d+ ms forward$/,
-  'the clock jumps back': /^the clock of the controller jumps -\d+ ms forward$/,
+  'there are two controllers': /^for \d+ ms, two machine controllers run$/,
+  'the clock jumps forward': /^the clock of the controller jumps forward by \d+ ms$/,
+  'the clock jumps back': /^the clock of the controller jumps forward by -\d+ ms$/,
 };
 
 /** The number of occurrences of each fault, by its name. */

@@ -52,7 +52,7 @@ export class FinalChecks {
     for (const name of world.hollow.names) world.hollow.silence(name, false);
     await world.clock.advance(silenced ? BOUNDS.machinesReopened.ms : BOUNDS.reconnected.ms);
     await this.#until(
-      'every machine is Running, Failed, or reports what it waits for',
+      'every machine is Running or Failed, or reports the cause of its wait',
       () => {
         const open = world.machines().filter((machine) => !isGoing(machine) && !this.#isAtRest(machine));
         const withoutStatus = world
@@ -113,7 +113,7 @@ export class FinalChecks {
     try {
       return await clock.runUntil(done, { maxMs });
     } catch {
-      reporter.violate(`did not happen within ${maxMs} ms: ${what}; ${missing().join('; ')}`);
+      reporter.violate(`timeout after ${maxMs} ms: ${what}; ${missing().join('; ')}`);
       return maxMs;
     }
   }
@@ -140,7 +140,7 @@ export class FinalChecks {
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
     await this.#until(
-      '(g) a machine is created while others are stuck',
+      '(g) mcm creates a machine while other machines are blocked',
       isRunning,
       hollow.joinDelayMs + BOUNDS.prompt.ms,
     );
@@ -148,7 +148,7 @@ export class FinalChecks {
     await world.deleteMachine('prompt');
     const isGone = () => (prompt() ? [saidBy(prompt() as Machine)] : []);
     const maxMs = empty ? BOUNDS.prompt.ms : DRAIN_TIMEOUT_MS + MINUTE;
-    await this.#until('(g) a machine is deleted while others are stuck', isGone, maxMs);
+    await this.#until('(g) mcm deletes a machine while other machines are blocked', isGone, maxMs);
     world.cloud.faults.clear();
   }
 
@@ -161,14 +161,14 @@ export class FinalChecks {
     if (cache.pods.store.byIndex('node', name).some((pod) => cache.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
     for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
-      reporter.violate(`(f) ${name} waits for a budget and does not report it: ${saidBy(machine)}`);
+      reporter.violate(`(f) ${name} waits for a disruption budget but does not report this wait: ${saidBy(machine)}`);
     const podsOf = (): string => String(cache.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BOUNDS.blocked.ms);
     // A machine that joined during the wait makes evictions possible, and each eviction changes the status.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
-    for (const write of about) reporter.violate(`(i) written without a change: ${write}`);
+    for (const write of about) reporter.violate(`(i) writes without a change: ${write}`);
   }
 
   /** Rule (i): without a change, nothing is written. */
@@ -179,7 +179,7 @@ export class FinalChecks {
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
     for (const write of world.writes.slice(written))
-      world.reporter.violate(`(i) written after everything was complete: ${write}`);
+      world.reporter.violate(`(i) a write after all objects were complete: ${write}`);
   }
 
   /** Rule (j): a machine becomes Unknown when its kubelet stops, and Running when the kubelet reports again. */
@@ -197,7 +197,7 @@ export class FinalChecks {
     const unknown = '(j) a machine becomes Unknown when its kubelet stops';
     await this.#until(unknown, is('Unknown'), LOST_AFTER_MS + BOUNDS.noticed.ms);
     hollow.silence(name, false);
-    await this.#until('(j) a machine is Running when its kubelet reports again', is('Running'), BOUNDS.noticed.ms);
+    await this.#until('(j) a machine becomes Running when its kubelet reports again', is('Running'), BOUNDS.noticed.ms);
   }
 
   /** Creates a machine whose VM never joins. The bootstrap token exists until the machine is deleted. */
@@ -218,7 +218,7 @@ export class FinalChecks {
       if (!isGoing(machine)) await world.deleteMachine(machine.metadata.name);
     }
     await this.#until(
-      '(f) every machine is deleted by the deadline of its drain, without remaining objects',
+      '(f) mcm deletes every machine and its objects before the deadline of the drain',
       () => [...world.machines().map((each) => `${each.metadata.name}: ${saidBy(each)}`), ...this.#strays()],
       DRAIN_TIMEOUT_MS + 5 * MINUTE,
     );
@@ -229,10 +229,14 @@ export class FinalChecks {
       late
         .filter(({ metadata }) => world.cache.tokens.store.get(keyOf({ metadata })))
         .map(({ metadata }) => metadata.name);
-    await this.#until('(b) the token of a machine is deleted with the machine', left, BOUNDS.tokenWithMachine.ms);
+    await this.#until(
+      '(b) mcm deletes the bootstrap token together with the machine',
+      left,
+      BOUNDS.tokenWithMachine.ms,
+    );
     // If the deletion of a token was refused or the process was killed, the cleanup deletes the token after its expiry.
-    const tokens = () => world.cache.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
-    await this.#until('a token is deleted soon after its machine', tokens, BOUNDS.tokenGone.ms);
+    const tokens = () => world.cache.tokens.store.list().map(({ metadata }) => `token ${metadata.name} still exists`);
+    await this.#until('mcm deletes a bootstrap token soon after its machine', tokens, BOUNDS.tokenGone.ms);
     for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);
   }
 }

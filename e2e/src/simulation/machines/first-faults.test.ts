@@ -10,7 +10,7 @@ import { playMachines } from './machine-history.ts';
  */
 const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
-  'the cloud refuses a call that it executed': {
+  'the cloud refuses a call after its execution': {
     cloud: { operation: 'instances.create', error: { code: 'InternalError' }, effect: true, count: 2 },
   },
   'the cloud throttles': {
@@ -24,7 +24,7 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
     cloud: { operation: 'instances.create', error: { code: 'InsufficientCapacity' }, zone: 'local-a', count: 2 },
   },
   'the cloud does not answer': { cloud: { operation: 'instances.delete', timeout: {}, count: 1 } },
-  'the cloud does not answer a call that it executed': {
+  'the cloud does not answer a call after its execution': {
     cloud: { operation: 'instances.create', timeout: {}, effect: true, count: 1 },
   },
   'the cloud is slow': { cloud: { operation: 'instances.list', latency: 8_000, count: 4 } },
@@ -33,7 +33,7 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'the API server answers 409': { wire: 'conflict' },
   'the API server answers 429': { wire: 'throttled' },
   'the API server answers 500': { wire: 'internal' },
-  'an answer of the API server is lost': { wire: 'lost' },
+  'an answer of the API server does not arrive': { wire: 'lost' },
   'the controller is killed before a write': { wire: 'killed before' },
   'the controller is killed after a write': { wire: 'killed after' },
   'the controller is killed before a cloud call': { wire: 'killed before', toCloud: true },
@@ -49,7 +49,7 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'a kubelet never joins': { act: 'no kubelet' },
   'a kubelet joins late': { act: 'late kubelet' },
   'a VM is terminated outside of mcm': { act: 'lost VM' },
-  'a Machine is lost while its VM continues': { act: 'lost machine' },
+  'a Machine object disappears while its VM runs': { act: 'lost machine' },
 };
 
 /** This seed differs from the seeds of random histories. */
@@ -91,5 +91,5 @@ test('a controller that deletes the pods of a lost Machine before the drain time
     firstFault: { act: 'lost machine' },
     defect: DEFECTS.deletesPods(),
   });
-  expect(violations.join('\n')).toMatch(/\(d\) pod \S+ is deleted instead of evicted, without a reason/);
+  expect(violations.join('\n')).toMatch(/\(d\) mcm deletes pod \S+ instead of an eviction, without a reason/);
 });

@@ -68,7 +68,7 @@ export class HealthVerifier {
     if (lasted + jumpMs() + BOUNDS.slack.ms + lagMs('machines') < healthTimeoutMs)
       violate(`${name} becomes Failed after ${lasted} ms in the phase Unknown`);
     for (const other of this.#replacedBeside(machine))
-      violate(`${name} becomes Failed although ${other} has not been replaced yet`);
+      violate(`${name} becomes Failed before the replacement of ${other} is complete`);
   }
 
   /** The Node of the machine's VM must not be Ready. A Node that became Ready a moment ago is allowed. */

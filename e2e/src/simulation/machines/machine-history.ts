@@ -298,7 +298,7 @@ class MachineHistory {
     const { network, clock } = this.#world;
     const [kind, paths] = this.#dice.one(UNREADABLE) ?? UNREADABLE[0];
     const ms = FORBIDDEN_MS + this.#dice.pause(10 * MINUTE);
-    this.#note(`for ${ms} ms the role does not allow to read ${kind}`);
+    this.#note(`for ${ms} ms, the role of the controller does not allow reads of ${kind}`);
     // The controller needs as much time to recover as after an outage of this length.
     this.#cutMs = Math.max(this.#cutMs, FIRST_FAULT_JUMP_MS);
     network.forbid('machine-controller', paths);
@@ -347,7 +347,7 @@ class MachineHistory {
    */
   #failReadsOfNodes(ms: number): void {
     const { network, clock } = this.#world;
-    this.#note(`for ${ms} ms the server answers reads of nodes with 500`);
+    this.#note(`for ${ms} ms, the API server answers reads of nodes with status 500`);
     this.#cutMs = Math.max(this.#cutMs, FIRST_FAULT_JUMP_MS);
     network.failReads('machine-controller', /\/nodes$/);
     clock.setTimeout(() => network.mend(), ms);
@@ -416,7 +416,7 @@ class MachineHistory {
    */
   #twoControllers(): void {
     const ms = this.#dice.pause(20_000);
-    this.#note(`for ${ms} ms there are two machine controllers`);
+    this.#note(`for ${ms} ms, two machine controllers run`);
     this.#world.startProcess();
     this.#world.clock.setTimeout(() => this.#world.killOldest(), ms);
   }
@@ -426,7 +426,7 @@ class MachineHistory {
   }
 
   #jump(ms: number): void {
-    this.#note(`the clock of the controller jumps ${ms} ms forward`);
+    this.#note(`the clock of the controller jumps forward by ${ms} ms`);
     this.#world.skew(ms);
   }
 }

@@ -199,7 +199,7 @@ export class MachineVerifier {
       this.#boundAt.get(uid) ?? Number.POSITIVE_INFINITY,
     );
     if (!isForced(machine) && this.#now() > since + BOUNDS.unresponsive.ms + this.#o.lagMs('pods', 'machines')) {
-      this.#violate('c', `pod ${name} is force-deleted on ${pod.spec.nodeName} without an earlier eviction request`);
+      this.#violate('c', `mcm force-deletes pod ${name} on ${pod.spec.nodeName} without an earlier eviction request`);
     }
   }
 
@@ -236,7 +236,8 @@ export class MachineVerifier {
       const elsewhere = this.#o.cache.attachments.store
         .byIndex('volume', volume)
         .filter(({ spec }) => spec.nodeName !== pod.spec.nodeName);
-      if (elsewhere.length > 0) this.#violate('e', `pod ${name} runs while ${volume} is attached to another node too`);
+      if (elsewhere.length > 0)
+        this.#violate('e', `pod ${name} runs while volume ${volume} is also attached to another node`);
       const users = this.#o.usersOf(volume).filter((node) => node !== pod.spec.nodeName);
       if (users.length > 0) this.#violate('e', `pod ${name} runs while ${volume} is mounted on ${users}`);
     }
@@ -295,7 +296,7 @@ export class MachineVerifier {
     if (!deletionTimestamp) {
       // During the creation, the Machine does not contain the provider ID yet.
       const own = machine.spec.providerID === undefined || machine.spec.providerID.endsWith(`/${id}`);
-      if (own) this.#violate('c', `the VM of ${name} is deleted without a deletion of the machine`);
+      if (own) this.#violate('c', `mcm deletes the VM of ${name} without a deletion of the machine`);
       return;
     }
     if (this.#mayForce(machine)) return;
@@ -307,7 +308,7 @@ export class MachineVerifier {
       .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < since)
       .map(({ metadata }) => metadata.name);
     if (left.length > 0)
-      this.#violate('c', `the VM of ${name} is deleted with pods ${left} on it, before its deadline`);
+      this.#violate('c', `mcm deletes the VM of ${name} before its deadline with running pods ${left}`);
     const goneAt = this.#volumePodGoneAt.get(node) ?? 0;
     const attached = cache.attachments.store.byIndex('node', node).map(({ spec }) => spec.source.persistentVolumeName);
     if (
@@ -315,7 +316,7 @@ export class MachineVerifier {
       this.#now() + this.#aheadMs < goneAt + BOUNDS.detached.ms &&
       (this.#attachedAt.get(node) ?? 0) < since
     ) {
-      this.#violate('e', `the VM of ${name} is deleted with ${attached} attached`);
+      this.#violate('e', `mcm deletes the VM of ${name} with attached volumes ${attached}`);
     }
   }
 
@@ -325,7 +326,7 @@ export class MachineVerifier {
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
     const lostMs = this.#now() - (this.#lostAt.get(name) ?? Number.NEGATIVE_INFINITY);
     if (lostMs + this.#aheadMs + this.#backMs + BOUNDS.slack.ms < BOUNDS.orphanConfirmed.ms)
-      this.#violate('b', `the VM ${name} is deleted ${lostMs} ms after its Machine was lost`);
+      this.#violate('b', `mcm deletes VM ${name} ${lostMs} ms after the loss of its Machine`);
     if (this.#mayForceOrphan(name)) return;
     const unreadyUntil = this.#unready.get(name)?.until ?? Number.POSITIVE_INFINITY;
     if (!nodes.store.get(name) || unreadyUntil > this.#now() - lagMs) return;
@@ -333,14 +334,14 @@ export class MachineVerifier {
       .byIndex('node', name)
       .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < this.#now() - lagMs)
       .map(({ metadata }) => metadata.name);
-    if (left.length > 0) this.#violate('c', `the VM ${name}, which has no Machine, is deleted with pods ${left} on it`);
+    if (left.length > 0) this.#violate('c', `mcm deletes VM ${name} without a Machine, but with running pods ${left}`);
   }
 
   /** Rule (d): a Node is cordoned before its pods are evicted. Otherwise, new pods can be bound to the Node. */
   #verifyCordoned(node: string, { metadata: { name } }: Pod): void {
     const since = this.#schedulableSince.get(node) ?? Number.POSITIVE_INFINITY;
     if (this.#now() > since + this.#o.lagMs('nodes'))
-      this.#violate('d', `pod ${name} is evicted from ${node}, which is not cordoned`);
+      this.#violate('d', `mcm evicts pod ${name} from node ${node}, which is not cordoned`);
   }
 
   /** Rule (d): called before a controller evicts or deletes a pod. */
@@ -350,7 +351,7 @@ export class MachineVerifier {
     const machine = cache.machines.store.list().find((each) => label(each, 'node') === node);
     const isLost = !machine && this.#lostNodes.has(node);
     if (!machine?.metadata.deletionTimestamp && !isLost) {
-      this.#violate('d', `pod ${pod.metadata.name} is evicted without a deletion of the machine of ${node}`);
+      this.#violate('d', `mcm evicts pod ${pod.metadata.name} without a deletion of the machine of ${node}`);
       return;
     }
     if (verb === 'delete') {
@@ -359,7 +360,7 @@ export class MachineVerifier {
       const due = millis(pod.metadata.deletionTimestamp) + BOUNDS.overstay.ms;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
       if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {
-        this.#violate('d', `pod ${pod.metadata.name} is deleted instead of evicted, without a reason`);
+        this.#violate('d', `mcm deletes pod ${pod.metadata.name} instead of an eviction, without a reason`);
       }
       return;
     }

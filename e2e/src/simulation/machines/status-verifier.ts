@@ -43,7 +43,7 @@ export class StatusVerifier {
     if (seen.reported || now < seen.since + BOUNDS.withoutStatus.ms) return [];
     this.#seen.set(uid, { ...seen, reported: true });
     return [
-      `${name} has waited for ${(now - seen.since) / 1_000} s and its status does not contain the reason: "${description}"`,
+      `machine ${name} has waited for ${(now - seen.since) / 1_000} s, but its status does not contain the reason: "${description}"`,
     ];
   }
 

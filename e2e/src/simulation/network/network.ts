@@ -381,7 +381,7 @@ export class Network {
     const expired = this.#expired.get(caller) ?? 0;
     if (expired > 0) {
       this.#expired.set(caller, expired - 1);
-      note(`${caller}: a watch is answered with 410`);
+      note(`${caller}: the server answers a watch with status 410`);
       return refusal(410, 'Expired');
     }
     const place = placeOf(request.path);

@@ -24,19 +24,19 @@ export const BOUNDS = {
   settled: {
     suites: FLEETS,
     ms: 2 * HOUR,
-    rule: 'without faults, a fleet has its size and class, all machines run, and no other resources remain',
+    rule: 'without faults, a fleet has its size and class, all machines run, and no surplus resources remain',
   },
   lastWrites: {
     suites: FLEETS,
     ms: MINUTE,
-    rule: 'sets and the deployment have their final status after the fleet is complete',
+    rule: 'MachineSets and the deployment have their final status after the fleet is complete',
   },
   quiet: {
     suites: 'all',
     ms: 10 * MINUTE,
     rule: 'during this time after the fleet is complete, no write repeats the stored content',
   },
-  reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'a watch without events is opened again' },
+  reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'the client reopens a watch without events' },
   patience: {
     suites: FLEETS,
     ms: 20 * MINUTE,
@@ -45,34 +45,34 @@ export const BOUNDS = {
   offeringClosed: {
     suites: '`capacity`',
     ms: 10 * MINUTE,
-    rule: 'after the cloud refused an offering, only one machine at a time requests it again',
+    rule: 'after a refusal of the cloud, only one machine at a time requests the offering again',
   },
   offeringPrepared: {
     suites: '`capacity`',
     ms: 5 * SECOND,
-    rule: 'a call that began at most this long before a refusal may reach the cloud after the refusal',
+    rule: 'a call that starts at most this time before a refusal may reach the cloud after the refusal',
   },
   interrupted: {
     suites: '`interruptions`',
     ms: 10 * SECOND,
-    rule: 'without faults, an interrupted machine is deleted and has a replacement',
+    rule: 'without faults, mcm deletes an interrupted machine and creates a replacement',
   },
   interruptedGone: {
     suites: '`interruptions`',
     ms: 2 * MINUTE,
-    rule: 'without faults, mcm deletes a VM with a notice of this length before the cloud does',
+    rule: 'without faults, mcm deletes a VM with a notice of this length before the cloud deletes the VM',
   },
   atRest: {
     suites: MACHINES,
     ms: HOUR,
-    rule: 'after all faults, a machine is Running or Failed, or reports what it waits for',
+    rule: 'after all faults, a machine is Running or Failed, or reports the cause of its wait',
   },
-  orphanGone: { suites: MACHINES, ms: 160 * MINUTE, rule: 'a VM without a Machine is drained and deleted' },
-  tokenGone: { suites: MACHINES, ms: 3 * HOUR, rule: 'the bootstrap token of a machine is deleted' },
+  orphanGone: { suites: MACHINES, ms: 160 * MINUTE, rule: 'mcm drains and deletes a VM without a Machine' },
+  tokenGone: { suites: MACHINES, ms: 3 * HOUR, rule: 'mcm deletes the bootstrap token of a machine' },
   machinesReopened: {
     suites: MACHINES,
     ms: 200 * SECOND,
-    rule: 'a watch without events is opened again, and a reconcile of all objects is complete',
+    rule: 'the client reopens a watch without events and reconciles all objects',
   },
   reconnected: { suites: MACHINES, ms: 25 * SECOND, rule: 'a client retries after a refused connection' },
   frozen: {
@@ -88,43 +88,43 @@ export const BOUNDS = {
   prompt: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'machines are created and deleted within this time while other machines are stuck',
+    rule: 'mcm creates and deletes machines within this time while other machines are blocked',
   },
   blocked: {
     suites: MACHINES,
     ms: 260 * SECOND,
-    rule: 'a drain that a disruption budget blocks writes nothing during this time',
+    rule: 'a drain that a disruption budget blocks sends no write during this time',
   },
-  withoutStatus: { suites: MACHINES, ms: 90 * SECOND, rule: 'a machine in deletion reports what it waits for' },
+  withoutStatus: { suites: MACHINES, ms: 90 * SECOND, rule: 'a machine in deletion reports the cause of its wait' },
   overstay: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'a pod is deleted without a grace period only this long after the end of its grace period',
+    rule: 'mcm deletes a pod without a grace period only at this time after the end of its grace period',
   },
   unresponsive: {
     suites: MACHINES,
     ms: 5 * MINUTE,
-    rule: 'pods of a NotReady Node are deleted without eviction only after this time',
+    rule: 'mcm deletes pods of a NotReady Node without eviction only after this time',
   },
   detached: {
     suites: MACHINES,
     ms: 2 * MINUTE,
-    rule: 'a VM with attached volumes is deleted only this long after the end of its last pod with volumes',
+    rule: 'mcm deletes a VM with attached volumes only at this time after the end of its last pod with volumes',
   },
   orphanDrain: {
     suites: MACHINES,
     ms: 2 * HOUR,
-    rule: 'pods of a VM without a Machine are deleted without eviction only after this time',
+    rule: 'mcm deletes pods of a VM without a Machine without eviction only after this time',
   },
   orphanConfirmed: {
     suites: MACHINES,
     ms: 5 * MINUTE,
-    rule: 'a VM is deleted only this long after its Machine was lost',
+    rule: 'mcm deletes a VM only at this time after the loss of its Machine',
   },
   outdated: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'health is not checked with data that the controller knows to be older than this',
+    rule: 'the controller checks no health with known data older than this',
   },
   noticed: {
     suites: MACHINES,
@@ -134,7 +134,7 @@ export const BOUNDS = {
   tokenWithMachine: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'without faults, the bootstrap token of a machine that never joined is deleted with the machine',
+    rule: 'without faults, mcm deletes the bootstrap token together with a machine that never joined',
   },
   slack: { suites: MACHINES, ms: SECOND, rule: 'deadlines in objects have a precision of one second' },
   healed: {
@@ -145,7 +145,7 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'if nothing changes for this time, the machine-config-controller writes nothing for another period of this length',
+    rule: 'without a change during this time, the machine-config-controller writes no object for another period of this length',
   },
   protected: {
     suites: '`join` with protection',

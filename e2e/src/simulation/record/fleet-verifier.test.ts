@@ -72,7 +72,7 @@ test('a set fills up to its size after a scale-in, and a set that grows beyond t
   verifier.appeared(machine('c'));
   verifier.grows('set', 3);
   expect(violations).toEqual([
-    '3 machines not terminating, at most 0 are allowed',
-    'set set grew to 3 machines in all sets, at most 0 are allowed',
+    '3 machines are not terminating, more than the limit of 0',
+    'the growth of set set led to 3 machines in all sets, more than the limit of 0',
   ]);
 });

@@ -113,7 +113,7 @@ export class FleetVerifier {
     const alive = [...this.#machines.values()].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const most = this.#most();
     if (alive.length > most && !this.#isOfSet(machine, alive)) {
-      this.#o.violate(`${alive.length} machines not terminating, at most ${most} are allowed`);
+      this.#o.violate(`${alive.length} machines are not terminating, more than the limit of ${most}`);
     }
   }
 
@@ -139,7 +139,8 @@ export class FleetVerifier {
    */
   grows(name: string, total: number): void {
     const most = this.#most();
-    if (total > most) this.#o.violate(`set ${name} grew to ${total} machines in all sets, at most ${most} are allowed`);
+    if (total > most)
+      this.#o.violate(`the growth of set ${name} led to ${total} machines in all sets, more than the limit of ${most}`);
   }
 
   /** @param byHand Whether the user deleted the machine. */

@@ -109,7 +109,7 @@ export class RepairVerifier {
 
   #verdict({ replicas, maxUnavailable, selected }: Allowance, repaired: boolean): string | undefined {
     const names = this.#repairs.map(({ failed }) => failed);
-    if (names.length > this.#limit) return `${names.join(' and ')} were being replaced at the same time`;
+    if (names.length > this.#limit) return `mcm replaced ${names.join(' and ')} at the same time`;
     // In-place updates use the same disruption budget as replacements, unless another machine already replaces them.
     const updated = repaired ? this.#updated(selected) : new Set<Machine>();
     const short = Math.min(...replicas.map((count) => this.#short(count, updated)));

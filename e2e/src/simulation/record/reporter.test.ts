@@ -15,7 +15,7 @@ test('a machine without a request is reported', async () => {
     await resource.create({ metadata: { name, namespace: NAMESPACE }, spec });
     await world.clock.settle();
   }
-  expect(world.violations).toEqual(['3 machines not terminating, at most 2 are allowed']);
+  expect(world.violations).toEqual(['3 machines are not terminating, more than the limit of 2']);
   await world.close();
 });
 

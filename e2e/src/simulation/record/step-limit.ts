@@ -43,7 +43,7 @@ export class StepLimit {
     if (object === undefined) return;
     const count = (this.#writes.get(object) ?? 0) + 1;
     this.#writes.set(object, count);
-    if (count === WRITES_A_MINUTE) this.#end(`${object} was written ${count} times within a minute`);
+    if (count === WRITES_A_MINUTE) this.#end(`the controllers wrote ${object} ${count} times within a minute`);
   }
 
   #most(): string {

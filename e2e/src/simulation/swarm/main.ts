@@ -6,15 +6,15 @@ import { type Failure, readReplay, writeReplay } from './replay.ts';
 import { Swarm, type Tally } from './swarm.ts';
 
 const HELP = `usage: pnpm simulate [options]
-  Runs histories on the virtual clock and verifies them. A failing history is shrunk to the fewest acts and written to a file.
-  --seeds A-B       these seeds, or one (1-100; with --for: new ones without end)
+  Runs histories on the virtual clock and verifies them. For a failing history, it finds the fewest actions with the failure and writes them to a file.
+  --seeds A-B       range of seeds, or one seed (1-100; with --for: new seeds until the end)
   --for TIME        runs for this time, e.g. 90s, 30m or 8h
   --suite NAMES     of ${[...SUITES.keys()].join(',')} (all)
-  --profile NAMES   of ${Object.keys(PROFILES).join(',')}: how late and faulty the network is (none)
+  --profile NAMES   of ${Object.keys(PROFILES).join(',')}: faults and delays of the network (none)
   --first           stops at the first violation, and does not shrink it
   --workers N       threads (one for each core)
   --out DIR         directory for failing histories (simulation-failures)
-  --replay FILE     runs a failing history again, and prints its story.
+  --replay FILE     runs a failing history again, and prints its events.
 The exit status is 1 after a violation and 2 after an error.
 `;
 

@@ -87,11 +87,11 @@ export class CapacityVerifier {
   }
 
   #begin(world: World, { refusedAt, probes, acceptedUntil }: Known, key: string, now: number): void {
-    if (!this.#offerings.has(key)) world.reporter.violate(`a VM was requested for ${key}, which no class has`);
+    if (!this.#offerings.has(key)) world.reporter.violate(`mcm requested a VM for ${key}, which no class contains`);
     if (refusedAt === undefined || now <= acceptedUntil) return;
     if (now < refusedAt + BOUNDS.offeringClosed.ms)
-      world.reporter.violate(`${key} was requested ${now - refusedAt} ms after a refusal`);
-    if (probes > 0) world.reporter.violate(`${key} was requested by ${probes + 1} probes at the same time`);
+      world.reporter.violate(`mcm requested ${key} ${now - refusedAt} ms after a refusal`);
+    if (probes > 0) world.reporter.violate(`${probes + 1} probes requested ${key} at the same time`);
   }
 
   /** Records a refusal. If the call started before an earlier refusal, its refusal has no effect. */

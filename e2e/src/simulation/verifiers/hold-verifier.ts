@@ -116,7 +116,7 @@ export class HoldVerifier {
       const isFilling = from > 0 && this.#active().length === 1 && to <= (this.#replicas ?? 0);
       const completes = this.#hold.completes && this.#total() <= (this.#replicas ?? 0);
       const scaled = to > from ? this.#more || isFilling || completes : this.#fewer;
-      if (from !== to && !scaled) this.#violate(`set ${name} was scaled from ${from} to ${to}`);
+      if (from !== to && !scaled) this.#violate(`mcm scaled set ${name} from ${from} to ${to}`);
     }
     this.#rest();
   }
@@ -127,7 +127,7 @@ export class HoldVerifier {
     if (type === 'deleted') return void this.#machines.delete(uid);
     this.#machines.set(uid, object);
     if (before && !isGoing(before) && isGoing(object) && this.#keeps(before)) {
-      this.#world.reporter.violate(`${name} was deleted although its node postpones the rollout`);
+      this.#world.reporter.violate(`mcm deleted ${name} although its node postpones the rollout`);
     }
     const set = this.#sets.get(controllerOf(object)?.uid ?? '');
     if (!set || !this.#isHeld()) return;

@@ -70,7 +70,7 @@ export class InterruptionVerifier {
     if (!this.#recorded.has(`${uid} ${id}`)) this.#verified++;
     this.#recorded.add(`${uid} ${id}`);
     const announced = this.#announced.get(id);
-    if (!announced) this.#violate(`machine ${name} has the interruption ${id}, which the cloud has not announced`);
+    if (!announced) this.#violate(`machine ${name} has the unknown interruption ${id}`);
     else if (!REPLACES.has(announced.kind))
       this.#violate(`machine ${name} has an interruption of the kind ${announced.kind}`);
     else if (!object.spec.providerID?.endsWith(`/${announced.vm}`))
@@ -92,19 +92,19 @@ export class InterruptionVerifier {
       await clock.advance(BOUNDS.interrupted.ms);
       const now = this.#machines.get(uid);
       if (now && now.metadata.deletionTimestamp === undefined)
-        this.#violate(`machine ${name} is not deleted ${BOUNDS.interrupted.ms} ms after the notice`);
+        this.#violate(`machine ${name} still exists without a deletion ${BOUNDS.interrupted.ms} ms after the notice`);
       const successors = (await this.#world.machines()).filter(
         ({ metadata }) => !all.some((each) => each.metadata.uid === metadata.uid),
       );
       if (successors.length === 0) this.#violate(`machine ${name} has no successor after the notice`);
       await clock.advance(BOUNDS.interruptedGone.ms - BOUNDS.interrupted.ms - 1_000);
-      if (this.#machines.has(uid)) this.#violate(`machine ${name} is not gone before its deadline`);
+      if (this.#machines.has(uid)) this.#violate(`machine ${name} still exists at its deadline`);
       const state = [...cloud.instances.list()].find(({ id }) => id === vm.id)?.state;
       if (state === 'running') this.#violate(`VM ${vm.id} of ${name} still runs at its deadline`);
     }
     for (const { metadata } of await this.#world.machines())
       if (metadata.annotations?.[Annotations.Interruption] !== undefined && metadata.deletionTimestamp === undefined)
-        this.#violate(`machine ${metadata.name} has an interruption that is over`);
+        this.#violate(`machine ${metadata.name} has an interruption that has ended`);
     const left = cloud.interruptions.pending(() => true);
     for (const { name } of left) this.#violate(`the notice about ${name} is still in the queue of the cloud`);
   }

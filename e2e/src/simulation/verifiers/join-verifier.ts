@@ -165,9 +165,9 @@ export class JoinVerifier {
     const { name } = node.metadata;
     const machine = this.#machineOf(node);
     if (!machine) return;
-    const say = (why: string) => this.#world.reporter.violate(`${name} is made schedulable although ${why}`);
-    if (this.#holds(`goes ${machine.metadata.uid}`)) say('its machine is being deleted');
-    if (annotation(node, DesiredDrain).startsWith('drain-')) say('its daemon keeps it unschedulable');
+    const say = (why: string) => this.#world.reporter.violate(`node ${name} becomes schedulable although ${why}`);
+    if (this.#holds(`goes ${machine.metadata.uid}`)) say('the machine of the node is being deleted');
+    if (annotation(node, DesiredDrain).startsWith('drain-')) say('the daemon keeps the node unschedulable');
     if (isSelected(node)) say('MCM keeps the Node unschedulable');
   }
 

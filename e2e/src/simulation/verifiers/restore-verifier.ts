@@ -38,8 +38,8 @@ export class RestoreVerifier {
     const node = items.find(({ metadata }) => metadata.name === vm.name);
     const ready = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
     if (!node && this.#forgotten.has(vm.name))
-      world.reporter.violate(`VM ${vm.name} is deleted although its Node was lost by the restore`);
-    if (ready && !node?.spec.unschedulable) world.reporter.violate(`VM ${vm.name} is deleted without a drain`);
+      world.reporter.violate(`mcm deletes VM ${vm.name} although the restore removed its Node`);
+    if (ready && !node?.spec.unschedulable) world.reporter.violate(`mcm deletes VM ${vm.name} without a drain`);
   }
 
   #compareNames(): void {

@@ -71,7 +71,7 @@ export class ScalerVerifier {
     const goes = machine.metadata.deletionTimestamp !== undefined;
     if (!goes || before === undefined || before.metadata.deletionTimestamp !== undefined) return;
     if (!this.#named.has(name) && !this.#failed.has(uid) && !this.#isLate()) {
-      this.#world.reporter.violate(`${name} was deleted although the autoscaler did not name it`);
+      this.#world.reporter.violate(`mcm deleted ${name} although the autoscaler did not mark this machine`);
     }
   }
 
@@ -80,6 +80,8 @@ export class ScalerVerifier {
     this.#made += 1;
     const most = this.#asked + this.#failed.size;
     if (this.#made <= most) return;
-    this.#world.reporter.violate(`${name} was unnecessary: it is machine number ${this.#made}, ${most} were requested`);
+    this.#world.reporter.violate(
+      `${name} is unnecessary: mcm created ${this.#made} machines for ${most} requested machines`,
+    );
   }
 }

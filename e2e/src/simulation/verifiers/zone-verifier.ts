@@ -69,10 +69,10 @@ export class ZoneVerifier {
     }
     const record = zoneIn(object, Annotations.CapacityOffering);
     if (record !== undefined && record !== zone)
-      reporter.violate(`${name} is of zone ${zone} and has the record ${record}`);
+      reporter.violate(`${name} is in zone ${zone}, but records zone ${record}`);
     const vms = [...cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
     for (const vm of vms)
-      if (vm.zone !== zone) reporter.violate(`${name} is of zone ${zone}, and its VM is in ${vm.zone}`);
+      if (vm.zone !== zone) reporter.violate(`${name} is in zone ${zone}, but its VM is in zone ${vm.zone}`);
     if (type === 'added') this.#verifyPlace(name, zone);
   }
 
@@ -82,7 +82,7 @@ export class ZoneVerifier {
     this.#placed++;
     const lagMs = this.#world.lagMs() + BOUNDS.offeringPrepared.ms;
     if (zone === this.#evacuated.zone && this.#now > this.#evacuated.since + lagMs)
-      this.#world.reporter.violate(`${name} was created in zone ${zone}, which is evacuated`);
+      this.#world.reporter.violate(`mcm created ${name} in the evacuated zone ${zone}`);
   }
 
   async untilBalanced(): Promise<void> {

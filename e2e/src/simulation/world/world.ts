@@ -225,7 +225,7 @@ export class World extends Fleet {
 
   /** Restores the cluster to a backup. All later changes are lost. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
-    if (!this.#plane.restore) throw new Error('this world was not started with `restorable`');
+    if (!this.#plane.restore) throw new Error('the simulation did not start with `restorable`');
     this.reporter.note('act', `the cluster is restored to revision ${backup.revision}`);
     await this.#plane.restore(backup, { bumpRevision });
   }

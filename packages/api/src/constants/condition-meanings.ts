@@ -33,12 +33,12 @@ const FAILED_DELETE = {
 } as const;
 const INVALID_FIELD = {
   status: 'True',
-  means: 'A field has an invalid value. The manager does nothing.',
-  help: 'Correct the field that the message names.',
+  means: 'A field has an invalid value. The manager ignores the object.',
+  help: 'Correct the field in the message.',
 } as const;
 const CLASS_NOT_FOUND = {
   status: 'True',
-  means: 'The template names a MachineClass that does not exist. The manager creates no machine.',
+  means: 'The MachineClass of the template does not exist. The manager creates no machine.',
   help: 'Create the class, or use another class in `spec.template.spec.class`.',
 } as const;
 const SILENT_TOGETHER = {
@@ -61,7 +61,7 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   Progressing: {
-    means: 'The progress of the rollout, or the result of the last rollout.',
+    means: 'The progress of the current rollout, or the result of the previous rollout.',
     reasons: {
       NewMachineSetCreated: { status: 'True', means: 'The manager created the MachineSet of a new template.' },
       FoundNewMachineSet: { status: 'True', means: 'An existing MachineSet has the template.' },
@@ -111,7 +111,8 @@ export const DEPLOYMENT_CONDITIONS = {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
         status: 'True',
-        means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
+        means:
+          '`spec.selector` is empty, which matches every machine of the namespace. The manager ignores the deployment.',
         help: 'Add a label of the template to `spec.selector`.',
       },
       ClassNotFound: CLASS_NOT_FOUND,
@@ -125,7 +126,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutBlocked: {
     means:
-      'The rollout is blocked and needs an action of a user. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The rollout is blocked until a user acts. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: {
       PausedOnFailure: {
         status: 'True',
@@ -135,7 +136,7 @@ export const DEPLOYMENT_CONDITIONS = {
       InPlaceUpdateFailed: {
         status: 'True',
         means: 'Updates in place failed on the nodes in the message.',
-        help: 'Correct the template, or run `mcm rollout undo NAME`. The manager accepts a late success.',
+        help: 'Correct the template, or run `mcm rollout undo NAME`. If an update succeeds later, the manager accepts it.',
       },
       NoTargetCluster: {
         status: 'True',
@@ -171,7 +172,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   Stalled: {
     means:
-      'The deployment does not become ready without a change by a user. The condition exists only with the flag `--ready-condition`, and only during the problem. The original MCM does not have this condition.',
+      'The deployment becomes ready only after a change by a user. The condition exists only with the flag `--ready-condition`, and only during the problem. The original MCM does not have this condition.',
     reasons: {
       InvalidSpec: {
         status: 'True',
@@ -186,13 +187,13 @@ export const DEPLOYMENT_CONDITIONS = {
       ProgressDeadlineExceeded: {
         status: 'True',
         means: 'The rollout made no progress for `spec.progressDeadlineSeconds`.',
-        help: 'Use `mcm explain` to find the machine that does not become available.',
+        help: 'To find the unavailable machine, use `mcm explain`.',
       },
     },
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The rollout waits for its window, for the end of a freeze, or for nodes with a postponed update. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',
@@ -207,7 +208,7 @@ export const DEPLOYMENT_CONDITIONS = {
       NodePostponed: {
         status: 'True',
         means:
-          'Nodes with the label `rollout.machine.sapcloud.io/postpone` keep their machines. All other machines have been replaced or updated.',
+          'Nodes with the label `rollout.machine.sapcloud.io/postpone` keep their machines. The manager replaced or updated all other machines.',
         help: 'Remove the label, or set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       InvalidWindow: {
@@ -219,12 +220,12 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   ReplacementHeld: {
     means:
-      'Failed machines are not replaced. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
   InputIgnored: {
     means:
-      'The manager ignores an invalid field or annotation and applies the rest. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The manager ignores an invalid field or annotation and applies all other fields. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: {
       AnnotationNotUnderstood: {
         status: 'True',
@@ -263,7 +264,7 @@ export const SET_CONDITIONS = {
   },
   ReplacementHeld: {
     means:
-      'Failed machines of a set outside a deployment are not replaced. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines of this set, which has no deployment. Without this problem, the condition is absent. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
@@ -276,23 +277,26 @@ export const NODE_CONDITIONS = {
   InPlaceUpdate: {
     means: 'The progress of the update in place of the node.',
     reasons: {
-      CandidateForUpdate: { status: 'True', means: 'The node has an old template and can be selected.' },
+      CandidateForUpdate: { status: 'True', means: 'The node has an old template, and a user can select the node.' },
       SelectedForUpdate: { status: 'True', means: 'The node is cordoned and drained.' },
       DrainSuccessful: { status: 'True', means: 'The drain is complete.' },
       ReadyForUpdate: { status: 'True', means: 'The agent on the node can start.' },
       UpdateSuccessful: { status: 'True', means: 'The agent reported a successful update.' },
       UpdateFailed: {
         status: 'True',
-        means: 'The agent reported a failed update. The message contains the reason that the agent reported.',
+        means: 'The agent reported a failed update. The message contains the reason of the agent.',
         help: 'Correct the template, or undo the rollout.',
       },
     } satisfies Record<InPlaceUpdateReason, ReasonMeaning>,
   },
   Preserved: {
     means:
-      'Whether the machine of the node is preserved. The message contains the end, and whether the node was drained.',
+      'Whether the machine of the node is preserved. The message contains the end of the preservation and the result of the drain.',
     reasons: {
-      'Preserved by MCM.': { status: 'True', means: 'The machine failed and is preserved automatically.' },
+      'Preserved by MCM.': {
+        status: 'True',
+        means: 'The machine failed, and mcm preserves the machine automatically.',
+      },
       'Preserved by user.': {
         status: 'True',
         means: 'An annotation on the Machine or the Node requests the preservation.',
@@ -303,7 +307,7 @@ export const NODE_CONDITIONS = {
   Terminating: {
     means: 'The machine of the node is being deleted.',
     reasons: {
-      ScaleDown: { status: 'True', means: 'The node is healthy: a user, a scale-in or a rollout deletes it.' },
+      ScaleDown: { status: 'True', means: 'The node is healthy: a user, a scale-in or a rollout deletes the machine.' },
       Unhealthy: { status: 'True', means: 'The node is not healthy.' },
     } satisfies Record<keyof typeof TerminatingReasons, ReasonMeaning>,
   },

@@ -16,7 +16,7 @@ export const MachineDeploymentConditions = {
   RolloutBlocked: 'RolloutBlocked',
   /** The rollout waits for a window, or for the end of a freeze. */
   RolloutWaiting: 'RolloutWaiting',
-  /** Many machines became unreachable together, so mcm does not replace unhealthy machines. */
+  /** Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. */
   ReplacementHeld: 'ReplacementHeld',
   /** The manager ignores an invalid part of the object and applies the rest. Not in the original. */
   InputIgnored: 'InputIgnored',
@@ -44,7 +44,7 @@ export const MachineSetConditions = {
   /** The spec is invalid, so the controller does not reconcile the object. Not in the original. */
   InvalidSpec: 'InvalidSpec',
   /**
-   * Many machines became unreachable together, so mcm does not replace unhealthy machines. The manager writes this
+   * Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. The manager writes this
    * condition on sets without a deployment. Not in the original.
    */
   ReplacementHeld: 'ReplacementHeld',

@@ -52,7 +52,8 @@ export const EVENTS = {
   SelectingAll: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
+    means:
+      '`spec.selector` is empty, which matches every machine of the namespace. The manager ignores the deployment.',
     help: 'Add a label of the template to `spec.selector`.',
   },
   DeploymentRollback: {
@@ -64,7 +65,7 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Warning',
     means: 'A rollback requests a revision that does not exist.',
-    help: 'Choose a revision from `mcm rollout history NAME`. Raise `spec.revisionHistoryLimit` to keep more.',
+    help: 'Choose a revision from `mcm rollout history NAME`. To keep more revisions, raise `spec.revisionHistoryLimit`.',
   },
   DeploymentRollbackTemplateUnchanged: {
     on: DEPLOYMENT,
@@ -83,43 +84,45 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'Machines of the new template failed, and the annotation `undo-on-failure` requested the last good template.',
-    help: 'Correct the template before you apply it again. `mcm rollout history NAME` shows all templates.',
+    help: 'Correct the template before the next apply. `mcm rollout history NAME` shows all templates.',
   },
   RolloutWaiting: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'The rollout waits for its window, for the end of a freeze, or for nodes that postpone it.',
+    means: 'The rollout waits for its window, for the end of a freeze, or for nodes with a postponed update.',
     help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
   },
   NoTargetCluster: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'The strategy is InPlaceUpdate, but the manager has no target cluster. The manager does nothing.',
+    means: 'The strategy is InPlaceUpdate, but the manager has no target cluster. The rollout is stopped.',
     help: 'Start the manager with `--target-kubeconfig`, or use another strategy.',
   },
   NodesNotReadable: {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. The manager does nothing.',
+      'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. The rollout is stopped.',
     help: 'Apply the roles of this version. The manager then continues.',
   },
   SelectionTakenOff: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'A node with the current template was selected for an update in place. The manager removed the selection.',
+    means:
+      'A user selected a node with the current template for an update in place. The manager removed the selection.',
     help: 'Select only nodes with the candidate label.',
   },
   InputIgnored: {
     on: [...DEPLOYMENT, ...SET],
     type: 'Warning',
-    means: 'The manager ignores an invalid or misleading value of a field, label or annotation, and applies the rest.',
-    help: 'Correct the field, label or annotation that the message names.',
+    means:
+      'The manager ignores an invalid or misleading value of a field, label or annotation, and applies all other values.',
+    help: 'Correct the field, label or annotation in the message.',
   },
   ScaleInAccepted: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'The manager accepted a scale-in. The manager deletes the named machines and lowers the replicas.',
+    means: 'The manager accepted a scale-in. The manager deletes the machines in the request and lowers the replicas.',
   },
   ScaleInRefused: {
     on: DEPLOYMENT,
@@ -138,7 +141,7 @@ export const EVENTS = {
     on: ['MachineDeployment', 'MachineSet'],
     type: 'Warning',
     means: 'The spec is invalid. The condition of the same name contains the details.',
-    help: 'Correct the field that the message names.',
+    help: 'Correct the field in the message.',
   },
   RolloutBlocked: {
     on: DEPLOYMENT,
@@ -150,13 +153,14 @@ export const EVENTS = {
   ReplacementHeld: {
     on: ['MachineDeployment', 'MachineSet', 'Machine'],
     type: 'Warning',
-    means: 'The circuit breaker is open: many machines became unreachable at the same time, so none is replaced.',
+    means:
+      'The circuit breaker is open: many machines became unreachable at the same time. The manager replaces none of these machines.',
     help: 'Runbook McmReplacementHeld.',
   },
   ReplacementResumed: {
     on: ['MachineDeployment', 'MachineSet', 'Machine'],
     type: 'Normal',
-    means: 'The circuit breaker is closed: the machines are reachable again, or are replaced.',
+    means: 'The circuit breaker is closed: the machines are reachable again, or the manager replaced them.',
   },
   SuccessfulCreate: {
     on: ['MachineSet', 'MachineDeployment'],
@@ -172,7 +176,7 @@ export const EVENTS = {
   SuccessfulDelete: {
     on: SET,
     type: 'Normal',
-    means: 'The manager deleted Machine objects. The message names the cause.',
+    means: 'The manager deleted Machine objects. The message contains the cause.',
   },
   FailedDelete: {
     on: SET,
@@ -202,14 +206,14 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'The Node of a machine no longer exists. The health timeout started.',
-    help: 'Find out why the Node was deleted. Restart the kubelet, so that it registers the Node again.',
+    help: 'Find the cause of the deletion of the Node. Restart the kubelet, so that it registers the Node again.',
   },
   NodeDeleted: {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The Node of the machine was deleted, so the machine is deleted too. The MachineSet creates another machine.',
-    help: 'Find out why the Node was deleted. To replace a machine, delete the Machine.',
+      'The Node of the machine was deleted, so the machine controller deletes the machine. The MachineSet creates another machine.',
+    help: 'Find the cause of the deletion of the Node. To replace a machine, delete the Machine.',
   },
   Interrupted: {
     on: MACHINE,
@@ -221,12 +225,12 @@ export const EVENTS = {
   InterruptionReported: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The cloud reported a risk or a short pause of the VM. The machine stays.',
+    means: 'The cloud reported a risk or a short pause of the VM. mcm keeps the machine.',
   },
   InterruptionPassed: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The cloud did not end the VM although the deadline of the interruption has passed. The machine stays.',
+    means: 'The VM still runs after the deadline of the interruption. mcm keeps the machine.',
   },
   HooksBegun: {
     on: MACHINE,
@@ -243,7 +247,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means:
-      'A Node of the same name belongs to an earlier VM, so the new VM was deleted. The machine is Failed and is replaced.',
+      'A Node of the same name belongs to an earlier VM, so mcm deleted the new VM. The machine is Failed, and mcm replaces the machine.',
     help: 'Delete the Node if its VM no longer exists.',
   },
   CreationFailed: {
@@ -255,19 +259,20 @@ export const EVENTS = {
   AlternativeChosen: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The cloud has no capacity for the first choice, so the VM gets the alternative in the message.',
-    help: 'None. The machine controller tries the first choice again later.',
+    means: 'The cloud has no capacity for the first offering, so mcm uses the alternative in the message.',
+    help: 'None. The machine controller tries the first offering again later.',
   },
   ZoneStandby: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'All machines of a zone became unreachable. New machines go to the other zones.',
-    help: 'If the zone stays lost, replace its machines with `mcm zone evacuate`.',
+    means: 'All machines of a zone became unreachable. The manager creates machines in the other zones.',
+    help: 'If the zone does not recover, replace its machines with `mcm zone evacuate`.',
   },
   ZoneReturned: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'The zone gets new machines again, because a machine in it is Ready, or none is left.',
+    means:
+      'The manager creates machines in the zone again. A machine of the zone is Ready, or the zone has no machines.',
   },
   WarmMachineStopped: {
     on: MACHINE,
@@ -282,7 +287,7 @@ export const EVENTS = {
   WarmStartFailed: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The cloud did not start the VM of a warm machine, or lost it. The machine is deleted and replaced.',
+    means: 'The cloud did not start the VM of a warm machine, or the VM no longer exists. mcm replaces the machine.',
     help: 'If the cloud has no capacity, use alternatives or the state `Running`.',
   },
   WarmUnsupported: {
@@ -294,13 +299,13 @@ export const EVENTS = {
   FailedToJoin: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The node did not join within the creation timeout. The machine is Failed and is replaced.',
+    means: 'The node did not join within the creation timeout. The machine is Failed, and mcm replaces the machine.',
     help: 'Runbook McmMachinesDoNotJoin.',
   },
   HealthTimeout: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The node did not recover within the health timeout. The machine is Failed and is replaced.',
+    means: 'The node did not recover within the health timeout. The machine is Failed, and mcm replaces the machine.',
     help: 'Runbook McmMachineFailed.',
   },
   InPlaceUpdateFailed: {
@@ -318,7 +323,7 @@ export const EVENTS = {
   VMKept: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The VM of a failed machine is kept for an investigation after the deletion of the machine.',
+    means: 'mcm keeps the VM of a failed machine for an investigation after the deletion of the machine.',
     help: 'Investigate the VM before its time is over. To delete the VM earlier, delete the ConfigMap in the message.',
   },
   InvalidInput: {
@@ -331,7 +336,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
-    help: 'The message contains the fix. `mcm explain machine/NAME` shows since when and until when. Runbook McmMachineTerminatingLong.',
+    help: 'The message contains the fix. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
   },
   VMUnknown: {
     on: MACHINE,
@@ -367,14 +372,14 @@ export const EVENTS = {
   DriverFault: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The driver failed several times with an error that does not come from the cloud.',
+    means: 'The driver failed several times with an internal error.',
     help: 'Fix the driver, or report the bug with a debug bundle.',
   },
   InvalidClass: {
     on: CLASS,
     type: 'Warning',
-    means: 'The provider spec or the Secret is invalid, so no VM can be created, or the nodeTemplate is incomplete.',
-    help: 'Correct the fields that the message names.',
+    means: 'The provider spec or the Secret is invalid, so mcm cannot create VMs. Or the nodeTemplate is incomplete.',
+    help: 'Correct the fields in the message.',
   },
   ClassIsValid: { on: CLASS, type: 'Normal', means: 'The class is valid again.' },
   UnknownField: {
@@ -393,7 +398,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means: 'The cloud refuses the credentials of the class.',
-    help: 'Correct the Secret in the message. The machine controller reads the Secret at once.',
+    help: 'Correct the Secret in the message. The machine controller then reads the Secret immediately.',
   },
   CloudUnreachable: {
     on: CLASS,
@@ -438,8 +443,8 @@ export const EVENTS = {
     on: ['Machine', 'MachineClass', 'MachineDeployment', 'MachineSet', 'Node'],
     type: 'Warning',
     means:
-      'A field of the object is missing or of the wrong type; the message names each field. No controller acts on the object.',
-    help: 'Correct the named fields. The CRDs of this version refuse such objects.',
+      'A field of the object is missing or of the wrong type. The message contains each field. The controllers ignore the object.',
+    help: 'Correct the fields in the message. With the CRDs of this version, the API server refuses such objects.',
   },
 } as const satisfies Record<string, EventMeaning>;
 

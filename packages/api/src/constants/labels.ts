@@ -80,7 +80,7 @@ export const isForceDeletion = (object: Labelled): boolean =>
 export function freezeProblem({ metadata }: Labelled): string | undefined {
   const text = metadata.labels?.[Labels.Freeze];
   if (text === undefined || text === TRUE || text === 'False') return undefined;
-  return `metadata.labels[${Labels.Freeze}]: ${JSON.stringify(text)} freezes nothing; write "True", or remove the label`;
+  return `metadata.labels[${Labels.Freeze}]: ${JSON.stringify(text)} has no effect; write "True", or remove the label`;
 }
 
 /** The object has the label `freeze: "True"`. */

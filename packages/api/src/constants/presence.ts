@@ -5,7 +5,7 @@ import { isFalseText, Labels } from './labels.ts';
 const EFFECTS = {
   [Labels.CandidateForUpdate]: { of: 'labels', does: 'marks the Node as a candidate for an update in place' },
   [Labels.SelectedForUpdate]: { of: 'labels', does: 'selects the Node for an update in place' },
-  [Labels.ScaleUpDisabled]: { of: 'labels', does: 'keeps the MachineSet from adding machines' },
+  [Labels.ScaleUpDisabled]: { of: 'labels', does: 'prevents the MachineSet from adding machines' },
   [Annotations.NotManagedByMCM]: { of: 'annotations', does: 'marks the Node as orphaned' },
   [Annotations.Unfreeze]: { of: 'annotations', does: 'ends the freeze' },
 } as const;

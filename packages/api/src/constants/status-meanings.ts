@@ -69,17 +69,17 @@ export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
 
 /** Steps of a deletion, in order. The text of a step occurs in `status.lastOperation.description`. */
 export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
-  getVmStatus: { means: 'The controller asks the cloud for the VM.' },
+  getVmStatus: { means: 'The controller requests the state of the VM from the cloud.' },
   drain: {
     means: 'The controller evicts the pods of the node.',
-    help: '`mcm explain machine/NAME` names the blocked pods, and the fix.',
+    help: '`mcm explain machine/NAME` shows the blocked pods and the fix.',
   },
-  deleteVolumeAttachments: { means: 'The controller deletes the VolumeAttachments that a forced drain left.' },
+  deleteVolumeAttachments: { means: 'The controller deletes the VolumeAttachments that remain after a forced drain.' },
   deleteVm: {
     means: 'The controller requests the deletion of the VM.',
     help: 'If the deletion fails: look up the code in the reference of error codes.',
   },
-  deleteNode: { means: 'The Node object is deleted.' },
+  deleteNode: { means: 'The controller deletes the Node object.' },
   removeFinalizer: { means: 'The controller removes the finalizer, so the Machine is deleted.' },
 };
 
@@ -88,7 +88,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   OK: { means: 'No error.' },
   Canceled: { means: 'The call was cancelled, for example because the controller stops.' },
   Unknown: {
-    means: 'The driver does not know the error of the cloud.',
+    means: 'The cloud returned an unknown error.',
     help: 'Read the message. If the error repeats, report it with a debug bundle.',
   },
   InvalidArgument: {
@@ -101,7 +101,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   NotFound: {
     means:
-      'At a creation: a resource of the class, such as an image or a network, does not exist. At a deletion: the VM no longer exists, which is the goal.',
+      'Creation: a resource of the class, such as an image or a network, does not exist. Deletion: the VM no longer exists, so the deletion is complete.',
     help: 'Create a class with another name and the correct resource.',
   },
   AlreadyExists: {
@@ -122,8 +122,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   Aborted: { means: 'The cloud aborted the call, for example because of a concurrent call.' },
   OutOfRange: {
-    means:
-      'Several VMs have the name of one machine. The machine controller deletes the VMs that the machine does not refer to as orphans.',
+    means: 'Several VMs have the name of one machine. The machine controller deletes the other VMs as orphans.',
     help: 'Runbook McmOrphans.',
   },
   Unimplemented: {

@@ -13,7 +13,7 @@ const AGE: PrinterColumn = {
   name: 'Age',
   type: 'date',
   jsonPath: '.metadata.creationTimestamp',
-  description: 'Time since the object was created.',
+  description: 'Age of the object.',
 };
 
 const integer = (name: string, jsonPath: string, description: string): PrinterColumn => ({
@@ -30,7 +30,12 @@ const machineCrd = customResourceDefinition(machines, machineSchema, {
   columns: [
     { name: 'Status', type: 'string', jsonPath: '.status.currentStatus.phase', description: 'Phase of the machine.' },
     AGE,
-    { name: 'Node', type: 'string', jsonPath: '.metadata.labels.node', description: 'Name of its Node.' },
+    {
+      name: 'Node',
+      type: 'string',
+      jsonPath: '.metadata.labels.node',
+      description: 'Name of the Node of the machine.',
+    },
     {
       name: 'ProviderID',
       type: 'string',

@@ -58,7 +58,7 @@ export const machineClassSchema = crd(
       ),
     ),
     credentialsSecretRef: optional(
-      secretReferenceSchema('Secret with the credentials; its keys take precedence over secretRef.'),
+      secretReferenceSchema('Secret with the credentials. Keys of this Secret take precedence over keys of secretRef.'),
     ),
     nodeTemplate: optional(nodeTemplateSchema),
   }),

@@ -44,7 +44,7 @@ const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
 const BUDGET_RULES: readonly CelRule[] = [
   {
     rule: `!has(self.maxSurge) || !has(self.maxUnavailable) || !${isZero('self.maxSurge')} || !${isZero('self.maxUnavailable')}`,
-    message: 'maxSurge and maxUnavailable must not both be 0: an update needs at least one of them',
+    message: 'maxSurge and maxUnavailable must not both be 0, because an update needs one of the two limits',
   },
   percentRule('maxSurge'),
   percentRule('maxUnavailable'),
@@ -52,14 +52,20 @@ const BUDGET_RULES: readonly CelRule[] = [
 
 const budget = ({ maxSurge, maxUnavailable }: { maxSurge: number; maxUnavailable: number }) => ({
   maxSurge: optional(
-    intOrPercent('Machines above the replicas during an update: a number, or a percentage that is rounded up.', {
-      default: maxSurge,
-    }),
+    intOrPercent(
+      'Maximum number of machines above the replicas during an update: a number, or a percentage. mcm rounds a percentage up.',
+      {
+        default: maxSurge,
+      },
+    ),
   ),
   maxUnavailable: optional(
-    intOrPercent('Machines that may be missing during an update: a number, or a percentage that is rounded down.', {
-      default: maxUnavailable,
-    }),
+    intOrPercent(
+      'Maximum number of unavailable machines during an update: a number, or a percentage. mcm rounds a percentage down.',
+      {
+        default: maxUnavailable,
+      },
+    ),
   ),
 });
 
@@ -130,7 +136,7 @@ export const machineDeploymentSpecSchema = crd(
     ),
     revisionHistoryLimit: optional(
       count(
-        'Number of former MachineSets without machines to keep. If the field is absent, the manager keeps all sets.',
+        'Number of inactive MachineSets that the manager keeps. If the field is absent, the manager keeps all MachineSets.',
       ),
     ),
     paused: optional(
@@ -143,11 +149,11 @@ export const machineDeploymentSpecSchema = crd(
     ),
     progressDeadlineSeconds: optional(
       count(
-        'Seconds without progress after which the condition Progressing becomes False. If the field is absent, there is no deadline.',
+        'Number of seconds without progress before the condition Progressing becomes False. If the field is absent, the deployment has no deadline.',
       ),
     ),
     autoPreserveFailedMachineMax: optional(
-      count('Maximum number of Failed machines of each set that are preserved automatically.'),
+      count('Maximum number of Failed machines of each set that mcm preserves automatically.'),
     ),
   }),
   { description: 'Desired state of the deployment.', 'x-kubernetes-validations': SELECTOR_RULES },
@@ -171,12 +177,12 @@ export type MachineDeploymentCondition = z.infer<typeof machineDeploymentConditi
 
 const machineDeploymentStatusSchema = z
   .object({
-    observedGeneration: optional(int64('Generation of the spec that the controller observed last.')),
+    observedGeneration: optional(int64('Most recent generation of the spec that the controller observed.')),
     replicas: optional(int32('Machines of all sets.')),
     updatedReplicas: optional(int32('Machines of the current set.')),
     readyReplicas: optional(int32('Machines that are Running.')),
     availableReplicas: optional(int32('Machines that are Available or Running.')),
-    preservedFailedReplicas: optional(int32('Failed machines that are preserved.')),
+    preservedFailedReplicas: optional(int32('Preserved Failed machines.')),
     unavailableReplicas: optional(int32('Desired machines that are not available.')),
     conditions: optional(
       z.array(machineDeploymentConditionSchema).meta({ description: 'Conditions of the deployment.' }),

@@ -20,7 +20,7 @@ export const machineSetSpecSchema = crd(
     machineClass: optional(legacyClassReferenceSchema),
     minReadySeconds: optional(count('The field has no effect on availability. A metric contains the value.')),
     autoPreserveFailedMachineMax: optional(
-      count('Maximum number of Failed machines of this set that are preserved automatically.'),
+      count('Maximum number of Failed machines of this set that mcm preserves automatically.'),
     ),
   }),
   { description: 'Desired state of the set.', 'x-kubernetes-validations': SELECTOR_RULES },
@@ -44,12 +44,12 @@ export type MachineSetCondition = z.infer<typeof machineSetConditionSchema>;
 const machineSetStatusSchema = z
   .object({
     replicas: optional(int32('Machines of the set, including terminating machines.')),
-    fullyLabeledReplicas: optional(int32('Machines with all labels of the template.')),
+    fullyLabeledReplicas: optional(int32('Machines of the MachineSet with all labels of the template.')),
     readyReplicas: optional(int32('Machines that are Running.')),
     availableReplicas: optional(int32('Machines that are Available or Running.')),
-    preservedFailedReplicas: optional(int32('Failed machines that are preserved.')),
-    autoPreserveFailedMachineCount: optional(int32('Machines that are preserved automatically.')),
-    observedGeneration: optional(int64('Generation of the spec that the controller observed last.')),
+    preservedFailedReplicas: optional(int32('Preserved Failed machines.')),
+    autoPreserveFailedMachineCount: optional(int32('Machines with an automatic preservation.')),
+    observedGeneration: optional(int64('Most recent generation of the spec that the controller observed.')),
     machineSetCondition: optional(z.array(machineSetConditionSchema).meta({ description: 'Conditions of the set.' })),
     lastOperation: optional(lastOperationSchema),
     failedMachines: optional(

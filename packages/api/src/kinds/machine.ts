@@ -9,9 +9,11 @@ import { classReferenceSchema, lastOperationSchema } from './shared.ts';
  * A change of these settings replaces no machine. If a setting is absent, the flag of the machine controller applies.
  */
 const MACHINE_CONFIGURATION = {
-  drainTimeout: optional(duration('Time after which a drain is forced. Default: `--machine-drain-timeout` (2h).')),
+  drainTimeout: optional(
+    duration('Time limit of a drain; then mcm forces the drain. Default: `--machine-drain-timeout` (2h).'),
+  ),
   healthTimeout: optional(
-    duration('Time after which an unhealthy machine becomes Failed. Default: `--machine-health-timeout` (10m).'),
+    duration('Time before an unhealthy machine becomes Failed. Default: `--machine-health-timeout` (10m).'),
   ),
   creationTimeout: optional(
     duration('Longest time from the creation until the node joins. Default: `--machine-creation-timeout` (20m).'),
@@ -24,11 +26,13 @@ const MACHINE_CONFIGURATION = {
   ),
   disableHealthTimeout: optional(flag('If true, an unhealthy machine never becomes Failed.')),
   maxEvictRetries: optional(
-    count('Number of attempts to evict a pod before it is deleted. Default: `--machine-max-evict-retries` (360).'),
+    count(
+      'Number of attempts to evict a pod before mcm deletes the pod. Default: `--machine-max-evict-retries` (360).',
+    ),
   ),
   nodeConditions: optional(
     text(
-      'Comma-separated node condition types that make the machine unhealthy unless `False`. Default: `--node-conditions`.',
+      'Comma-separated types of node conditions. The machine is unhealthy if one of these conditions is not `False`. Default: `--node-conditions`.',
     ),
   ),
 };
@@ -37,7 +41,7 @@ export const machineSpecSchema = z
   .object({
     class: classReferenceSchema,
     providerID: optional(
-      text('ID of the VM at the provider. The controller writes the ID; empty if there is no VM yet.'),
+      text('ID of the VM at the provider. The controller writes the ID. The ID is empty until the VM exists.'),
     ),
     nodeTemplate: optional(nodeTemplateSpecSchema),
     ...MACHINE_CONFIGURATION,
@@ -54,7 +58,7 @@ const currentStatusSchema = z
         '`Pending`, `Available`, `Running`, `Unknown`, `Failed`, `CrashLoopBackOff`, `Terminating`, `InPlaceUpdating`, `InPlaceUpdateSuccessful` or `InPlaceUpdateFailed`. Empty for a new machine.',
       ),
     ),
-    timeoutActive: optional(flag('Whether the creation timeout is active. Not used.')),
+    timeoutActive: optional(flag('Unused.')),
     lastUpdateTime: optional(time('Start of the phase.')),
     preserveExpiryTime: optional(time('End of the preservation. Absent if the machine is not preserved.')),
   })
@@ -70,7 +74,7 @@ const machineStatusSchema = z
         .array(nodeAddressSchema)
         .meta({ description: 'Addresses of the VM. The field is set only without a target cluster.' }),
     ),
-    conditions: optional(z.array(nodeConditionSchema).meta({ description: "Copy of the node's conditions." })),
+    conditions: optional(z.array(nodeConditionSchema).meta({ description: 'Copy of the conditions of the node.' })),
     lastOperation: optional(lastOperationSchema),
     currentStatus: optional(currentStatusSchema),
     lastKnownState: optional(text('Data that the provider stores between its calls.')),

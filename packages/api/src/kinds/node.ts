@@ -11,9 +11,9 @@ const taintSchema = z
       .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'], {
         error: 'must be one of NoSchedule, PreferNoSchedule, NoExecute',
       })
-      .meta({ description: 'Effect of the taint on pods that do not tolerate it.' }),
+      .meta({ description: 'Effect of the taint on pods without a toleration.' }),
     value: optional(text('Taint value.')),
-    timeAdded: optional(time('Time when the taint was added.')),
+    timeAdded: optional(time('Time of the addition of the taint.')),
   })
   .meta({ description: 'A taint.' });
 
@@ -39,7 +39,7 @@ const configSourceSchema = z
 const nodeSpecSchema = z
   .object({
     taints: optional(
-      crd(z.array(taintSchema), { description: 'Taints that the node gets.', 'x-kubernetes-list-type': 'atomic' }),
+      crd(z.array(taintSchema), { description: 'Taints for the node.', 'x-kubernetes-list-type': 'atomic' }),
     ),
     podCIDR: optional(text('Not used; mcm keeps the value.')),
     podCIDRs: optional(
@@ -54,8 +54,8 @@ const nodeSpecSchema = z
 
 const nodeMetadataSchema = crd(
   z.object({
-    labels: optional(labelMap('Labels that the node gets.')),
-    annotations: optional(stringMap('Annotations that the node gets.')),
+    labels: optional(labelMap('Labels for the node.')),
+    annotations: optional(stringMap('Annotations for the node.')),
   }),
   { description: 'Metadata of the node.', 'x-kubernetes-preserve-unknown-fields': true },
 );
@@ -85,7 +85,7 @@ export const nodeConditionSchema = z
   .object({
     type: text('Condition type.'),
     ...CONDITION_FIELDS,
-    lastHeartbeatTime: optional(time('Time of the last report by the node.')),
+    lastHeartbeatTime: optional(time('Time of the most recent report of the node.')),
   })
   .meta({ description: 'A condition of the node.' });
 

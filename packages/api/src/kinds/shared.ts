@@ -55,7 +55,7 @@ const labelSelectorRequirementSchema = crd(
     'x-kubernetes-validations': [
       {
         rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
-        message: 'must contain at least one value for In and NotIn, and none for Exists and DoesNotExist',
+        message: 'must contain at least one value for In and NotIn, and no values for Exists and DoesNotExist',
         fieldPath: '.values',
       },
     ],
@@ -78,7 +78,7 @@ export const labelSelectorSchema = crd(
     ),
   }),
   {
-    description: 'Selects the machines of this object. Must match the labels of the template.',
+    description: 'Selects the machines of this object. The selector must match the labels of the template.',
     'x-kubernetes-map-type': 'atomic',
   },
 );
@@ -107,7 +107,7 @@ export const templateMetadataSchema = crd(
     finalizers: optional(z.array(z.string()).meta({ description: 'Finalizers of the machines.' })),
   }),
   {
-    description: 'Labels, annotations and finalizers that new machines get.',
+    description: 'Labels, annotations and finalizers of new machines.',
     'x-kubernetes-preserve-unknown-fields': true,
   },
 );
@@ -127,7 +127,7 @@ export const lastOperationSchema = z
       knownText<MachineOperationType>('`Create`, `Update`, `InPlaceUpdate`, `DrainNode`, `HealthCheck` or `Delete`.'),
     ),
   })
-  .meta({ description: 'The last operation.' });
+  .meta({ description: 'The most recent operation on the machine.' });
 
 /** The last operation on a machine. */
 export type LastOperation = z.infer<typeof lastOperationSchema>;

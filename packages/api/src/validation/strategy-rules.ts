@@ -57,7 +57,7 @@ function budgetErrors(path: string, budget: Budget, needed: boolean): FieldError
     }
   }
   if (surge !== undefined && unavailable !== undefined && isZero(surge) && isZero(unavailable)) {
-    const message = 'maxSurge and maxUnavailable must not both be 0: an update needs at least one of them';
+    const message = 'maxSurge and maxUnavailable must not both be 0, because an update needs one of the two limits';
     errors.push(invalid(path, message));
   }
   return errors;

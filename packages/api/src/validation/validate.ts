@@ -17,7 +17,12 @@ export function validateMachine(object: unknown): FieldError[] {
 
 const nameRule: Rule = rule(z.object({ metadata: z.object({ name: z.string() }) }), ({ metadata }) =>
   metadata.name.length > 63
-    ? [invalid('metadata.name', 'must be at most 63 characters long: it becomes a label value on the Node')]
+    ? [
+        invalid(
+          'metadata.name',
+          'must be at most 63 characters long, because the name becomes a label value on the Node',
+        ),
+      ]
     : [],
 );
 

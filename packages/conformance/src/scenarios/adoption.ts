@@ -8,8 +8,8 @@ const named = async (stage: Stage, name: string): Promise<readonly string[]> =>
 
 export const adoption: readonly Scenario[] = [
   {
-    name: 'adoption of a VM that was not recorded',
-    impact: 'after a take-over, a machine has two VMs, and the VM in use is deleted as an orphan',
+    name: 'adoption of an existing VM',
+    impact: 'after a take-over, a machine has two VMs, and the orphan search deletes the VM in use',
     run: async (stage) => {
       const first = stage.machine('adopted');
       const made = await stage.must('creation', stage.create(stage.process(), first));
@@ -25,10 +25,13 @@ export const adoption: readonly Scenario[] = [
         `a new machine of the same name gets ${providerId} and node ${nodeName}, expected ${made.providerId} and node ${made.nodeName}`,
       );
       const mine = await named(stage, name);
-      expect(mine.length === 1, `${mine.length} VMs have the machine's name: ${mine.join(', ')}`);
+      expect(mine.length === 1, `${mine.length} VMs have the name of the machine: ${mine.join(', ')}`);
       await stage.retry('deletion', () => stage.delete(process, again));
       const left = await named(stage, name);
-      expect(left.length === 0, `after the deletion of a machine that adopted its VM, ${left.join(', ')} is left`);
+      expect(
+        left.length === 0,
+        `after the deletion of a machine with an adopted VM, these resources remain: ${left.join(', ')}`,
+      );
     },
   },
   {
@@ -46,7 +49,7 @@ export const adoption: readonly Scenario[] = [
         const mine = await named(stage, again.metadata.name);
         expect(
           mine.length === 1 && mine[0] === made.providerId,
-          `after the deletion a machine of the same name gets ${made.providerId}; the listing contains ${mine.join(', ') || 'none'}`,
+          `after the deletion, a new machine of the same name gets ${made.providerId}, and the list contains ${mine.join(', ') || 'none'}`,
         );
         await stage.retry('deletion', () => stage.delete(who, again));
       }
@@ -54,14 +57,14 @@ export const adoption: readonly Scenario[] = [
   },
   {
     name: "no adoption of another control cluster's VM",
-    impact: 'two control clusters share a VM, and one deletes it while the other uses it',
+    impact: 'two control clusters share a VM, and one cluster deletes the VM while the other cluster uses it',
     run: async (stage) => {
       const theirs = stage.process({ owner: 'theirs' });
       const first = stage.machine('foreign');
       const { providerId } = await stage.must('creation', stage.create(theirs, first));
       const reported = await stage.must('list', theirs.invoker.list(stage.machineClass));
       if (reported.find((vm) => vm.providerId === providerId)?.owner !== 'theirs')
-        throw new Skip('the listing does not contain the control cluster of a VM: see ownerTags and ownerOf');
+        throw new Skip('the list does not contain the control cluster of a VM: see ownerTags and ownerOf');
       const ours = stage.process({ owner: 'ours' });
       const again = stage.again(first);
       const ended = await stage.end(stage.obtain(ours, again));
@@ -73,10 +76,10 @@ export const adoption: readonly Scenario[] = [
       const deleted = await stage.end(ours.invoker.delete(goes));
       expect(
         deleted.ok || deleted.error.code === 'NotFound',
-        `deletion of a machine whose name another control cluster's VM has must succeed, but it is ${deleted.ok ? '' : deleted.error.message}`,
+        `a deletion must succeed if another control cluster has a VM of the same name, but the result is ${deleted.ok ? '' : deleted.error.message}`,
       );
       const left = await named(stage, again.metadata.name);
-      expect(left.includes(providerId), 'a machine of one control cluster deletes the VM of another');
+      expect(left.includes(providerId), 'a machine of one control cluster deletes the VM of another control cluster');
     },
   },
 ];

@@ -24,7 +24,7 @@ async function refusedFirst(stage: Stage, process: Process, machine: Machine): P
   process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
   const refused = await stage.end(stage.create(process, machine));
   process.wire.assess = () => 'passes';
-  expect(!refused.ok, 'creation succeeds although the cloud refuses it');
+  expect(!refused.ok, 'the creation succeeds although the cloud refuses the request');
   expect(refused.error.code === 'ResourceExhausted', `the refusal is reported as ${refused.error.code}`);
 }
 
@@ -41,10 +41,13 @@ async function alternative(stage: Stage): Promise<void> {
   const made = await stage.must('creation with the alternative', stage.create(process, machine));
   const other = stage.process({ alternatives: [chosen] });
   const again = await stage.must('creation, called again by a new process,', stage.create(other, machine));
-  expect(again.providerId === made.providerId, `a repeated creation makes a second VM: ${again.providerId}`);
+  expect(again.providerId === made.providerId, `a repeated creation creates a second VM: ${again.providerId}`);
   for (const asked of [machine, withId(machine, made.providerId), withId(plain, made.providerId)]) {
     const found = await stage.must('status', stage.obtain(other, asked));
-    expect(found.providerId === made.providerId, `status returns ${found.providerId}, creation ${made.providerId}`);
+    expect(
+      found.providerId === made.providerId,
+      `status returns ${found.providerId}, but the creation returned ${made.providerId}`,
+    );
   }
   if (other.invoker.can.list) {
     const vms = await stage.must('list', other.invoker.list(stage.classWith([chosen])));
@@ -53,13 +56,13 @@ async function alternative(stage: Stage): Promise<void> {
   }
   await stage.retry('deletion', () => stage.delete(other, machine));
   const left = (await stage.inventory()).filter((each) => each.includes(plain.metadata.name));
-  expect(left.length === 0, `left over: ${left.join(', ')}`);
+  expect(left.length === 0, `remaining resources: ${left.join(', ')}`);
 }
 
 export const alternatives: readonly Scenario[] = [
   {
     name: 'alternatives',
-    impact: 'a VM with another machine type or zone is lost, or a machine gets two VMs',
+    impact: 'mcm loses a VM with another machine type or zone, or a machine gets two VMs',
     run: alternative,
   },
 ];

@@ -106,7 +106,7 @@ export const callBehavior: readonly Scenario[] = [
         expect(!ended.ok, 'creation succeeds although its signal aborted');
         expect(
           ms <= stage.pace.endWithinMs,
-          `creation continues for ${Math.round(ms) / 1_000} s after its signal aborted; the cloud did not answer request ${at + 1}`,
+          `the creation continues for ${Math.round(ms) / 1_000} s after the abort of its signal, while the cloud does not answer request ${at + 1}`,
         );
       }
     },
@@ -123,19 +123,19 @@ export const callBehavior: readonly Scenario[] = [
       const since = clock.monotonic();
       const ended = await stage.end(stage.create(process, stage.machine()));
       const ms = clock.monotonic() - since;
-      expect(!ended.ok, 'creation succeeds although no request is answered');
+      expect(!ended.ok, 'the creation succeeds although the cloud answers no request');
       expect(
         ms <= timeouts.create + endWithinMs,
-        `creation takes ${Math.round(ms) / 1_000} s, with a limit of ${timeouts.create / 1_000} s; the cloud answers no request`,
+        `the creation takes ${Math.round(ms) / 1_000} s, with a limit of ${timeouts.create / 1_000} s, while the cloud answers no request`,
       );
       expect(
         ['DeadlineExceeded', 'Unavailable', 'Unknown', 'Aborted'].includes(ended.error.code),
-        `creation reports ${ended.error.code} although the cloud does not answer; mcm does not retry this code soon`,
+        `the creation reports ${ended.error.code} although the cloud does not answer, and mcm does not retry this code soon`,
       );
     },
   },
   {
-    name: 'secrets stay secret',
+    name: 'no output contains secrets',
     impact: 'credentials and user data appear in the status of machines, in events and in logs',
     run: async (stage) => {
       const values = valuesOf(stage);
@@ -176,7 +176,7 @@ export const callBehavior: readonly Scenario[] = [
   },
   {
     name: 'an invalid provider spec',
-    impact: 'users do not notice an error in a class, and no message names the field',
+    impact: 'users do not notice an error in a class, because no message contains the field',
     run: async (stage) => {
       const { providerSpec } = stage.target.machineClass;
       const ignored = stage.target.ignoredFields ?? [];

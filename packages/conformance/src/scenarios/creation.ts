@@ -11,7 +11,7 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
   const made = [...seen];
   await stage.retry('its deletion', () => stage.delete(process, machine));
   if (made.length === 0)
-    throw new Skip('the driver makes no request through `connect`, so the conformance kit cannot inject faults');
+    throw new Skip('the driver sends no request through `connect`, so the conformance kit cannot inject faults');
   return made;
 }
 
@@ -29,7 +29,7 @@ async function endsWithOneVm(
   const mine = (await stage.listed()).filter(({ machineName }) => machineName === machine.metadata.name);
   expect(
     mine.length === 1,
-    `${when}: ${mine.length} VMs have the machine's name: ${mine.map((vm) => vm.providerId).join(', ')}`,
+    `${when}: ${mine.length} VMs have the name of the machine: ${mine.map((vm) => vm.providerId).join(', ')}`,
   );
   expect(
     mine[0]?.providerId === providerId,
@@ -51,7 +51,7 @@ function carries(body: string, bytes: Buffer): boolean {
 export const creation: readonly Scenario[] = [
   {
     name: 'creation',
-    impact: 'machines never become nodes, or their VMs are deleted as orphans',
+    impact: 'machines never become nodes, or the orphan search deletes their VMs',
     run: async (stage) => {
       const process = stage.process();
       const machine = stage.machine();
@@ -66,12 +66,12 @@ export const creation: readonly Scenario[] = [
     },
   },
   {
-    name: 'user data may be any bytes',
+    name: 'user data can contain any bytes',
     impact: 'compressed user data creates no VM, or a VM that does not boot',
     run: async (stage) => {
       await requestsOfCreation(stage);
       const process = stage.process({ secret: { ...stage.target.secret, userData: NO_TEXT } });
-      await stage.must('creation with user data that is not text', stage.create(process, stage.machine()));
+      await stage.must('creation with binary user data', stage.create(process, stage.machine()));
       expect(
         process.wire.seen.some(({ body }) => carries(body, NO_TEXT)),
         'no request contains the user data as base64 or hexadecimal digits',
@@ -80,22 +80,22 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'repeated creation finds the same VM',
-    impact: 'a restart during a creation creates a second VM, which costs money unnoticed',
+    impact: 'a restart during a creation creates a second VM, which causes unexpected costs',
     run: async (stage) => {
       const machine = stage.machine();
       const first = await stage.must('creation', stage.create(stage.process(), machine));
       const second = await stage.must('creation by another process', stage.create(stage.process(), machine));
       expect(
         first.providerId === second.providerId,
-        `the first creation returns ${first.providerId}, the second creation ${second.providerId}`,
+        `the first creation returns ${first.providerId}, but the second creation returns ${second.providerId}`,
       );
       const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
-      expect(mine.length === 1, `${mine.length} VMs have the machine's name`);
+      expect(mine.length === 1, `${mine.length} VMs have the name of the machine`);
     },
   },
   {
     name: 'a crash between any two requests of a creation',
-    impact: 'after a crash, a second VM is created, or the machine never gets a VM',
+    impact: 'after a crash, the driver creates a second VM, or the machine never gets a VM',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at <= requests.length; at++) {
@@ -129,7 +129,7 @@ export const creation: readonly Scenario[] = [
         const process = stage.process();
         const machine = stage.machine(`lost-${at}`);
         process.wire.assess = (_, index) => (index === at ? 'answer lost' : 'passes');
-        await endsWithOneVm(stage, process, machine, `after the answer to request ${at + 1} was lost`);
+        await endsWithOneVm(stage, process, machine, `after the loss of the answer to request ${at + 1}`);
       }
     },
   },
@@ -146,13 +146,14 @@ export const creation: readonly Scenario[] = [
       const ids = new Set(made.map(({ providerId }) => providerId));
       expect(ids.size === machines.length, `${machines.length} machines got ${ids.size} different VMs`);
       const listed = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
-      for (const { metadata } of machines) expect(listed.has(metadata.name), `the listing lacks ${metadata.name}`);
+      for (const { metadata } of machines)
+        expect(listed.has(metadata.name), `the list does not contain ${metadata.name}`);
       await Promise.all(
         machines.map((each) => stage.retry('deletion of all machines', () => stage.delete(process, each))),
       );
       const left = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
       for (const { metadata } of machines)
-        expect(!left.has(metadata.name), `after its deletion ${metadata.name} is listed`);
+        expect(!left.has(metadata.name), `after its deletion, the list contains ${metadata.name}`);
     },
   },
 ];

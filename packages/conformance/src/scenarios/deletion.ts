@@ -13,7 +13,7 @@ async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promi
   const ended = await stage.end(call);
   expect(
     ended.ok || ended.error.code === 'NotFound',
-    `${what} must succeed or be NotFound, it is ${ended.ok ? '' : `${ended.error.code}: ${ended.error.message}`}`,
+    `${what} must succeed or fail with NotFound, but the result is ${ended.ok ? '' : `${ended.error.code}: ${ended.error.message}`}`,
   );
 }
 
@@ -27,20 +27,20 @@ export const deletion: readonly Scenario[] = [
         const process = stage.process();
         const machine = stage.machine();
         const { providerId } = await stage.must('creation', stage.create(process, machine));
-        const what = known ? 'with its provider ID' : 'whose provider ID was never stored';
+        const what = known ? 'with its provider ID' : 'without a stored provider ID';
         const gone = known ? withId(machine, providerId) : machine;
         const deleting = stage.process();
         await stage.retry(`deletion of a machine ${what}`, () => deleting.invoker.delete(gone));
         const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
-        expect(!listed, `after the deletion of a machine ${what}, its VM is listed`);
+        expect(!listed, `after the deletion of a machine ${what}, the list contains its VM`);
       }
       const left = (await stage.inventory()).filter((each) => !before.has(each));
-      expect(left.length === 0, `after the deletion, ${left.join(', ')} is left`);
+      expect(left.length === 0, `after the deletion, these resources remain: ${left.join(', ')}`);
     },
   },
   {
     name: 'deletion of a deleted VM',
-    impact: 'a machine whose VM no longer exists cannot be deleted, and blocks its set',
+    impact: 'mcm cannot delete a machine without a VM, and the machine blocks its set',
     run: async (stage) => {
       const process = stage.process();
       await isGone(stage, 'deletion of a machine that never had a VM', process.invoker.delete(stage.machine()));
@@ -67,14 +67,14 @@ export const deletion: readonly Scenario[] = [
       for (const what of ['deletion of an orphan by name and provider ID', 'the repeated deletion'])
         await isGone(stage, what, stage.process().invoker.delete(orphan));
       const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
-      expect(!listed, 'after the deletion of an orphan without the UID of its Machine, a VM is listed');
+      expect(!listed, 'after the deletion of an orphan without the UID of its Machine, the list contains a VM');
       const left = (await stage.inventory()).filter((each) => !before.has(each));
-      expect(left.length === 0, `after the deletion of an orphan, ${left.join(', ')} is left`);
+      expect(left.length === 0, `after the deletion of an orphan, these resources remain: ${left.join(', ')}`);
     },
   },
   {
     name: 'lost answers of a deletion',
-    impact: 'a broken connection leaves a VM behind, or a machine that can never be deleted',
+    impact: 'after a broken connection, a VM remains, or mcm can never delete a machine',
     run: async (stage) => {
       // Skips the scenario if the driver sends its requests without the connection of the kit.
       await requestsOfCreation(stage);
@@ -87,7 +87,7 @@ export const deletion: readonly Scenario[] = [
         const known = withId(machine, providerId);
         await stage.retry('deletion', () => stage.delete(process, known));
         const listed = (await stage.listed()).some((vm) => vm.providerId === providerId);
-        expect(!listed, `after answer ${at + 1} of the deletion was lost and it was called again, its VM is listed`);
+        expect(!listed, `after the loss of answer ${at + 1} and a repeated deletion, the list contains the VM`);
       }
     },
   },

@@ -37,7 +37,7 @@ async function heard(
 export const interruptions: readonly Scenario[] = [
   {
     name: 'interruption',
-    impact: 'pods on a VM that the cloud ends are killed without an eviction',
+    impact: 'mcm evicts no pods before the cloud ends their VM',
     run: async (stage) => {
       const process = stage.process();
       const interrupt = switchOf(stage, process);
@@ -46,11 +46,11 @@ export const interruptions: readonly Scenario[] = [
       const other = await stage.must('creation', stage.create(process, stage.machine('other')));
       await interrupt(machine.metadata.name, NOTICE_MS);
       const first = await heard(stage, process, () => 'later', 3);
-      expect(first.length > 0, 'no notice was reported');
+      expect(first.length > 0, 'the driver reported no notice');
       for (const { providerId: id, deadline, noticedAt } of first) {
         expect(
           id === providerId,
-          `a notice names ${id}, but the VM is ${providerId}; the other is ${other.providerId}`,
+          `a notice contains VM ${id} instead of ${providerId}; the other VM is ${other.providerId}`,
         );
         expect(!Number.isNaN(Date.parse(noticedAt)), `noticedAt of a notice must be a time, not ${noticedAt}`);
         expect(
@@ -62,14 +62,14 @@ export const interruptions: readonly Scenario[] = [
       process.stop.abort(new Error('killed'));
       const next = stage.process();
       const again = await heard(stage, next, () => 'done', 5);
-      expect(again.length > 0, 'a notice that was answered with "later" was not reported again');
+      expect(again.length > 0, 'the driver did not repeat a notice after the answer "later"');
       const rest = await heard(stage, next, () => 'done', 2);
-      expect(rest.length === 0, 'a notice that was answered with "done" was reported again');
+      expect(rest.length === 0, 'the driver repeated a notice after the answer "done"');
     },
   },
   {
     name: 'interruption: wait',
-    impact: 'the controller calls the cloud without a pause, or does not end',
+    impact: 'the controller calls the cloud without a pause, or does not stop',
     run: async (stage) => {
       const process = stage.process();
       switchOf(stage, process);
@@ -77,17 +77,20 @@ export const interruptions: readonly Scenario[] = [
       const since = clock.monotonic();
       const notices = await heard(stage, process, () => 'done', 1);
       const took = clock.monotonic() - since;
-      expect(notices.length === 0, 'a notice was reported without an interruption');
+      expect(notices.length === 0, 'the driver reported a notice without an interruption');
       expect(
         took <= LONGEST_WAIT_MS,
-        `a wait without notices took ${took / 1_000} s, at most ${LONGEST_WAIT_MS / 1_000} s`,
+        `a wait without notices took ${took / 1_000} s, more than ${LONGEST_WAIT_MS / 1_000} s`,
       );
       const waiting = process.invoker.watchInterruptions(stage.machineClass, async () => 'done');
       await stage.pass(stage.pace.lookMs);
       process.stop.abort(new Error('the process stops'));
       const aborted = clock.monotonic();
       await stage.end(waiting);
-      expect(clock.monotonic() - aborted <= stage.pace.endWithinMs, 'a wait does not end with its signal');
+      expect(
+        clock.monotonic() - aborted <= stage.pace.endWithinMs,
+        'a wait does not end after the abort of its signal',
+      );
     },
   },
 ];

@@ -20,7 +20,7 @@ const NO_ANSWERS: readonly (readonly [string, RequestOutcome])[] = [
 export const lookup: readonly Scenario[] = [
   {
     name: 'initialize',
-    impact: 'settings of a VM after its launch are missing, or are applied twice',
+    impact: 'settings after the launch of a VM are missing or applied twice',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.initialize) throw new Skip('the driver has no initialize');
@@ -31,7 +31,7 @@ export const lookup: readonly Scenario[] = [
       const second = await stage.must('initialize, called again,', process.invoker.initialize(known));
       expect(
         first.providerId === providerId && second.providerId === providerId,
-        'initialize returns another VM than creation',
+        'initialize returns another VM than the creation',
       );
       await stage.must('status after initialize', process.invoker.status(known));
     },
@@ -64,8 +64,8 @@ export const lookup: readonly Scenario[] = [
     },
   },
   {
-    name: 'a missing answer is not NotFound',
-    impact: 'while the cloud is unreachable, running machines are deleted or replaced',
+    name: 'a missing answer is different from NotFound',
+    impact: 'while the cloud is unreachable, mcm deletes or replaces running machines',
     run: async (stage) => {
       const process = stage.process();
       if (!process.invoker.can.status) throw new Skip('the driver does not implement GetMachineStatus');
@@ -86,7 +86,7 @@ export const lookup: readonly Scenario[] = [
   },
   {
     name: 'listing over all pages',
-    impact: 'orphaned VMs after the first page are never found',
+    impact: 'mcm never finds orphaned VMs after the first page',
     run: async (stage) => {
       const process = stage.process();
       const machines = Array.from({ length: stage.target.listed ?? 12 }, (_, i) => stage.machine(`page-${i}`));
@@ -98,16 +98,16 @@ export const lookup: readonly Scenario[] = [
         const times = names.filter((name) => name === metadata.name).length;
         expect(
           times === 1,
-          `of ${machines.length} machines over ${pages} pages, ${metadata.name} is listed ${times} times`,
+          `the list of ${machines.length} machines on ${pages} pages contains ${metadata.name} ${times} times`,
         );
       }
       if (requests > 0 && pages <= 1)
-        throw new Skip(`all ${machines.length} machines came on one page: raise \`listed\` in the configuration`);
+        throw new Skip(`one page contained all ${machines.length} machines: raise \`listed\` in the configuration`);
     },
   },
   {
     name: 'the listing excludes VMs of other clusters',
-    impact: 'machines of another cluster are deleted as orphans',
+    impact: 'the orphan search deletes machines of another cluster',
     run: async (stage) => {
       const { otherCluster } = stage.target;
       if (!otherCluster) throw new Skip('the configuration contains no provider spec otherCluster');
@@ -117,7 +117,7 @@ export const lookup: readonly Scenario[] = [
       const listed = await stage.listed();
       expect(
         !listed.some((vm) => vm.providerId === providerId),
-        `the listing contains ${providerId}, which is another cluster's`,
+        `the list contains ${providerId}, which belongs to another cluster`,
       );
     },
   },
@@ -127,7 +127,7 @@ export const lookup: readonly Scenario[] = [
     run: async (stage) => {
       const { volumes } = stage.target;
       if (!volumes)
-        throw new Skip('the configuration contains no volumes: write `volumes: []` when the cloud has none');
+        throw new Skip('the configuration contains no volumes: write `volumes: []` if the cloud has no volumes');
       const { invoker } = stage.process();
       for (const { source, id } of volumes) {
         const reported = invoker.volumeIdOf(source);
@@ -142,7 +142,7 @@ export const lookup: readonly Scenario[] = [
         const reported = invoker.volumeIdOf({ [kind]: source });
         expect(
           reported === undefined,
-          `a volume of kind ${kind}, which \`volumes\` does not name, has the id ${reported}`,
+          `a volume of kind ${kind}, which \`volumes\` does not contain, has the id ${reported}`,
         );
       }
       expect(invoker.volumeIdOf({}) === undefined, 'a volume of an unknown kind has an id');

@@ -48,7 +48,7 @@ async function deleteStopped(stage: Stage): Promise<void> {
   await stage.must('stop', process.invoker.stop(machine, false));
   await stage.retry('deletion', () => stage.delete(process, machine));
   const left = (await stage.inventory()).filter((each) => each.includes(machine.metadata.name));
-  expect(left.length === 0, `left over: ${left.join(', ')}`);
+  expect(left.length === 0, `remaining resources: ${left.join(', ')}`);
   for (const [call, answer] of [
     ['stop', await stage.end(process.invoker.stop(machine, false))],
     ['start', await stage.end(process.invoker.start(machine))],
@@ -74,12 +74,12 @@ async function refusedStart(stage: Stage): Promise<void> {
 export const power: readonly Scenario[] = [
   {
     name: 'stop and start',
-    impact: 'a warm machine runs and costs money, or never starts',
+    impact: 'a warm machine runs and causes costs, or never starts',
     run: stopAndStart,
   },
   {
     name: 'stop: deletion',
-    impact: 'a stopped VM is left over, or its machine waits forever',
+    impact: 'a stopped VM remains, or its machine waits forever',
     run: deleteStopped,
   },
   {

@@ -15,7 +15,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
   for (let at = 0; at < requests.length; at++) {
     const process = stage.process();
     const machine = stage.machine(`throttled-${at}`);
-    const when = `when request ${at + 1} of a creation is throttled`;
+    const when = `when the cloud throttles request ${at + 1} of a creation`;
     const now = (): number => stage.world.clock.now().getTime();
     let refusedAt: number | undefined;
     let nextAt: number | undefined;
@@ -31,7 +31,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     const onError = (error: MachineError): void =>
       expect(
         isSoon(error) || error.retryAfterMs !== undefined,
-        `${when}, creation reports ${error.code}; mcm does not retry this code soon`,
+        `${when}, the creation reports ${error.code}, and mcm does not retry this code soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
     // A creation that polls may send fewer requests than the first creation, so the cloud refused no request.
@@ -41,7 +41,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
       `${when} with Retry-After ${seconds}, the next request comes after ${(waited ?? 0) / 1_000} s`,
     );
     const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
-    expect(mine.length === 1, `${when}, ${mine.length} VMs are created`);
+    expect(mine.length === 1, `${when}, the driver creates ${mine.length} VMs`);
     await stage.retry('deletion', () => stage.delete(process, machine));
   }
 }
@@ -56,7 +56,7 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   const machine = stage.machine('exhausted');
   process.wire.assess = (request) => (stage.isWrite(request) ? answer : 'passes');
   const ended = await stage.end(stage.create(process, machine));
-  expect(!ended.ok, 'creation succeeds although the cloud refuses it');
+  expect(!ended.ok, 'the creation succeeds although the cloud refuses the request');
   expect(
     ended.error.code === 'ResourceExhausted',
     `the refusal is reported as ${ended.error.code}: ${ended.error.message}`,
@@ -95,7 +95,7 @@ async function halfWay(
     const when = `after a creation refused from request ${at + 1} on`;
     await then(process, machine, await made(), when);
     const left = await made();
-    expect(left.length === 0, `${when} and its deletion, ${left.join(', ')} is left`);
+    expect(left.length === 0, `${when} and its deletion, these resources remain: ${left.join(', ')}`);
   }
 }
 
@@ -107,7 +107,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'throttling with Retry-After',
-    impact: 'requests continue despite the throttling, so the cloud throttles the whole account for longer',
+    impact: 'requests continue during the throttling, so the cloud extends the throttling of the whole account',
     run: (stage) => {
       const { throttled: answer } = stage.target.dialect;
       const { retryAfterS } = stage.pace;
@@ -144,7 +144,10 @@ export const refusals: readonly Scenario[] = [
       halfWay(stage, async (process, { metadata: { name } }, left, when) => {
         if (left.length === 0) return;
         const listed = (await stage.listed()).filter(({ machineName }) => machineName === name);
-        expect(listed.length > 0, `${when}, ${left.join(', ')} is left, and the listing does not contain ${name}`);
+        expect(
+          listed.length > 0,
+          `${when}, these resources remain, but the list does not contain ${name}: ${left.join(', ')}`,
+        );
         for (const { providerId } of listed)
           await stage.retry('deletion of the listed resources', () =>
             stage.delete(process, stage.madeUp(name, providerId)),

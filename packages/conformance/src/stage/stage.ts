@@ -204,7 +204,7 @@ export class Stage {
     const { runUntil } = this.world;
     if (runUntil) {
       await runUntil(() => ended !== undefined, { maxMs }).catch((thrown: unknown) => {
-        throw new Failure(`a call did not end within ${maxMs / 1_000} s (${MachineError.from(thrown).message})`);
+        throw new Failure(`a call took longer than ${maxMs / 1_000} s (${MachineError.from(thrown).message})`);
       });
     }
     await watched;
@@ -231,7 +231,7 @@ export class Stage {
       onError(ended.error);
       if (tries === TRIES)
         throw new Failure(
-          `${what} failed ${TRIES} times, the last time with ${ended.error.code}: ${ended.error.message}`,
+          `${what} failed ${TRIES} times, most recently with ${ended.error.code}: ${ended.error.message}`,
         );
       await this.pass(Math.max(this.pace.pauseMs, ended.error.retryAfterMs ?? 0));
     }
@@ -286,7 +286,7 @@ export class Stage {
       const { invoker } = spec ? this.process({ spec }) : usual;
       const ended = await this.end(invoker.delete(machine));
       if (!ended.ok && ended.error.code !== 'NotFound')
-        this.log.warn('A machine of the scenario could not be deleted', { machine: machine.metadata.name });
+        this.log.warn('Cannot delete a machine of the scenario', { machine: machine.metadata.name });
     }
     await this.world.close?.();
   }

@@ -17,13 +17,13 @@ const write = (path: string, text: string): void => writeFileSync(path, text, { 
  */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
-  const hint = 'remove both files. A new authority is then created, and kubeconfigs must be written again';
+  const hint = 'remove both files. The next start creates a new authority, and you must write the kubeconfigs again';
   if (!parsed.checkPrivateKey(createPrivateKey(key)))
     throw new Error(`${CA_KEY} does not match ${CA_CERTIFICATE}; restore the matching pair, or ${hint}`);
   const end = Date.parse(parsed.validTo);
   if (now.getTime() > end)
     throw new Error(
-      `${CA_CERTIFICATE} expired at ${new Date(end).toISOString()}; it and ${CA_KEY} cannot be used: ${hint}`,
+      `${CA_CERTIFICATE} expired at ${new Date(end).toISOString()}; the program cannot use ${CA_CERTIFICATE} and ${CA_KEY}: ${hint}`,
     );
 }
 
@@ -46,7 +46,7 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
     return authority;
   } catch (error) {
     throw new Error(
-      `the certificate authority in ${dir} cannot be used: ${error instanceof Error ? error.message : error}`,
+      `cannot use the certificate authority in ${dir}: ${error instanceof Error ? error.message : error}`,
     );
   }
 }
@@ -65,6 +65,6 @@ function keepSecret(dir: string, name: string, fresh: () => string): string {
     write(path, `${token.trim()}\n`);
     return token;
   } catch (error) {
-    throw new Error(`the file ${name} in ${dir} cannot be used: ${error instanceof Error ? error.message : error}`);
+    throw new Error(`cannot use the file ${name} in ${dir}: ${error instanceof Error ? error.message : error}`);
   }
 }

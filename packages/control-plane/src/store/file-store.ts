@@ -79,7 +79,7 @@ function takeLock(dir: string, waitMs: number): DatabaseSync {
     if (/locked|busy/i.test(reasonOf(error))) {
       throw new StoreError(`the data folder ${dir} is in use by another running control plane`);
     }
-    throw new StoreError(`the data folder ${dir} cannot be locked: ${reasonOf(error)}`);
+    throw new StoreError(`cannot lock the data folder ${dir}: ${reasonOf(error)}`);
   }
 }
 
@@ -100,7 +100,7 @@ function prepareFolder(dir: string): void {
     if (!statSync(dir).isDirectory()) throw new Error('it is not a folder');
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new StoreError(`the data folder ${dir} cannot be used: ${reasonOf(error)}`);
+    throw new StoreError(`cannot use the data folder ${dir}: ${reasonOf(error)}`);
   }
   const content = readdirSync(dir);
   if (content.length > 0 && !content.includes(FILE) && !content.includes(LOCK)) {
@@ -121,7 +121,7 @@ function keepPrivate(path: string, mode: number): void {
     chmodSync(path, mode);
   } catch (error) {
     throw new StoreError(
-      `other users may read ${path}, and its mode cannot be set to ${mode.toString(8)} (${reasonOf(error)}): change its owner or its mode`,
+      `other users can read ${path}, and the program cannot set its mode to ${mode.toString(8)} (${reasonOf(error)}): change its owner or mode`,
     );
   }
 }
@@ -156,12 +156,12 @@ function openStore(path: string): DatabaseSync {
     if (application === APPLICATION_ID) {
       const layout = readNumber(database, 'user_version');
       if (layout > LAYOUT) {
-        throw new StoreError(`the store ${path} has layout ${layout}, which is newer than this program's ${LAYOUT}`);
+        throw new StoreError(
+          `the store ${path} has layout ${layout}, but this program supports layout ${LAYOUT} and older layouts`,
+        );
       }
       if (layout < LAYOUT) {
-        throw new StoreError(
-          `the store ${path} has layout ${layout}, which this program does not read; the store stays unchanged`,
-        );
+        throw new StoreError(`the store ${path} has the unsupported layout ${layout}; the store stays unchanged`);
       }
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
       if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
@@ -187,7 +187,7 @@ function openStore(path: string): DatabaseSync {
     if (/not a database|malformed|corrupt/i.test(reasonOf(error))) {
       throw new StoreError(`the store ${path} is damaged or not a store: ${reasonOf(error)}`);
     }
-    throw new StoreError(`the store ${path} cannot be opened: ${reasonOf(error)}`);
+    throw new StoreError(`cannot open the store ${path}: ${reasonOf(error)}`);
   }
 }
 
@@ -309,7 +309,7 @@ export class FileStore extends MemoryStore {
         settled.reject(new StorageFullError(reasonOf(error)));
         return;
       }
-      this.#failure = new StoreError(`the store cannot be written: ${reasonOf(error)}`);
+      this.#failure = new StoreError(`cannot write the store: ${reasonOf(error)}`);
       settled.reject(this.#failure);
       this.#onFailure(this.#failure);
       return;

@@ -37,7 +37,7 @@ test('a full store refuses and discards writes, answers reads, and accepts write
   expect(refused.status).toBe(507);
   expect(refused.headers.get('retry-after')).toBe('5');
   expect(refused.body).toMatchObject({ kind: 'Status', status: 'Failure', reason: 'InternalError', code: 507 });
-  expect(refused.body.message).toMatch(/^the storage of this server is full, so nothing was stored: /);
+  expect(refused.body.message).toMatch(/^the storage of this server is full, so the server stored no change: /);
   expect((await names()).sort()).toEqual([...before, ...stored].sort());
   const grow = { data: { k: 'x'.repeat(900_000) } };
   const merge = { 'content-type': 'application/merge-patch+json' };

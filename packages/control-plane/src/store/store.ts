@@ -114,7 +114,7 @@ export interface StoreSnapshot {
 export class StorageFullError extends StatusError {
   constructor(reason: string) {
     super({
-      message: `the storage of this server is full, so nothing was stored: ${reason}`,
+      message: `the storage of this server is full, so the server stored no change: ${reason}`,
       reason: 'InternalError',
       details: { retryAfterSeconds: RETRY_WHEN_FULL_SECONDS },
       code: 507,

@@ -226,8 +226,8 @@ describe('an invalid scale-in is refused when it is written', () => {
 
   test.each<[title: string, body: object, why: string]>([
     ['a count that differs from the stored one', write('r', 5, 4), 'spec.replicas was 3'],
-    ['a count that the write does not contain', write('r', 3, 2, 3), 'one write must set both'],
-    ['counts that do not add up', write('r', 3, 1), 'to must be from minus'],
+    ['a count that the write does not contain', write('r', 3, 2, 3), 'set both in one write'],
+    ['counts that do not add up', write('r', 3, 1), 'must be "from" minus'],
   ])('%s', async (_title, body, why) => {
     await using world = await start();
     await world.create(pool('a', { app: 'a' }));

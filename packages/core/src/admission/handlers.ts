@@ -88,16 +88,17 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   ];
   const parsed = parseScaleIn(text);
   if ('problem' in parsed) return refuse(parsed.problem.replace(/^metadata\.annotations\[[^\]]*\]: /, ''));
-  if (!isRecord(oldObject)) return refuse('must be written to a deployment that exists');
+  if (!isRecord(oldObject)) return refuse('cannot be set at the creation of a deployment; add the annotation later');
   if (typeof pending === 'string')
-    return refuse('another scale-in is in progress; write again when its annotation is gone');
+    return refuse('another scale-in is in progress; retry after its annotation is removed');
   const { requestID, from, to } = parsed.request;
   const result = scaleInResults(oldObject as MachineDeployment).find((r) => r.requestID === requestID);
   if (result) return refuse(`requestID ${requestID} was already processed: ${result.outcome}`);
   const before = field(field(oldObject, 'spec'), 'replicas') ?? 0;
   const after = field(field(object, 'spec'), 'replicas') ?? 0;
-  if (before !== from) return refuse(`from is ${from}, and spec.replicas was ${before}; read the deployment again`);
-  if (after !== to) return refuse(`to is ${to}, and spec.replicas is ${after}; one write must set both`);
+  if (before !== from)
+    return refuse(`the field "from" is ${from}, but spec.replicas was ${before}; read the deployment again`);
+  if (after !== to) return refuse(`the field "to" is ${to}, but spec.replicas is ${after}; set both in one write`);
   return [];
 }
 

@@ -116,7 +116,7 @@ export class NodeGroups {
       this.#resize(id, (deployment, { maxSize }) => {
         const size = (deployment.spec.replicas ?? 0) + delta;
         if (size > maxSize)
-          throw new AutoscalerError('OUT_OF_RANGE', `${id}: a size of ${size} is above the maximum ${maxSize}`);
+          throw new AutoscalerError('OUT_OF_RANGE', `${id}: size ${size} is above the maximum ${maxSize}`);
         return { spec: { replicas: size } };
       }),
     );
@@ -139,7 +139,7 @@ export class NodeGroups {
         if (size < least)
           throw new AutoscalerError(
             'OUT_OF_RANGE',
-            `${id}: a size of ${size} is below ${least}: to remove existing nodes, name them`,
+            `${id}: size ${size} is below ${least}; to delete existing nodes, call DeleteNodes with their names`,
           );
         return { spec: { replicas: size } };
       }),
@@ -189,8 +189,7 @@ export class NodeGroups {
       if (machines.length === 0) return undefined;
       const from = deployment.spec.replicas ?? 0;
       const to = from - machines.length;
-      if (to < minSize)
-        throw new AutoscalerError('OUT_OF_RANGE', `${id}: a size of ${to} is below the minimum ${minSize}`);
+      if (to < minSize) throw new AutoscalerError('OUT_OF_RANGE', `${id}: size ${to} is below the minimum ${minSize}`);
       const sets = this.#setsOf(deployment);
       const why = scaleInObjection(
         { machines, from, to },
@@ -213,7 +212,7 @@ export class NodeGroups {
     const names = nodes.flatMap((node) => {
       const machine = this.#machineOf(node);
       if (!machine || !own.has(machine.metadata.uid))
-        throw new AutoscalerError('NOT_FOUND', `${id} has no machine of node ${node.name} (${node.providerID})`);
+        throw new AutoscalerError('NOT_FOUND', `${id} has no machine for node ${node.name} (${node.providerID})`);
       const { name } = machine.metadata;
       return isTerminating(machine) || isAccepted(deployment, name) ? [] : [name];
     });
@@ -323,5 +322,10 @@ function groupOf(deployment: MachineDeployment): NodeGroup | undefined {
   const { minSize, maxSize } = sizes;
   const { metadata, spec } = deployment;
   const id = makeKey(metadata.namespace, metadata.name);
-  return { id, minSize, maxSize, debug: `${id}: ${spec.replicas ?? 0} replicas, ${minSize} to ${maxSize}` };
+  return {
+    id,
+    minSize,
+    maxSize,
+    debug: `${id}: ${spec.replicas ?? 0} replicas, minimum ${minSize}, maximum ${maxSize}`,
+  };
 }

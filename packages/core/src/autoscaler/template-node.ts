@@ -33,7 +33,7 @@ export function templateNode(deployment: MachineDeployment, machineClass: Machin
     const reason = `MachineClass ${deployment.spec.template.spec.class.name ?? ''} has no nodeTemplate`;
     throw new AutoscalerError(
       'UNIMPLEMENTED',
-      `${reason}, so the resources of nodes of MachineDeployment ${name} are not known`,
+      `${reason}, so the node resources of MachineDeployment ${name} are unknown`,
     );
   }
   const { capacity, virtualCapacity = {}, instanceType, region, zone, architecture } = shape;

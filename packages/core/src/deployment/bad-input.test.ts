@@ -267,7 +267,7 @@ describe('problems that only the cluster shows', () => {
     const [event] = await warnings(world);
     expect([event?.reason, event?.message]).toEqual([
       'DeploymentRollbackRevisionNotFound',
-      'spec.rollbackTo.revision: there is no revision 7 to go back to; name one of 1; spec.rollbackTo was cleared.',
+      'spec.rollbackTo.revision: revision 7 does not exist; existing revisions: 1; spec.rollbackTo was cleared.',
     ]);
     expect(await uids(world)).toEqual(before);
   });

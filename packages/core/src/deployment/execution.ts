@@ -164,7 +164,7 @@ export class PlanExecution {
     const client = nodes.client.resource(nodeResource);
     const errors = await inParallel(marks, PARALLEL_NODES, async ({ node, change }) => {
       nodes.informer.recordWrite(await patchNode(client, node, change, { signal }));
-      const message = `Node ${node.metadata.name} already has the current template, so its selection for an update was removed. Select only candidates.`;
+      const message = `Node ${node.metadata.name} already has the current template, so mcm removed its update selection. Select only candidate Nodes.`;
       recorder.event(deployment, 'Normal', 'SelectionTakenOff', message);
     });
     const failure = errors.find((error) => !isNotFound(error));

@@ -89,7 +89,9 @@ const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
-    return { because: `waiting: spec.selector overlaps with the selector of ${older.metadata.name}, which is older` };
+    return {
+      because: `waiting: spec.selector overlaps with the selector of the older deployment ${older.metadata.name}`,
+    };
   }
   const name = missingClass(view);
   return name === undefined ? undefined : { because: `waiting: MachineClass "${name}" does not exist` };
@@ -179,7 +181,7 @@ function lastGoodOf(view: View): string | undefined {
 function pausedByFailure({ metadata }: MachineDeployment): Partial<Step> {
   const note = metadata.annotations?.[Annotations.RolloutPausedBy];
   if (note === undefined) return {};
-  const message = `The rollout paused itself because ${notedNames(note)} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
+  const message = `mcm paused the rollout because ${notedNames(note)} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
   return { condition: { type: ROLLOUT_BLOCKED, status: 'True', reason: 'PausedOnFailure', message } };
 }
 
@@ -187,7 +189,7 @@ const idleStep = ({ resize, inPlace = NO_WORK, create }: Step): boolean =>
   !resize?.size && !create && inPlace.machines.length + inPlace.nodes.length === 0;
 
 const whyFirst = ({ go, waiting }: RepairPlan): string =>
-  `${listedNames([...go, ...waiting])} failed and are replaced first`;
+  `replacing failed machines first: ${listedNames([...go, ...waiting])}`;
 
 function held(view: View, step: Step): Step {
   const { gate, replicas, sizes, repairs } = view;
@@ -195,7 +197,7 @@ function held(view: View, step: Step): Step {
   if (unreachable > 0 && !step.resize?.size && !step.create) {
     return {
       ...step,
-      because: `waiting: ${unreachable} old machines are unreachable, and the circuit breaker keeps them`,
+      because: `waiting: the circuit breaker prevents the deletion of ${unreachable} unreachable old machines`,
     };
   }
   if (hasFailures(repairs) && idleStep(step) && sizes.old.some((size) => size.replicas > 0)) {

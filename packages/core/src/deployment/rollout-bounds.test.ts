@@ -73,21 +73,21 @@ test('a set without replicas does not shrink', () => {
 
 test('a current set above the requested size shrinks, and one of this size does not change', () => {
   expect(stepOf(size('new', 12), [])[0]).toEqual({ new: 10 });
-  expect(stepOf(size('new', 10), [])).toEqual([{}, 'no old machine is left']);
+  expect(stepOf(size('new', 10), [])).toEqual([{}, 'no old machine remains']);
 });
 
 test('a waiting rollout reports the reason', () => {
   const waits = 'waiting: machines of the current set are not available, or old machines still exist';
   expect(stepOf(size('new', 2, { available: 0 }), [size('old', 10)], { unavailable: 0 })).toEqual([{}, waits]);
   expect(stepOf(size('new', 10), [size('a', 0), size('b', 0, { actual: 1 })])).toEqual([{}, waits]);
-  expect(stepOf(size('new', 10), [size('a', 0), size('b', 0)])[1]).toBe('no old machine is left');
+  expect(stepOf(size('new', 10), [size('a', 0), size('b', 0)])[1]).toBe('no old machine remains');
   const [resize, because] = stepOf(size('new', 4), [size('old', 8)]);
   expect([resize, because]).toEqual([{ old: 5 }, 'enough machines are available: deleting old machines']);
 });
 
 test('the last good set gets the replicas that a canary may not have yet, within the limit', () => {
   const proven = { ceiling: 1, good: 'old' };
-  const grows = 'the newest template is not proven yet: the last good set grows';
+  const grows = 'the last good set grows, because the current set never had all its machines';
   expect(stepOf(size('new', 1), [size('old', 6)], proven)).toEqual([{ old: 9 }, grows]);
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 10 })], proven)).toEqual([{ old: 7 }, grows]);
   expect(stepOf(size('new', 1), [size('old', 6, { actual: 11 })], proven)[0]).toEqual({});
@@ -139,7 +139,11 @@ test('without machines the current set is scaled first, then the last good one, 
 test('a single set with an unproven template grows to its ceiling, and the last good one takes the rest', () => {
   const proven = { ceiling: 3, good: 'old' };
   expect(scaled(size('new', 1, wanted(1, 1)), [size('old', 0)], proven)).toEqual([
-    ...[{ new: 3, old: 9 }, ['old', 'new'], 'the newest template is not proven yet: the last good set old grows'],
+    ...[
+      { new: 3, old: 9 },
+      ['old', 'new'],
+      'the last good set old grows, because the current set never had all its machines',
+    ],
   ]);
   expect(scaled(size('new', 0), [size('old', 4, wanted(4, 4))], proven)[0]).toEqual({ old: 10 });
   expect(scaled(size('new', 12, wanted(12, 12)), [], proven)[0]).toEqual({ new: 10 });
@@ -292,7 +296,7 @@ test('Recreate scales the old sets to 0, waits until their machines are gone, th
   });
   expect(planRecreate({ current: size('new', 3), old: [] }, 3)).toEqual({
     kind: 'wait',
-    because: 'no old machine is left',
+    because: 'no old machine remains',
   });
 });
 

@@ -44,7 +44,7 @@ test.each([
   expect([spec.paused, spec.rollbackTo, spec.template.spec.class.name]).toEqual([undefined, undefined, 'small']);
   expect(metadata.annotations?.[Annotations.RolloutPausedBy]).toBeUndefined();
   expect(await eventsOf(world)).toContain(
-    `RolloutUndone: The rollout is undone: ${bad?.metadata.name} failed with the new template. The deployment returns to revision 1.`,
+    `RolloutUndone: mcm undoes the rollout, because ${bad?.metadata.name} failed with the new template. The deployment returns to revision 1.`,
   );
 });
 
@@ -146,7 +146,7 @@ test('a refused rollback is not requested again, and the rollout pauses', () => 
     now: NOW,
   };
   expect(planRollout(seen).pause).toMatchObject({ undoTo: 1 });
-  const refused = planRollout({ ...seen, refusedRollback: 'there is no revision 1' });
-  expect(refused.pause?.message).toMatch(/^The rollout is paused/);
+  const refused = planRollout({ ...seen, refusedRollback: 'revision 1 does not exist' });
+  expect(refused.pause?.message).toMatch(/^mcm paused the rollout/);
   expect(refused.pause?.undoTo).toBeUndefined();
 });

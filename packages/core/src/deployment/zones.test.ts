@@ -312,9 +312,13 @@ describe('a zone whose machines are all unreachable', () => {
 test.each<[what: string, annotations: Record<string, string>, why: RegExp]>([
   ['no JSON', { [Zones]: 'a,b' }, /zones\]: is not a JSON list/],
   ['no zone', { [Zones]: '[{"machineType":"large"}]' }, /zones\]\[0\]\.zone: is missing; write the name of the zone/],
-  ['a repeated zone', { [Zones]: '[{"zone":"a"},{"zone":"a"}]' }, /\[1\]\.zone: a is there twice/],
-  ['an unknown zone', { [Zones]: LIST, [ZonesEvacuated]: 'x' }, /evacuated\]: names x, which is not in the list/],
-  ['no zone left', { [Zones]: LIST, [ZonesEvacuated]: 'a,b,c' }, /names all zones, so no zone is left/],
+  ['a repeated zone', { [Zones]: '[{"zone":"a"},{"zone":"a"}]' }, /\[1\]\.zone: a occurs twice/],
+  [
+    'an unknown zone',
+    { [Zones]: LIST, [ZonesEvacuated]: 'x' },
+    /evacuated\]: contains x, which the list of zones does not contain/,
+  ],
+  ['no zone left', { [Zones]: LIST, [ZonesEvacuated]: 'a,b,c' }, /contains all zones, so machines can run in no zone/],
   ['no list', { [ZonesEvacuated]: 'a' }, /has no effect without zones\.machine/],
   ['a limit without a list', { [ZonesMaxUnavailable]: '1' }, /unavailable\]: has no effect without zones\.machine/],
   ['a limit of 0', { [Zones]: LIST, [ZonesMaxUnavailable]: '0' }, /is "0"; write a number of at least 1/],

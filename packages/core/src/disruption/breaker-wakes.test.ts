@@ -317,7 +317,7 @@ test.each([
 test('the message of a breaker contains the minimum count if it is known', () => {
   const open = { scope: 'zone a', unreachable: 3, joined: 4 };
   expect(breakerMessage(open, 50)).toContain(
-    '3 of 4 machines of the zone a became unreachable together (limit 50 %). ',
+    '3 of 4 machines of the zone a became unreachable at the same time (limit 50 %). ',
   );
-  expect(breakerMessage(open)).toContain('became unreachable together. ');
+  expect(breakerMessage(open)).toContain('became unreachable at the same time. ');
 });

@@ -8,7 +8,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
     placeholder: '<count or percent>',
-    help: 'number or percentage of unhealthy machines of a MachineDeployment that are replaced at the same time; at least one',
+    help: 'maximum number or percentage of unhealthy machines of a MachineDeployment that mcm replaces at the same time',
   }),
   'silence-window': durationFlag({
     default: BREAKER_DEFAULTS.windowMs,
@@ -18,16 +18,16 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-threshold-percent': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.thresholdPercent,
-    help: 'percentage of unreachable machines of a zone or the cluster that opens the circuit breaker; above 100: disabled',
+    help: 'the circuit breaker opens at this percentage of unreachable machines of a zone or of the cluster; above 100: disabled',
   }),
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'number of unreachable machines that opens the circuit breaker; in smaller clusters, all machines must be unreachable',
+    help: 'minimum number of unreachable machines for an open circuit breaker; in a cluster with fewer machines: all machines',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,
-    help: 'time for which a machine that is reachable again still counts as unreachable',
+    help: 'time after which a recovered machine no longer counts as unreachable',
   }),
 });
 

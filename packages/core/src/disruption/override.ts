@@ -26,4 +26,4 @@ export const overridesBreaker = (machine: Machine, machineClass: MachineClass | 
   overriddenUntil(machine, machineClass, now) !== undefined;
 
 export const breakerMessage = ({ scope, unreachable, joined }: OpenBreaker, thresholdPercent?: number): string =>
-  `${unreachable} of ${joined} machines of the ${scope} became unreachable together${thresholdPercent === undefined ? '' : ` (limit ${thresholdPercent} %)`}. No unhealthy machine is replaced there until they recover. To override this, annotate the MachineClass or the Machine with ${Annotations.BreakerOverride}: "<RFC 3339 expiry> <reason>".`;
+  `${unreachable} of ${joined} machines of the ${scope} became unreachable at the same time${thresholdPercent === undefined ? '' : ` (limit ${thresholdPercent} %)`}. mcm replaces no unhealthy machine of the ${scope} until the machines recover. To override the circuit breaker, annotate the MachineClass or the Machine with ${Annotations.BreakerOverride}: "<RFC 3339 expiry> <reason>".`;

@@ -277,7 +277,7 @@ describe('breaker', () => {
     expect(await conditions(world)).toContain('ReplacementHeld/ManyMachinesUnreachable');
     const [held, ...more] = await reported(world, 'ReplacementHeld');
     expect([held?.count ?? 1, more.length]).toEqual([1, 0]);
-    expect(held?.message).toContain('machines of the cluster became unreachable together');
+    expect(held?.message).toContain('machines of the cluster became unreachable at the same time');
     expect(held?.message).toContain(Annotations.BreakerOverride);
     const written = world.totalWrites();
     await world.pass(3_600);

@@ -126,7 +126,7 @@ export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string |
   ].filter((part) => part !== '');
   const cause = parts.length > 0 ? ` (${parts.join(', ')})` : '';
   const beside = budget.rolling
-    ? `, and together with the rollout at most ${Math.max(budget.unavailable, 1)} may be missing`
+    ? `, and the rollout and replacements together may make at most ${Math.max(budget.unavailable, 1)} machines unavailable`
     : '';
-  return `${listedNames(waiting)} failed and wait: at most ${allowance} may be replaced at the same time${beside}${cause}`;
+  return `failed machines wait for their replacement: ${listedNames(waiting)}. mcm replaces at most ${allowance} at the same time${beside}${cause}`;
 }

@@ -141,7 +141,7 @@ test('a full disk does not make a machine unreachable, a lost Node does', () => 
   expect(decide(given(unreachable), lost)?.unreachable).toBe(6);
 });
 
-test('a Failed machine waits for those of its zone that became unreachable together, not one by one', () => {
+test('a Failed machine waits for those of its zone that became unreachable at the same time, not one by one', () => {
   const failed = given({ phase: 'Failed', since: -2 });
   expect(decide(failed, many(4, unreachable))?.scope).toBe('zone a');
   const apart = [-300, -200, -100, -11].map((since) => given({ phase: 'Unknown', since }));

@@ -19,10 +19,12 @@ const plan = (unavailable: number, failed: number, more: readonly ReturnType<typ
 test('the sentence about waiting machines is complete', () => {
   const joining = machine('p', { phase: 'Pending', age: 1, lostState: 'served' });
   expect(whyWaiting(plan(0, 2, [joining]))).toBe(
-    'f0, f1 failed and wait: at most 1 may be replaced at the same time (1 being created)',
+    'failed machines wait for their replacement: f0, f1. mcm replaces at most 1 at the same time (1 being created)',
   );
-  expect(whyWaiting(plan(0, 2))).toBe('f1 failed and wait: at most 1 may be replaced at the same time');
-  expect(whyWaiting(plan(0, 7, [joining]))).toContain('f0, f1, f2, f3, f4 and 2 more failed and wait');
+  expect(whyWaiting(plan(0, 2))).toBe(
+    'failed machines wait for their replacement: f1. mcm replaces at most 1 at the same time',
+  );
+  expect(whyWaiting(plan(0, 7, [joining]))).toContain('wait for their replacement: f0, f1, f2, f3, f4 and 2 more.');
   expect(whyWaiting(plan(0, 0, [joining]))).toBeUndefined();
 });
 
@@ -184,7 +186,7 @@ test('the reason for waiting names everything that uses the budget', () => {
     ],
   };
   expect(whyWaiting(ask(state))).toBe(
-    'f failed and wait: at most 1 may be replaced at the same time, and together with the rollout at most 2 may be missing (1 terminating, 1 being created, 1 being updated in place)',
+    'failed machines wait for their replacement: f. mcm replaces at most 1 at the same time, and the rollout and replacements together may make at most 2 machines unavailable (1 terminating, 1 being created, 1 being updated in place)',
   );
-  expect(whyWaiting(ask({ ...state, unavailable: 0 }))).toContain('at most 1 may be missing');
+  expect(whyWaiting(ask({ ...state, unavailable: 0 }))).toContain('at most 1 machines unavailable');
 });

@@ -228,7 +228,7 @@ test('a pod that exceeds its grace period by 30 s is reported', () => {
   const o = look([pod('a', { dueAt: later(10 * second) })]);
   expect(planDrain(o, later(39 * second))).toMatchObject({ blockers: [], lookAgainAt: later(40 * second) });
   expect(planDrain(o, later(40 * second)).blockers).toMatchObject([
-    { text: 'pod default/a does not end', failed: false },
+    { text: 'pod default/a does not terminate', failed: false },
   ]);
 });
 

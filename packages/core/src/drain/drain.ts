@@ -173,7 +173,7 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
   const removeBecause = o.forced
     ? `because of label ${o.forcedBy ?? 'force-deletion=true'}`
     : o.interrupted
-      ? 'because the cloud ends the VM'
+      ? 'because the cloud is ending the VM'
       : o.unresponsive
         ? 'because the node is unreachable'
         : 'because the drain timeout expired';

@@ -28,7 +28,7 @@ test('an explained drain: the order of pods, pods that stay, blockers and their 
       text: 'error while evicting pod "default/web": pod disruption budget default/web is misconfigured and requires zero voluntary evictions',
       pods: ['default/web'],
       failed: true,
-      hint: 'let budget default/web allow a disruption (maxUnavailable: 0, 3 of 3 pods needed, 3 healthy)',
+      hint: 'change budget default/web to allow a disruption (maxUnavailable: 0, 3 of 3 pods needed, 3 healthy)',
     },
   ]);
   expect(reported).toMatchObject({ node: 'fakeNode-0', policy: 'Force', deletesFrom: o.evictUntil, overAt: o.forceAt });
@@ -43,7 +43,7 @@ test('of two pods under a budget that allows one disruption, the second waits fo
   const [first, second, free] = fates({});
   expect([first?.slice(0, 2), second, free?.slice(0, 2)]).toEqual([
     ['default/a', 'evict'],
-    ['default/b', 'turn', 'budget default/web allows 1 disruption at the same time'],
+    ['default/b', 'turn', 'pod disruption budget default/web allows 1 disruption at the same time'],
     ['default/c', 'evict'],
   ]);
   // The budget does not protect a pod that is not ready or has ended, so the API server evicts such a pod immediately.
@@ -66,7 +66,7 @@ test('volumes of pods that are gone are listed, and that others wait for them', 
   expect(explainDrain(o, later(0), ['pv-a'])).toMatchObject({ pods: [{ fate: 'turn' }], detaching: ['pv-a'] });
 });
 
-test('a terminating pod shows the expected end, and when it counts as one that does not end', () => {
+test('a terminating pod shows the expected end, and when it counts as one that does not terminate', () => {
   const [old] = explainDrain(look([pod('old', { dueAt: later(5_000) })]), later(0)).pods;
   expect(old).toMatchObject({ fate: 'leaving', ends: { by: later(5_000), overdueFrom: later(35_000) } });
 });

@@ -99,7 +99,7 @@ function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, st
     if (full === undefined) for (const { key } of budgets) used.set(key, (used.get(key) ?? 0) + 1);
     else {
       const count = `${full.allowed} disruption${full.allowed === 1 ? '' : 's'}`;
-      waiting.set(pod.uid, `budget ${full.key} allows ${count} at the same time`);
+      waiting.set(pod.uid, `pod disruption budget ${full.key} allows ${count} at the same time`);
     }
   }
   return waiting;
@@ -128,5 +128,5 @@ function explainPod(
   }
   return beginMove(pod)
     ? { ...rest, fate: 'turn', because: 'waiting for the volumes of other pods' }
-    : { ...rest, fate: 'leaving', because: 'it was evicted' };
+    : { ...rest, fate: 'leaving', because: 'the pod was evicted' };
 }

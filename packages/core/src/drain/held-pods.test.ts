@@ -119,12 +119,12 @@ test('after the eviction timeout a pod is deleted without grace, and again if it
 });
 
 test.each<[pods: number, left: string]>([
-  [3, 'default/p0, default/p1, default/p2 left'],
-  [4, 'default/p0, default/p1, default/p2 and 1 more left'],
+  [3, 'default/p0, default/p1, default/p2'],
+  [4, 'default/p0, default/p1, default/p2 and 1 more'],
 ])('a held drain names three of %i pods that are left', (count, left) => {
   const pods = Array.from({ length: count }, (_, i) => pod(`p${i}`));
   const plan = planDrain(look(pods, { policy: 'Quarantine' }), later(120 * minute));
-  expect(plan.blockers[0]?.text).toContain(`drain timeout expired with pod ${left};`);
+  expect(plan.blockers[0]?.text).toContain(`drain timeout expired before pod ${left} ended;`);
   expect(plan.blockers[0]?.pods).toHaveLength(count);
   expect(plan.blockers[0]?.budgets).toBeUndefined();
 });
@@ -188,8 +188,8 @@ test('with policy Hold no timeout deletes a pod, and the machine says so after t
   const late = planDrain(o, o.forceAt);
   expect(late).toMatchObject({ forced: false, evict: [{ name: 'web' }], remove: [], undrained: 'Hold' });
   expect(late.blockers.map(({ text }) => text)).toEqual([
-    'drain timeout expired with pod default/web, default/old left; undrainable policy Hold continues to wait for the pod',
-    'pod default/old does not end',
+    'drain timeout expired before pod default/web, default/old ended; undrainable policy Hold continues to wait for the pod',
+    'pod default/old does not terminate',
   ]);
   expect(planDrain(look([], { policy: 'Hold' }), o.forceAt)).toMatchObject({ drained: true, undrained: undefined });
 });
@@ -257,7 +257,7 @@ describe('with policy Quarantine after the drain timeout', () => {
 
 test.each<[what: string, change: Parameters<typeof look>[1], because: string]>([
   ['a label', { forced: true }, 'because of label force-deletion=true'],
-  ['an interruption', { interrupted: true }, 'because the cloud ends the VM'],
+  ['an interruption', { interrupted: true }, 'because the cloud is ending the VM'],
   ['a node without a kubelet', { unresponsive: true }, 'because the node is unreachable'],
   ['the timeout', {}, 'because the drain timeout expired'],
 ])('a forced drain says why it deletes pods: %s', (_what, change, because) => {

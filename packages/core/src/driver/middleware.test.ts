@@ -183,8 +183,8 @@ test('logs of a driver contain no value of the Secret', async () => {
 test('unknown fields of a provider spec are reported with the most similar name, and are no error', async () => {
   const { invoker } = play({});
   expect(invoker.unknownFields(classOf('a'))).toEqual([
-    'providerSpec.sise: is not a field of provider toy and is ignored; did you mean size?',
-    'providerSpec.disks[0].gigabyte: is not a field of provider toy and is ignored; did you mean gigabytes?',
+    'providerSpec.sise: is not a field of provider toy, so mcm ignores the field; did you mean size?',
+    'providerSpec.disks[0].gigabyte: is not a field of provider toy, so mcm ignores the field; did you mean gigabytes?',
   ]);
   expect(invoker.check(classOf('a'))).toEqual([]);
 });
@@ -243,7 +243,7 @@ test('the tracer of an OpenTelemetry SDK in the process is found where its API s
 });
 
 test.each([
-  ['secret', 'correct it in Secret default/a'],
+  ['secret', 'correct the value in Secret default/a'],
   ['providerSpec.size', 'correct providerSpec.size of MachineClass a'],
 ] as const)('if the error of a driver does not name the field, core adds it: %s', async (place, hint) => {
   const wrong = () => {

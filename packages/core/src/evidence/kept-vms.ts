@@ -100,7 +100,9 @@ export class KeptVms {
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);
     if (others.filter(({ until }) => until > now).length >= perClass) {
-      log.info('VM of a failed machine not kept: limit of its class reached', { machine: machine.metadata.name });
+      log.info('VM of a failed machine not kept: the class has reached its limit of kept VMs', {
+        machine: machine.metadata.name,
+      });
       return undefined;
     }
     try {

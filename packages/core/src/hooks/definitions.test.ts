@@ -34,7 +34,10 @@ test.each([
 
 test('a second entry with the same stage and name is refused, and the other entries stay', () => {
   const text = 'before-drain backup backup-operator 30m Continue; before-drain backup other 1m Block';
-  expect(parseHooks(text)).toEqual({ hooks: [HOOK], problems: [expect.stringContaining('occur twice')] });
+  expect(parseHooks(text)).toEqual({
+    hooks: [HOOK],
+    problems: [expect.stringContaining('another entry has the same stage and name')],
+  });
 });
 
 test('a hook of the machine replaces the one of its class, and problems name their object', () => {

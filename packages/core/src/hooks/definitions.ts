@@ -54,7 +54,7 @@ export function parseHooks(text: string): HookDefinitions {
     const hook = parseEntry(entry);
     const same = typeof hook !== 'string' && hooks.some((one) => one.stage === hook.stage && one.name === hook.name);
     if (typeof hook === 'string') problems.push(`entry "${entry}" is ignored: ${hook}; ${SYNTAX}`);
-    else if (same) problems.push(`entry "${entry}" is ignored: its stage and name occur twice`);
+    else if (same) problems.push(`entry "${entry}" is ignored: another entry has the same stage and name`);
     else hooks.push(hook);
   }
   return { hooks, problems };

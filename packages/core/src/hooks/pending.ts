@@ -78,7 +78,7 @@ export const pendingHooksOf = (
 /** Returns a clause whose text changes only when a hook ends or its timeout passes. */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
-    const late = until <= now ? ', which is longer than its timeout' : '';
+    const late = until <= now ? ' (the timeout has passed)' : '';
     return `${stage} hook ${name} of ${owner}, since ${formatTime(since)}${late}`;
   });
   return `waiting for ${texts.join('; ')}`;

@@ -96,7 +96,7 @@ export class InterruptionWatcher {
     const end = new AbortController();
     this.#running.set(source, end);
     const signal = AbortSignal.any([stop, end.signal]);
-    const outages = createOutageLog(`Watch of interruptions of ${source}`, clock, log);
+    const outages = createOutageLog(`Watch of ${source} for interruptions`, clock, log);
     try {
       while (!signal.aborted) {
         const machineClass = this.#sources().get(source);
@@ -121,7 +121,7 @@ export class InterruptionWatcher {
   async notify(notice: InterruptionNotice): Promise<NoticeAnswer> {
     const { log, observe } = this.#options;
     const outcome = await this.#handle(notice).catch((error: unknown): NoticeOutcome => {
-      log.warn('Notice of an interruption not recorded; retrying', {
+      log.warn('Cannot write the notice of an interruption to the machine; retrying', {
         vm: notice.providerId,
         error: errorText(error),
       });
@@ -140,7 +140,7 @@ export class InterruptionWatcher {
     if (verdict.do === 'drop') return verdict.because;
     if (!machine) return 'unknown';
     if (verdict.do === 'report') {
-      const message = `The cloud reports ${notice.kind} of the VM: ${notice.detail.slice(0, 200)}`;
+      const message = `The cloud reports ${notice.kind} for the VM: ${notice.detail.slice(0, 200)}`;
       recorder.event(machine, 'Normal', 'InterruptionReported', message, { once: true });
       return 'reported';
     }
@@ -177,7 +177,7 @@ export class InterruptionWatcher {
     const written = await ignoreNotFound(control.resource(machines, namespace).patch(name, { type: 'merge', body }));
     if (!written) return 'unknown';
     caches.machines.recordWrite(written);
-    log.info('Machine is interrupted by the cloud', {
+    log.info('Cloud interrupts the VM of a machine', {
       machine: name,
       kind: interruption.kind,
       deadline: interruption.deadline.toISOString(),

@@ -9,7 +9,7 @@ export const journalFlags = flagGroup('Journal', {
   'journal-records': integerFlag({
     min: 0,
     default: 2_000,
-    help: 'number of decisions about all objects that the process keeps in memory for "mcm journal"; 0: none',
+    help: 'maximum number of recent decisions that the process keeps in memory for "mcm journal"; 0: none',
   }),
 });
 

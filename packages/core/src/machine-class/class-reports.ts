@@ -9,7 +9,7 @@ import { again, type Clock, done, type EventRecorder, type Key, type Outcome } f
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
   const text = formatFieldErrors(problems);
-  return text && `${text}; correct it, otherwise the cluster-autoscaler cannot scale this class from zero`;
+  return text && `${text}; correct the field, or the cluster-autoscaler cannot scale this class from zero`;
 }
 
 /** Time for which a class may be incomplete before its problems are reported. */
@@ -53,7 +53,7 @@ export class ClassReports {
     if (waitMs > 0) return again(waitMs);
     this.#reported.set(key, problems);
     if (problems)
-      this.#options.recorder.event(machineClass, 'Warning', 'InvalidClass', `No VM can be created: ${problems}`);
+      this.#options.recorder.event(machineClass, 'Warning', 'InvalidClass', `mcm cannot create VMs: ${problems}`);
     else this.#options.recorder.event(machineClass, 'Normal', 'ClassIsValid', 'The class is valid again');
     return done;
   }

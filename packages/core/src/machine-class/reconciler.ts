@@ -112,8 +112,8 @@ async function keepWhileUsed(
   const users = caches.machines.store.countByIndex('classUsers', splitKey(key).name);
   const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);
   if (found.metadata.deletionTimestamp && users > 0) {
-    log.info('Deletion of MachineClass waits for machines that use it', { class: key, machines: users });
-    recorder.event(found, 'Normal', 'InUse', `The deletion of the class waits for ${users} machines that refer to it`);
+    log.info('Deletion of MachineClass waits for the machines of the class', { class: key, machines: users });
+    recorder.event(found, 'Normal', 'InUse', `The deletion of the class waits for its ${users} machines`);
   }
   if (verb === 'leave') return outcome;
   if (verb === 'remove') {

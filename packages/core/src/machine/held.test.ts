@@ -64,7 +64,7 @@ describe('with an open circuit breaker', () => {
     const lookAgainAt = new Date(at(3));
     const until = plan(dying(status('Failed', 'health checks failing')), { breaker: { ...BREAKER, lookAgainAt } });
     expect(until.next).toEqual({ kind: 'waitUntil', instant: lookAgainAt });
-    expect(held.because).toContain('3 of 4 machines of the zone a became unreachable together');
+    expect(held.because).toContain('3 of 4 machines of the zone a became unreachable at the same time');
   });
 
   test('a drain stops and reports the reason once', () => {
@@ -100,10 +100,10 @@ describe('with an open circuit breaker', () => {
     ],
   ];
   test.each(goesOn)('%s is not stopped', (_, of, change) => {
-    expect(plan(of, { breaker: BREAKER, ...change }).because).not.toContain('became unreachable together');
+    expect(plan(of, { breaker: BREAKER, ...change }).because).not.toContain('became unreachable at the same time');
   });
 });
 
 test('with a closed circuit breaker the deletion continues', () => {
-  expect(plan(dying(DRAINING)).because).not.toContain('became unreachable together');
+  expect(plan(dying(DRAINING)).because).not.toContain('became unreachable at the same time');
 });

@@ -96,12 +96,12 @@ function decide(o: MachineObservation, now: Date): Plan {
 
 function circuitBreaker({ o, now }: Look): Plan | undefined {
   const report = o.frozen ? undefined : reportHeld(o, now);
-  return report && act('reporting whether the circuit breaker prevents its replacement', report);
+  return report && act('reporting whether the circuit breaker prevents the replacement of the machine', report);
 }
 
 function validationWarnings({ o: { warnings = [], warned = '' } }: Look): Plan | undefined {
   if (warnings.join('; ') === warned) return undefined;
-  return act('reporting its invalid settings', { do: 'warn', warnings });
+  return act('reporting the invalid settings of the machine', { do: 'warn', warnings });
 }
 
 function deletion({ o, now }: Look): Plan | undefined {
@@ -109,7 +109,9 @@ function deletion({ o, now }: Look): Plan | undefined {
 }
 
 function freeze({ o }: Look): Plan | undefined {
-  return o.frozen ? wait('API servers were unreachable: health is not checked until they respond') : undefined;
+  return o.frozen
+    ? wait('API servers were unreachable: health checks are paused until the servers respond')
+    : undefined;
 }
 
 /** Without the finalizer, a deletion could leave a VM behind. */
@@ -126,7 +128,7 @@ function nodeDeletion({ o }: Look): Plan | undefined {
   // mcm deletes the Node of a VM that it stops. After the start, the Node registers again.
   const wasDeleted = o.nodeWasDeleted && powerOf(o.machine) === undefined;
   if (!o.machine.metadata.labels?.node || !(wasDeleted || isOwnNodeDeleting(o))) return undefined;
-  return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
+  return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'the Node is being deleted' };
 }
 
 function bootstrapToken({ o, now }: Look): Plan | undefined {
@@ -147,7 +149,7 @@ function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
   if (token) return act('the bootstrap token would expire before the creation timeout', token);
   const plan = isBeingCreated(o) ? planCreation(o, now) : planLateInitialization(o, now);
-  return plan ?? wait(`its Node cannot be read: ${unseen}`);
+  return plan ?? wait(`cannot read the Node: ${unseen}`);
 }
 
 function withWait(plan: Plan, other: Plan): Plan {

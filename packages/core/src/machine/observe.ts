@@ -139,7 +139,7 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
   if (why === undefined) return undrainablePolicyOf(machine, machineClass);
-  return { policy: 'Hold', problem: `the undrainable policy of its class is unknown: ${why}` };
+  return { policy: 'Hold', problem: `cannot determine the undrainable policy of the class: ${why}` };
 }
 
 /** Missing read permissions no longer block the drain after the deletion of the VM has started. */

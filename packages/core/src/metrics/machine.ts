@@ -49,7 +49,7 @@ function stageObserver(meters: Meters): StageObserver {
       stage,
       meters.gauge({
         name: `mcm_machine_${stage}_duration_seconds`,
-        help: `Duration in seconds of stage ${stage} of the last machine`,
+        help: `Duration in seconds of stage ${stage} for the most recent machine`,
         labels: stage === 'drain' ? KIND.slice(0, 2) : KIND,
       }),
     ]),
@@ -141,7 +141,7 @@ function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): 
   meters.observed(
     {
       name: 'mcm_capacity_offering_short',
-      help: 'Offerings without capacity: 1 until a creation succeeds; machines use the next alternative',
+      help: '1 for each offering without capacity; mcm uses the next alternative until a creation succeeds',
       labels: OFFERING,
     },
     () => perOffering(() => 1),
@@ -149,7 +149,7 @@ function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): 
   meters.observed(
     {
       name: 'mcm_capacity_offering_refusals',
-      help: 'Refused creations in a row of an offering without capacity',
+      help: 'Consecutive refused creations of an offering without capacity',
       labels: OFFERING,
     },
     () => perOffering(({ failures }) => failures),
@@ -183,7 +183,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   meters.observed(
     {
       name: 'mcm_machine_current_status_phase',
-      help: '1 Running, -1 Unknown, -2 CrashLoopBackOff, -3 Failed, -4 Terminating, 0 any other',
+      help: 'Phase of a machine: 1 Running, -1 Unknown, -2 CrashLoopBackOff, -3 Failed, -4 Terminating, 0 other phases',
       labels: NAMED,
     },
     () => perObject(machines, phaseValue),
@@ -203,7 +203,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   meters.observed(
     {
       name: 'mcm_machine_orphans',
-      help: 'Orphaned VMs and Nodes at the last check; QuarantinedVM: VMs that wait for an operator',
+      help: 'Orphaned VMs and Nodes at the last check; QuarantinedVM: VMs in quarantine',
       labels: ['kind'],
     },
     () => {
@@ -217,12 +217,12 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   );
   offeringMetrics(meters, sources);
   registerHookMetrics(meters, sources);
-  const reads = 'Reads of Nodes from the API server, because the health of their machines changed often';
+  const reads = 'Reads of Nodes from the API server for machines with frequent health changes';
   meters.counted({ name: 'mcm_machine_health_rechecks_total', help: reads }, () => rechecks().all);
   meters.counted(
     {
       name: 'mcm_machine_health_contradictions_total',
-      help: 'Reads counted by mcm_machine_health_rechecks_total with a result that differs from the cache',
+      help: 'Reads of mcm_machine_health_rechecks_total in which the Node differed from the cache',
     },
     () => rechecks().stale,
   );

@@ -44,7 +44,11 @@ const DEPLOYMENT: Values<MachineDeployment> = [
     'maxUnavailable of a RollingUpdate; a percentage counts as 0',
     (object) => rolling(object) && absolute(rolling(object)?.maxUnavailable),
   ],
-  ['info_spec_revision_history_limit', 'Number of former sets to keep', ({ spec }) => spec.revisionHistoryLimit],
+  [
+    'info_spec_revision_history_limit',
+    'Number of inactive MachineSets to keep',
+    ({ spec }) => spec.revisionHistoryLimit,
+  ],
   ['info_spec_progress_deadline_seconds', 'Progress deadline', ({ spec }) => spec.progressDeadlineSeconds],
   ['info_spec_rollback_to_revision', 'Revision of the requested rollback', ({ spec }) => spec.rollbackTo?.revision],
   ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
@@ -54,9 +58,9 @@ const DEPLOYMENT: Values<MachineDeployment> = [
     ({ status }) => status?.unavailableReplicas ?? 0,
   ],
   ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
-  ['status_updated_replicas', 'Machines of the current set', ({ status }) => status?.updatedReplicas ?? 0],
-  ['status_collision_count', 'Number of name collisions of new sets', ({ status }) => status?.collisionCount],
-  ['status_replicas', 'Machines of all sets', ({ status }) => status?.replicas ?? 0],
+  ['status_updated_replicas', 'Machines of the current MachineSet', ({ status }) => status?.updatedReplicas ?? 0],
+  ['status_collision_count', 'Number of name collisions of new MachineSets', ({ status }) => status?.collisionCount],
+  ['status_replicas', 'Machines of all MachineSets', ({ status }) => status?.replicas ?? 0],
 ];
 
 const SET: Values<MachineSet> = [
@@ -65,12 +69,12 @@ const SET: Values<MachineSet> = [
   ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
   [
     'status_fully_labelled_replicas',
-    'Machines with all labels of the template',
+    'Machines of the MachineSet with all labels of the template',
     ({ status }) => status?.fullyLabeledReplicas ?? 0,
   ],
   ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
   // The original reports readyReplicas under this name.
-  ['status_replicas', 'Machines of the set', ({ status }) => status?.replicas ?? 0],
+  ['status_replicas', 'Machines of the MachineSet', ({ status }) => status?.replicas ?? 0],
 ];
 
 type Owner = MachineDeployment | MachineSet;
@@ -111,7 +115,7 @@ function common<T extends Owner>(
     () => perCondition(source, conditions),
   );
   meters.observed(
-    { name: `${prefix}_failed_machines`, help: 'Failed machines, one time series for each', labels: FAILED },
+    { name: `${prefix}_failed_machines`, help: 'Failed machines; each machine has one time series', labels: FAILED },
     () => failedOf(source),
   );
 }
@@ -214,7 +218,7 @@ export function registerManagerMetrics(meters: Meters, { deployments, sets, mach
   meters.observed(
     {
       name: 'mcm_warm_machines',
-      help: 'Machines of a deployment that wait for a scale-up; ready is false until a set can use them',
+      help: 'Warm machines of a deployment; ready is true if a MachineSet can use the machine',
       labels: [...NAMED, 'ready'],
     },
     () => warmOf(machines),
@@ -222,14 +226,14 @@ export function registerManagerMetrics(meters: Meters, { deployments, sets, mach
   meters.observed(
     {
       name: 'mcm_zone_machines',
-      help: 'Machines of a deployment in a zone that are not being deleted; state is open, evacuated or standby',
+      help: 'Machines of a deployment in a zone, without machines in deletion; state is open, evacuated or standby',
       labels: [...NAMED, 'zone', 'state'],
     },
     () => zonesOf({ deployments, sets, machines }),
   );
   const stale = meters.counter({
     name: 'mcm_machine_stale_machines_total',
-    help: 'Machines deleted after they failed their health check',
+    help: 'Machines that mcm deleted after a failed health check',
   });
   machines.onChange((change) => {
     if (isStaleDeletion(change)) stale();

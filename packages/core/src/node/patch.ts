@@ -171,7 +171,7 @@ async function sendBound(
     return await client.patch(name, patch, options);
   } catch (error) {
     if (!isMismatch(error, patch)) throw error;
-    const message = `node ${name} changed after it was read; mcm reads it again`;
+    const message = `node ${name} changed after the read; mcm reads the node again`;
     throw new KubeError(message, { code: 409, reason: 'Conflict', cause: error });
   }
 }

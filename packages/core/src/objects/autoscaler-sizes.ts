@@ -6,7 +6,7 @@ export interface AutoscalerSizes {
   readonly maxSize: number;
 }
 
-const EFFECT = 'so no autoscaler scales the deployment over gRPC';
+const EFFECT = 'so autoscalers cannot scale the deployment over gRPC';
 
 /** Returns the sizes in the annotations, or the error in them as a sentence. Undefined without these annotations. */
 export function autoscalerSizesOf({
@@ -31,6 +31,6 @@ function sizeIn(text: string | undefined): number | undefined {
 }
 
 function problemOf(key: string, text: string | undefined): string {
-  if (text === undefined) return `metadata.annotations[${key}] is missing, ${EFFECT}; write both sizes`;
+  if (text === undefined) return `metadata.annotations[${key}] is missing, ${EFFECT}; set both annotations`;
   return `metadata.annotations[${key}]: "${text}" is ignored, ${EFFECT}; write an integer such as "1"`;
 }

@@ -24,7 +24,7 @@ interface JournalPageOptions {
  */
 export const journalPage = ({ journal, version, controller, clock, known }: JournalPageOptions): DebugPage => ({
   path: JOURNAL_PATH,
-  help: '?kind=Machine&name=m-1&limit=100  the last decisions and their input, for "mcm journal" and "mcm replay"',
+  help: '?kind=Machine&name=m-1&limit=100  the most recent decisions with their input, for "mcm journal" and "mcm replay"',
   answer: async (query) => {
     const entries = selected(journal.entries(), query);
     const lines: string[] = [];
@@ -38,7 +38,7 @@ export const journalPage = ({ journal, version, controller, clock, known }: Jour
 
 function selected(entries: readonly JournalEntry[], query: URLSearchParams): readonly JournalEntry[] {
   const limit = query.get('limit') ?? '';
-  if (!/^\d*$/.test(limit)) throw new RangeError('limit must be a number of records, such as limit=100');
+  if (!/^\d*$/.test(limit)) throw new RangeError('the parameter limit must be a number of records, such as limit=100');
   const wanted = (['kind', 'namespace', 'name'] as const).flatMap((field) => {
     const value = query.get(field);
     return value === null ? [] : [[field, value] as const];

@@ -22,14 +22,14 @@ const replay = (...text: readonly string[]) => replayJournal(readJournal([HEADER
 
 describe('a text that is no journal is refused', () => {
   test.each([
-    ['', 'it is empty'],
-    ['kind: List', 'it is not a journal of mcm'],
-    ['\u0000\u0001\u001b[2J', 'it is not a journal of mcm'],
-    ['[1, 2]', 'it is not a journal of mcm'],
-    ['{"journal":"1"}', 'it is not a journal of mcm'],
+    ['', 'the journal is empty'],
+    ['kind: List', 'the file is not an mcm journal'],
+    ['\u0000\u0001\u001b[2J', 'the file is not an mcm journal'],
+    ['[1, 2]', 'the file is not an mcm journal'],
+    ['{"journal":"1"}', 'the file is not an mcm journal'],
     [
       '{"journal":2,"version":"9.0.0"}',
-      'mcm 9.0.0 wrote it in format 2, and this version reads format 1; use a newer version of mcm',
+      'mcm 9.0.0 wrote the journal in format 2, but this version reads format 1; use a newer version of mcm',
     ],
   ])('%j', (text, because) => {
     expect(() => readJournal(text.split('\n'))).toThrow(new BadJournal(because));
@@ -42,7 +42,7 @@ test('a truncated journal reports what is missing, and its complete records are 
   const { records, problems } = readJournal(cut);
   expect(problems).toEqual([
     `line ${cut.length} is not JSON and was skipped`,
-    `it is incomplete: it has ${records.length} records, but its end is missing`,
+    `the journal is incomplete: it has ${records.length} records, but the last line is missing`,
   ]);
   expect(records.length).toBeGreaterThan(5);
   expect(replayJournal(records)).toEqual({ repeated: records.length, differences: [], problems: [] });
@@ -62,14 +62,17 @@ describe('a record with a hostile input is a problem, and the others are repeate
     ['missing fields', '{"machine":{}}', 'the input lacks settings, calls, driver'],
     ['a missing object', '{"machine":{"$ref":7}}', 'object 7 is missing'],
     ['an unknown mark', '{"machine":{"$regexp":"(a+)+"}}', 'unknown mark $regexp'],
-    ['a bad list', '{"machine":{"$set":1}}', 'a set or map is not a list'],
-    ['deep values', deep, 'values are nested more than 100 levels deep'],
+    ['a bad list', '{"machine":{"$set":1}}', 'the content of a set or map is not a list'],
+    ['deep values', deep, 'the values have more than 100 levels'],
     ['wrong types', '{"machine":1,"settings":2,"calls":3,"driver":4}', expect.stringContaining('Cannot read')],
   ])('%s', (_name, input, because) => {
     const { repeated, problems } = replay(record(input));
     expect(repeated).toBe(0);
     expect(problems).toHaveLength(1);
-    const text = problems[0]?.replace('machine of m-1 at 2026-01-01T00:00:00.000Z: its input cannot be used: ', '');
+    const text = problems[0]?.replace(
+      'machine of m-1 at 2026-01-01T00:00:00.000Z: cannot use the input of the record: ',
+      '',
+    );
     expect(text).toEqual(because);
   });
 

@@ -72,10 +72,10 @@ class Reader {
 
   end(): JournalText {
     const header = this.#header;
-    if (header === undefined) throw new BadJournal('it is empty');
+    if (header === undefined) throw new BadJournal('the journal is empty');
     if (this.#end !== this.#records.length) {
-      const expected = this.#end === undefined ? 'its end is missing' : `${this.#end} were written`;
-      this.#problems.push(`it is incomplete: it has ${this.#records.length} records, but ${expected}`);
+      const expected = this.#end === undefined ? 'the last line is missing' : `the last line states ${this.#end}`;
+      this.#problems.push(`the journal is incomplete: it has ${this.#records.length} records, but ${expected}`);
     }
     const about = { version: text(header.version), controller: text(header.controller), at: text(header.at) };
     return { ...about, records: this.#records, problems: this.#problems };
@@ -93,9 +93,9 @@ function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
 
 function headerOf(json: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>> {
   const format = json?.journal;
-  if (json === undefined || typeof format !== 'number') throw new BadJournal('it is not a journal of mcm');
+  if (json === undefined || typeof format !== 'number') throw new BadJournal('the file is not an mcm journal');
   if (format > JOURNAL_FORMAT) {
-    const by = `mcm ${text(json.version)} wrote it in format ${format}, and this version reads format ${JOURNAL_FORMAT}`;
+    const by = `mcm ${text(json.version)} wrote the journal in format ${format}, but this version reads format ${JOURNAL_FORMAT}`;
     throw new BadJournal(`${by}; use a newer version of mcm`);
   }
   return json;

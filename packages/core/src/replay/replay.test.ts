@@ -47,7 +47,7 @@ test('the decisions about the life of a machine and its drain are repeated witho
     'nothing to check',
     'a user or controller deleted the Machine',
     'cordoning the Node',
-    'reading the kinds of the API server',
+    'reading the API kinds that the API server supports',
     'evicting the pods that can be evicted now',
     '1 pods are terminating',
   ]);
@@ -115,8 +115,8 @@ test('the decisions about an orphan Node are repeated without a difference', asy
   await rig.until(async () => (await rig.nodes()).length === 0, 2 * HOUR);
   const ofNode = journal.entries().filter(({ kind }) => kind === 'orphannode');
   expect(ofNode.map(({ because }) => because)).toEqual([
-    'the Node was not in this state for long enough',
-    'MachineClass default/small has not been listed since',
+    'the minimum time without a machine has not passed',
+    'mcm has not listed the VMs of MachineClass default/small since',
     'no machine and no VM belongs to the Node',
   ]);
   expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
@@ -177,6 +177,6 @@ test('a decision that asks for more than its record contains is reported', async
     line.replace(/"classes":\{"\$map":\[\[.*?\]\]\}/, '"classes":{"$map":[]}'),
   );
   expect(replayJournal(readJournal(lines).records).differences[0]?.because).toBe(
-    'this version of mcm reads more: the record does not contain MachineClass small',
+    'this version of mcm needs more input: the record does not contain MachineClass small',
   );
 });

@@ -39,7 +39,7 @@ export function replayJournal(records: readonly RecordedDecision[], repeat: Repe
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       // The input comes from a file, so it may have any type.
-      problems.push(`${nameOf(record)}: its input cannot be used: ${error.message}`);
+      problems.push(`${nameOf(record)}: cannot use the input of the record: ${error.message}`);
     }
   }
   return { repeated, differences, problems };
@@ -54,7 +54,8 @@ function replayOne(record: RecordedDecision, repeat: Repeat): ReplayDifference |
     const difference = firstDifference(record.decision, repeat(record.kind, input, new Date(record.at)));
     return difference && { record, difference, because: '' };
   } catch (error) {
-    if (error instanceof NotRecorded) return { record, because: `this version of mcm reads more: ${error.message}` };
+    if (error instanceof NotRecorded)
+      return { record, because: `this version of mcm needs more input: ${error.message}` };
     if (error instanceof BadRecord || !(error instanceof Error)) throw error;
     throw new BadRecord(error.message, { cause: error });
   }

@@ -66,7 +66,7 @@ test('the message names three machines, and the first end is the next look', () 
     until: index === 0 ? undefined : new Date((seconds + index * 60) * 1000),
   }));
   expect(whyPostponed(all)).toBe(
-    'waiting: the label rollout.machine.sapcloud.io/postpone keeps a (Node node-a, until 2026-01-01T12:03:00Z), b (Node node-b, until 2026-01-01T12:02:00Z), c (Node node-c, until 2026-01-01T12:01:00Z) and 1 more',
+    'waiting: the label rollout.machine.sapcloud.io/postpone postpones the update of a (Node node-a, until 2026-01-01T12:03:00Z), b (Node node-b, until 2026-01-01T12:02:00Z), c (Node node-c, until 2026-01-01T12:01:00Z) and 1 more',
   );
   expect(firstEnd(all)).toEqual(new Date('2026-01-01T12:01:00Z'));
 });

@@ -55,7 +55,7 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
       return `${metadata.name} (Node ${node}, ${until ? `until ${formatTime(until)}` : 'until the label is removed'})`;
     });
   const more = all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : '';
-  return `waiting: the label ${Labels.RolloutPostpone} keeps ${names.join(', ')}${more}`;
+  return `waiting: the label ${Labels.RolloutPostpone} postpones the update of ${names.join(', ')}${more}`;
 }
 
 /** Undefined if a user or a workload must remove all labels. */

@@ -95,7 +95,7 @@ describe('annotations of a careful rollout', () => {
   });
 
   test.each([
-    [Annotations.RolloutCanary, '0', 'must be a number of machines from 1, or a percentage from "1%" to "100%"'],
+    [Annotations.RolloutCanary, '0', 'must be a number of machines of at least 1, or a percentage from "1%" to "100%"'],
     [Annotations.RolloutBatchPause, '-5m', 'must be a duration of 0 or more, such as "10m"'],
     [Annotations.RolloutCanarySoak, '5m', `requires ${Annotations.RolloutCanary}`],
     [Annotations.CountTerminating, 'yes', 'must be "true" or "false"'],
@@ -148,11 +148,11 @@ describe('gate', () => {
   test('the reasons of a closed gate name the conditions that it waits for', () => {
     const reason = (...[replicas, machines]: [number, Machine[]]) =>
       gateOf(rolloutSettings, replicas, machines, NOW)?.because;
-    expect(reason(1, running(50))).toBe('the canaries come first');
+    expect(reason(1, running(50))).toBe('updating the canaries first');
     expect(reason(2, running(50))).toBe('waiting: 1 of 2 canaries are available');
-    expect(reason(2, running(4, 50))).toBe('waiting: canaries are observed for 360 s more');
+    expect(reason(2, running(4, 50))).toBe('waiting: the observation of canaries lasts 360 s more');
     const soonOver = gateOf(rolloutSettings, 2, running(50, 4), new Date(NOW.getTime() + 6 * MINUTE - 100))?.because;
-    expect(soonOver).toBe('waiting: canaries are observed for 1 s more');
+    expect(soonOver).toBe('waiting: the observation of canaries lasts 1 s more');
     const failed = ['f1', 'f2', 'f3', 'f4', 'f5'].map((name) => inPhase('Failed', 1, name));
     const going = { ...inPhase('CrashLoopBackOff', 1, 'g') };
     const terminating = { ...going, metadata: { ...going.metadata, deletionTimestamp: NOW.toISOString() } };
@@ -175,7 +175,7 @@ describe('gate', () => {
   test('canaries that are observed long enough still pause each batch', () => {
     const both = { ...rolloutSettings, pauseMs: 120 * MINUTE };
     expect(gateOf(both, 2, running(15, 15), NOW)?.because).toBe(
-      'waiting: machines of the new template are observed for 6300 s more',
+      'waiting: the observation of machines of the new template lasts 6300 s more',
     );
     expect(gateOf({ ...rolloutSettings, canary: 0 }, 2, running(1), NOW)).toBeUndefined();
     expect(gateOf({ ...rolloutSettings, canary: 0, pauseMs: 1 }, 1, [], NOW)?.ceiling).toBe(1);
@@ -314,9 +314,9 @@ describe('automatic pause', () => {
     const failed = ['f', 'e', 'd', 'c', 'b', 'a'].map((name) => inPhase('Failed', 1, name));
     const pause = pauseOn(annotated({}), failed);
     expect(pause?.note).toBe('a~uid-a,b~uid-b,c~uid-c,d~uid-d,e~uid-e,f~uid-f');
-    expect(pause?.message).toMatch(/paused: a, b, c, d, e failed with/);
+    expect(pause?.message).toMatch(/because a, b, c, d, e failed with/);
     const noted = annotated({ [Annotations.RolloutPausedBy]: 'a~uid-a,b~uid-b' });
-    expect(pauseOn(noted, failed.slice(3))?.message).toMatch(/paused: c failed with/);
+    expect(pauseOn(noted, failed.slice(3))?.message).toMatch(/because c failed with/);
   });
 
   test('failed machines of the new template count, failed old ones only after an update', () => {

@@ -70,11 +70,13 @@ export function rolloutSettingViolations({
   const canary = annotations[KEYS.canary];
   const whole = canary === undefined ? 1 : countOf(canary, 100);
   if (whole === undefined || whole < 1 || (canary?.endsWith('%') && whole > 100)) {
-    violations.push(wrong(KEYS.canary, 'must be a number of machines from 1, or a percentage from "1%" to "100%"'));
+    violations.push(
+      wrong(KEYS.canary, 'must be a number of machines of at least 1, or a percentage from "1%" to "100%"'),
+    );
   }
   const minSurge = annotations[KEYS.minSurge];
   if (minSurge !== undefined && countOf(minSurge, 100) === undefined)
-    violations.push(wrong(KEYS.minSurge, 'must be a number of machines from 0, or a percentage such as "10%"'));
+    violations.push(wrong(KEYS.minSurge, 'must be a number of machines of at least 0, or a percentage such as "10%"'));
   for (const key of [KEYS.soak, KEYS.pause]) {
     const text = annotations[key];
     const ms = text === undefined ? 0 : parseDurationMs(text);
@@ -136,13 +138,13 @@ export function gateOf(
     const because =
       opensAt === undefined
         ? `waiting: ${since.length} of ${count} ${what} are available${failedOf(machines)}`
-        : `waiting: ${what} are observed for ${seconds(opensAt - now.getTime())} more`;
+        : `waiting: the observation of ${what} lasts ${seconds(opensAt - now.getTime())} more`;
     const ceiling = Math.max(count, replicas);
     return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
   };
   if (rolloutSettings.canary > 0) {
     if (replicas < rolloutSettings.canary)
-      return { ceiling: rolloutSettings.canary, opensAt: undefined, because: 'the canaries come first' };
+      return { ceiling: rolloutSettings.canary, opensAt: undefined, because: 'updating the canaries first' };
     const gate = closed(rolloutSettings.canary, rolloutSettings.soakMs, 'canaries');
     if (gate) return gate;
   }
@@ -265,9 +267,9 @@ export function pauseOn(
   if (all.every((entry) => noted.includes(entry))) return undefined;
   const fresh = all.filter((entry) => !noted.includes(entry)).slice(0, MOST_NAMES);
   if (undoTo !== undefined) {
-    const message = `The rollout is undone: ${notedNames(fresh.join(','))} failed with the new template. The deployment returns to revision ${undoTo}.`;
+    const message = `mcm undoes the rollout, because ${notedNames(fresh.join(','))} failed with the new template. The deployment returns to revision ${undoTo}.`;
     return { note: all.join(','), message, undoTo };
   }
-  const message = `The rollout is paused: ${notedNames(fresh.join(','))} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
+  const message = `mcm paused the rollout, because ${notedNames(fresh.join(','))} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
   return { note: all.join(','), message };
 }

@@ -126,7 +126,9 @@ test('a VM that is about to end is not adopted: the machine waits, then gets a n
   const dying = rig.cloud.plant('m-0', rig.clock.now().toISOString());
   dying.ending = 'being deleted';
   await rig.createMachine('m-0');
-  await rig.until(async () => (await rig.description('m-0')).includes('with the name of the machine is being deleted'));
+  await rig.until(async () =>
+    (await rig.description('m-0')).includes('which has the name of the machine, is being deleted'),
+  );
   expect(rig.cloud.calls.create).toBe(0);
   rig.cloud.lose('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');

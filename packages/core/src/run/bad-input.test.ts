@@ -75,7 +75,7 @@ const ROWS: readonly Row[] = [
       await classOf('odd', {}, rig);
       return ofClass('odd');
     },
-    says: /InvalidArgument.*data\.key of Secret default\/odd is not UTF-8 text; store the base64 of a text in this key/,
+    says: /InvalidArgument.*data\.key of Secret default\/odd is not UTF-8 text; write base64-encoded UTF-8 text to this key/,
     mend: (rig) => patchSecret('odd', { key: base64('value') }, rig),
   },
   {
@@ -84,7 +84,7 @@ const ROWS: readonly Row[] = [
       await classOf('odd', {}, rig);
       return ofClass('odd');
     },
-    says: /Secret default\/odd, which MachineClass odd refers to, does not exist; create it, or name another/,
+    says: /MachineClass odd refers to Secret default\/odd, which does not exist; create the Secret, or correct the reference/,
     mend: (rig) => secret('odd', { userData: base64('hello') }, rig),
   },
   {
@@ -117,7 +117,7 @@ const ROWS: readonly Row[] = [
   {
     what: 'a class that is not there',
     prepare: async () => ofClass('nowhere'),
-    says: /spec\.class\.name: MachineClass "nowhere" does not exist in namespace default; create it or name another/,
+    says: /spec\.class\.name: MachineClass "nowhere" does not exist in namespace default; create the class, or set the name of an existing class/,
     mend: (rig) => patchMachine(ofClass('small'), rig),
   },
   {
@@ -258,11 +258,11 @@ test('bad input: an edited provider ID: the report names the right value, the VM
   await patchMachine({ providerID: 'fake:///zone/other' }, rig);
   await rig.until(async () => (await rig.phase('bad')) === 'Unknown', 60_000);
   expect(await rig.description('bad')).toMatch(
-    /Node bad has spec\.providerID "fake:\/\/zone-1a\/vm-\d", but the machine has "fake:\/\/\/zone\/other"\. Restore the machine's spec\.providerID/,
+    /Node bad has spec\.providerID "fake:\/\/zone-1a\/vm-\d", but the machine has "fake:\/\/\/zone\/other"\. If a user edited spec\.providerID of the machine, restore/,
   );
   // Events are deleted after an hour.
   await rig.clock.advance(HOUR / 2);
-  expect(await reported(rig, 'small')).toMatch(/it is kept because Node bad runs on it and is Ready/);
+  expect(await reported(rig, 'small')).toMatch(/mcm keeps the VM because its Node bad is Ready/);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(2);
   await patchMachine({ providerID: id }, rig);
@@ -316,7 +316,7 @@ test('a class that cannot work is reported by one event, and its correction by a
   await rig.clock.advance(HOUR);
   const said = (await reported(rig, 'odd')).split('\n').filter((line) => line.startsWith('InvalidClass'));
   expect(said).toEqual([
-    'InvalidClass: No VM can be created: Secret default/odd, which MachineClass odd refers to, does not exist; create it, or name another',
+    'InvalidClass: mcm cannot create VMs: MachineClass odd refers to Secret default/odd, which does not exist; create the Secret, or correct the reference',
   ]);
   await secret('odd', { userData: base64('hello') }, rig);
   await rig.clock.advance(2_000);
@@ -347,7 +347,7 @@ test.each<[what: string, spec: object, thrown: MachineError, reason: string, say
     {},
     network('ECONNREFUSED'),
     'CloudUnreachable',
-    /reached \(ECONNREFUSED\); check/,
+    /cannot reach the cloud \(ECONNREFUSED\); check/,
   ],
   ['an unknown CA', {}, network('SELF_SIGNED_CERT_IN_CHAIN'), 'CloudUnreachable', /NODE_EXTRA_CA_CERTS/],
   [
@@ -404,7 +404,7 @@ test('an unknown field: one warning on the class with the most similar name, and
   await rig.until(async () => (await rig.phase('m')) === 'Running', 10_000);
   await rig.clock.advance(HOUR);
   expect(await reported(rig, 'odd')).toBe(
-    'UnknownField: providerSpec.sise: is not a field of provider fake and is ignored; did you mean size?',
+    'UnknownField: providerSpec.sise: is not a field of provider fake, so mcm ignores the field; did you mean size?',
   );
 });
 
@@ -453,7 +453,7 @@ test('bad input: a node label of another machine: the report names the right val
   await rig.until(async () => (await rig.phase('bad')) === 'Unknown', 60_000);
   await rig.clock.advance(2_000);
   expect(await reported(rig, 'bad')).toContain(
-    'NodeMissing: The machine has no Node. Node good already belongs to machine good; Node bad belongs to this machine: restore its label node=bad.',
+    'NodeMissing: The machine has no Node. Node good already belongs to machine good; Node bad belongs to this machine: set the label node=bad on the machine',
   );
   expect(await rig.phase('good')).toBe('Running');
   await label('bad');

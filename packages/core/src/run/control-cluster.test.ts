@@ -151,7 +151,7 @@ test('a successor within one control cluster does not wait; without permission t
   const unfenced = await side(other.wrap);
   await clock.advance(1_000);
   expect(unfenced.state.works).toBe(true);
-  expect(unfenced.log.lines.some(({ message }) => message.includes('cannot be read, so'))).toBe(true);
+  expect(unfenced.log.lines.some(({ message }) => message.includes('cannot detect other control clusters'))).toBe(true);
   await expect(unfenced.cluster.fence.confirm()).resolves.toBeUndefined();
 });
 

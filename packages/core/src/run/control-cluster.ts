@@ -121,10 +121,10 @@ export class ControlCluster {
         if (signal.aborted) break;
         const fields = { error: errorText(error) };
         if (isForbidden(error)) {
-          log.warn(`${what} cannot be read, so other control clusters cannot be distinguished from this one`, fields);
+          log.warn(`Cannot read ${what}, so mcm cannot detect other control clusters`, fields);
           return undefined;
         }
-        log.warn(`${what} cannot be read; mcm retries`, fields);
+        log.warn(`Cannot read ${what}; mcm retries`, fields);
         await pause(clock, ASK_AGAIN_MS, signal);
       }
     }

@@ -599,7 +599,7 @@ test('the status names both the pods with errors and the slow ones', async () =>
   await rig.deleteMachine('m-0');
   await rig.clock.advance(120_000);
   expect(await rig.description('m-0')).toMatch(
-    /^Drain failed due to - .*budget default\/web is misconfigured.*; waiting: pod default\/stuck does not end\. Will retry in next sync\. Initiate node drain$/,
+    /^Drain failed due to - .*budget default\/web is misconfigured.*; waiting: pod default\/stuck does not terminate\. Will retry in next sync\. Initiate node drain$/,
   );
 });
 
@@ -618,7 +618,7 @@ test('pods that do not end are reported by an event on the machine, once, also a
       count: 1,
       involvedObject: { kind: 'Machine', name: 'm-0' },
       message:
-        'Pods default/stuck-1, default/stuck-2 do not end; see their finalizers and their kubelet; force-deletion=true on the machine ends the wait',
+        'Pods default/stuck-1, default/stuck-2 do not terminate. Check their finalizers and the kubelet. force-deletion=true on the machine ends the wait',
     },
   ]);
 });

@@ -55,7 +55,7 @@ export const machineFlags = {
     }),
     'resource-exhausted-retry': durationFlag({
       default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-      help: 'first delay after ResourceExhausted for a class and zone; it doubles up to three times this value; 0: 10m',
+      help: 'first delay after ResourceExhausted for a class and zone; later delays grow to three times this value; 0: 10m',
     }),
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
@@ -70,24 +70,24 @@ export const machineFlags = {
     'failed-vms-kept-per-class': integerFlag({
       min: 0,
       default: KEPT_VM_DEFAULTS.perClass,
-      help: 'number of drained VMs of failed machines to keep for each MachineClass, for an investigation; requires --orphan-policy=delete; 0: none',
+      help: 'maximum number of drained VMs of failed machines that mcm keeps for each MachineClass; requires --orphan-policy=delete; 0: none',
     }),
     'failed-vms-kept-for': durationFlag({
       default: KEPT_VM_DEFAULTS.forMs,
       minMs: 60_000,
-      help: 'time for which a VM of --failed-vms-kept-per-class is kept; mcm then deletes it as an orphan',
+      help: 'time after which mcm deletes a VM of --failed-vms-kept-per-class as an orphan',
     }),
   }),
   ...flagGroup('Interruptions', {
     interruptions: booleanFlag({
       default: false,
-      help: 'replace and drain machines before the cloud ends or disturbs their VMs, as the driver or the Node reports',
+      help: 'drain and replace machines before an interruption of their VMs that the driver or the Node reports',
     }),
   }),
   ...flagGroup('Drain', {
     'machine-drain-timeout': durationFlag({
       default: MACHINE_DEFAULTS.drainTimeoutMs,
-      help: 'a drain that takes longer than this is forced',
+      help: 'time limit of a drain; then mcm forces the drain',
     }),
     'machine-max-evict-retries': integerFlag({
       min: 0,
@@ -104,11 +104,11 @@ export const machineFlags = {
     }),
     'machine-unresponsive-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.unresponsiveNodeMs,
-      help: 'a drain deletes pods without a grace period after the node is NotReady for this time',
+      help: 'time for which a node is NotReady before a drain deletes pods without a grace period',
     }),
     'machine-read-only-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.readOnlyNodeMs,
-      help: 'a drain deletes pods without a grace period after the node has condition ReadonlyFilesystem for this time',
+      help: 'time for which a node has condition ReadonlyFilesystem before a drain deletes pods without a grace period',
     }),
     'eviction-requests': booleanFlag({
       default: true,
@@ -117,7 +117,7 @@ export const machineFlags = {
     'drain-volume-window': integerFlag({
       min: 1,
       default: 5,
-      help: 'maximum number of pods with volumes that a drain evicts in parallel; it starts with 1',
+      help: 'maximum number of pods with volumes that a drain evicts in parallel; each drain starts with 1',
     }),
   }),
   ...flagGroup('Orphans and reachability', {
@@ -138,7 +138,7 @@ export const machineFlags = {
     }),
     'orphan-former-owners': listFlag({
       default: [],
-      help: 'UIDs of the Machine namespaces of former control clusters, whose orphaned VMs this controller also deletes',
+      help: 'UIDs of the Machine namespaces of former control clusters; the controller also deletes orphaned VMs of these clusters',
     }),
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,
@@ -148,7 +148,7 @@ export const machineFlags = {
     'machine-safety-apiserver-statuscheck-timeout': durationFlag({
       default: REACHABILITY_DEFAULTS.timeoutMs,
       minMs: 1,
-      help: 'an API server without an answer for this time freezes the controller; health checks restart 30 s after an answer',
+      help: 'time without an answer of an API server before the controller freezes; health checks restart 30 s after an answer',
     }),
   }),
   ...safeguardFlags,
@@ -159,11 +159,11 @@ export const machineFlags = {
 export const MACHINE_FEATURES = {
   SiblingCredentials: {
     stage: 'BETA',
-    help: 'if the cloud refuses the credentials of a class, delete its machines with the credentials of another class',
+    help: 'if the cloud refuses the credentials of a class, use the credentials of another class to delete machines',
   },
   UndrainablePolicy: {
     stage: 'BETA',
-    help: 'annotation node.machine.sapcloud.io/undrainable-policy keeps a VM whose drain did not finish in time',
+    help: 'the annotation node.machine.sapcloud.io/undrainable-policy keeps VMs that mcm cannot drain in time',
   },
 } as const satisfies Features;
 
@@ -181,7 +181,9 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
     : []),
   ...(flags['failed-vms-kept-per-class'] > 0 && flags['orphan-policy'] === 'report'
-    ? ['--failed-vms-kept-per-class requires --orphan-policy=delete: with report, the kept VMs would never be deleted']
+    ? [
+        '--failed-vms-kept-per-class requires --orphan-policy=delete; with the policy "report", mcm never deletes the kept VMs',
+      ]
     : []),
   ...checkSafeguardFlags(flags),
 ];

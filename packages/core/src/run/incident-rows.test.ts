@@ -146,7 +146,7 @@ test('a driver that throws an unexpected error is reported as faulty once, after
   await rig.clock.advance(20 * MINUTE);
   expect(await faults()).toEqual([
     expect.stringMatching(
-      /^m 1: delete failed 5 times in a row with an unexpected error: .*reading 'id' of undefined\. mcm retries; fix driver fake$/,
+      /^m 1: delete failed 5 times with an unexpected error: .*reading 'id' of undefined\. mcm retries; fix driver fake$/,
     ),
   ]);
   broken = false;

@@ -203,7 +203,7 @@ test('pods that a budget protects are evicted until shortly before the deadline,
   await rig.clock.advance(60_000);
   const { items } = await rig.admin.resource<EventObject>(events, NAMESPACE).list();
   expect(items.map(({ message }) => message)).toContainEqual(
-    expect.stringMatching(/because the cloud ends the VM: default\/web$/),
+    expect.stringMatching(/because the cloud is ending the VM: default\/web$/),
   );
 });
 
@@ -217,9 +217,7 @@ test('after a long notice, the drain begins when the successor of the set runs',
   await rig.createPod('web', 'm-0');
   rig.cloud.announce(noticeOf(rig, { deadline: new Date(rig.clock.now().getTime() + 1_800_000).toISOString() }));
   await rig.clock.advance(300_000);
-  expect(await rig.description('m-0')).toContain(
-    'the replacement does not run yet, and there is time until the deadline',
-  );
+  expect(await rig.description('m-0')).toContain('the replacement does not run yet, and the deadline has not passed');
   expect((await rig.nodes())[0]?.spec.unschedulable).toBe(true);
   expect((await rig.admin.resource(pods, NAMESPACE).get('web')).metadata.deletionTimestamp).toBeUndefined();
   await rig.createMachine('m-1', {}, { ownerReferences });

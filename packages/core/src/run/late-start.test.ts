@@ -57,7 +57,9 @@ test.each([
   await rig.clock.advance(40 * MINUTE);
   expect(await quarantined(rig)).toBe(vmOf(rig, 'young')?.providerId);
   expect(await reported(rig)).toEqual([
-    expect.stringContaining('it is in quarantine (the API server of the machines returned to an older state)'),
+    expect.stringContaining(
+      'the VM is in quarantine (the API server with the machines was restored to an older state)',
+    ),
   ]);
   if (joins) expect((await rig.admin.resource(nodes).get('young')).spec.unschedulable).toBeUndefined();
   expect(rig.cloud.vms).toHaveLength(11);
@@ -93,7 +95,7 @@ test('a VM that is older than the time without a controller is drained and delet
   rig.start();
   await rig.until(async () => rig.cloud.vms.length === 1, 2 * HOUR);
   await rig.clock.advance(2_000);
-  expect(await reported(rig)).toEqual([expect.stringContaining('it is drained and then deleted')]);
+  expect(await reported(rig)).toEqual([expect.stringContaining('mcm drains and then deletes the VM')]);
 });
 
 test('VMs that a controller without leader election has created are no proof of a restore', async () => {
@@ -120,7 +122,9 @@ test('without a Lease, a VM whose Node is lost is kept for an hour, and drained 
   rig.start();
   await rig.clock.advance(45 * MINUTE);
   expect(rig.cloud.vms).toHaveLength(11);
-  expect(await reported(rig)).toEqual([expect.stringMatching(/; it is kept until \S+: its Node and pods are unknown/)]);
+  expect(await reported(rig)).toEqual([
+    expect.stringMatching(/; mcm keeps the VM until \S+, because its Node and pods are unknown/),
+  ]);
   await rejoin(rig, 'young');
   await rig.createPod('web', 'young');
   await rig.until(async () => (await rig.admin.resource(nodes).get('young')).spec.unschedulable === true, HOUR);

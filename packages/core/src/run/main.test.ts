@@ -23,7 +23,9 @@ const driver = defineDriver({
   delete: () => Promise.reject(new Error('not asked')),
 });
 
-const flags = { 'toy-endpoint': endpointFlag('address of the toy cloud; also TOY_ENDPOINT') } as const;
+const flags = {
+  'toy-endpoint': endpointFlag('address of the toy cloud; alternative: the variable TOY_ENDPOINT'),
+} as const;
 type Parts = BinaryParts<typeof flags, object, object>;
 
 /**
@@ -86,11 +88,11 @@ test('an invalid setting ends the process with 1 and is named in its last line',
 });
 
 test.each([
-  ['is not there', undefined, /^NODE_EXTRA_CA_CERTS names .*none\.pem, which cannot be read \(ENOENT/],
+  ['is not there', undefined, /^The file .*none\.pem of NODE_EXTRA_CA_CERTS cannot be read \(ENOENT/],
   [
     'contains no certificate',
     'rubbish',
-    /^NODE_EXTRA_CA_CERTS names .*ca\.pem, which contains no PEM certificate; .*correct the path/,
+    /^The file .*ca\.pem of NODE_EXTRA_CA_CERTS contains no PEM certificate, .*correct the path/,
   ],
 ])('a file of authorities that %s is warned of: Node passes it over', async (_what, text, says) => {
   const authorities = join(folder, text === undefined ? 'none.pem' : 'ca.pem');

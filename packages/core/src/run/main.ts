@@ -171,7 +171,7 @@ async function faultsOfAuthorities(file: string | undefined): Promise<readonly s
   return fault === undefined
     ? []
     : [
-        `NODE_EXTRA_CA_CERTS names ${file}, which ${fault}; its certificates are not trusted; correct the path or remove the variable`,
+        `The file ${file} of NODE_EXTRA_CA_CERTS ${fault}, so its certificates are not trusted; correct the path or remove the variable`,
       ];
 }
 

@@ -82,7 +82,7 @@ test('a machine of an earlier process may have a VM: the status reports what is 
   await rig.deleteMachine('m-0');
   await rig.clock.advance(HOUR);
   expect(await rig.description('m-0')).toMatch(
-    /^It is unknown whether the machine has a VM\. Correct the class or Secret, or set the label/,
+    /^mcm cannot determine whether the machine has a VM\. Correct the class or Secret, or set the label/,
   );
   expect(await rig.machine('m-0')).toBeDefined();
   await force(rig);
@@ -145,7 +145,9 @@ describe('the cloud never accepted the credentials of the class', () => {
     rig.start();
     await rig.deleteMachine('m-0');
     await rig.clock.advance(HOUR);
-    expect(await rig.description('m-0')).toMatch(/^It is unknown whether the machine has a VM\..*Unauthenticated/);
+    expect(await rig.description('m-0')).toMatch(
+      /^mcm cannot determine whether the machine has a VM\..*Unauthenticated/,
+    );
     await force(rig);
     await gone(rig, MINUTE);
     await rig.clock.advance(2_000);

@@ -46,7 +46,7 @@ test('a VM whose machine was removed while its Node is Ready is drained before i
   await rig.until(async () => rig.cloud.vms.length === 0, 5 * MINUTE);
   await rig.clock.advance(2_000);
   expect(await reported(rig)).toEqual([
-    expect.stringMatching(/ is an orphan: .*; it is drained and then deleted: Node m-0 runs on it and is Ready$/),
+    expect.stringMatching(/ is an orphan: .*; mcm drains and then deletes the VM: its Node m-0 is Ready$/),
   ]);
 });
 
@@ -169,7 +169,9 @@ test('a Ready Node that the cache does not have keeps its VM: mcm reads it from 
   rig.start();
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(1);
-  expect(await reported(rig)).toEqual([expect.stringMatching(/it is drained and then deleted: Node m-0 runs on it/)]);
+  expect(await reported(rig)).toEqual([
+    expect.stringMatching(/mcm drains and then deletes the VM: its Node m-0 is Ready/),
+  ]);
 });
 
 test('a machine of another name that has the VM on record keeps it, even if the cache does not have the machine', async () => {
@@ -217,7 +219,7 @@ test('a Node without a provider ID keeps the VM of its machine whose ID was edit
   await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(1);
-  expect(await reported(rig)).toEqual([expect.stringMatching(/it is kept because Node m-0 runs on it and is Ready/)]);
+  expect(await reported(rig)).toEqual([expect.stringMatching(/mcm keeps the VM because its Node m-0 is Ready/)]);
 });
 
 test('the Nodes of the fake cloud have ids of a cloud controller, not of the driver', async () => {

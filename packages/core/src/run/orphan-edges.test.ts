@@ -90,7 +90,7 @@ test('a machine with an edited providerID keeps the VM of its Ready Node, and an
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms).toHaveLength(1);
   expect(await reported(rig, 'OrphanVM')).toEqual([
-    expect.stringMatching(/it is kept because Node m-0 runs on it and is Ready/),
+    expect.stringMatching(/mcm keeps the VM because its Node m-0 is Ready/),
   ]);
 });
 
@@ -103,7 +103,7 @@ test('a second VM of a machine whose Ready Node runs on the first is an orphan',
   await rig.until(async () => rig.cloud.vms.length === 1, 2 * HOUR);
   await rig.clock.advance(2_000);
   expect(rig.cloud.vms).toEqual([own]);
-  expect(await reported(rig, 'OrphanVM')).toEqual([expect.stringMatching(/; it is deleted$/)]);
+  expect(await reported(rig, 'OrphanVM')).toEqual([expect.stringMatching(/; mcm deletes the VM$/)]);
 });
 
 const records = async (rig: Rig): Promise<number> =>
@@ -167,9 +167,9 @@ test('the Node of a kept VM is reported once when its kubelet stops, and not bef
   await rig.conditions('m-0', UNREACHABLE);
   await rig.clock.advance(HOUR);
   expect(await reported(rig, 'OrphanNode')).toEqual([
-    `m-0: Machine m-0 of the Node no longer exists, and no kubelet reports the status of the Node; it is kept: the VM of the Node is still in the list of MachineClass ${NAMESPACE}/small`,
+    `m-0: Machine m-0 of the Node no longer exists, and no kubelet reports the status of the Node; mcm keeps the Node: the VM of the Node is still in the list of MachineClass ${NAMESPACE}/small`,
   ]);
   await rig.clock.advance(3 * HOUR);
   expect(await nodeNames(rig)).toEqual([]);
-  expect((await reported(rig, 'OrphanNode')).at(-1)).toMatch(/it is deleted$/);
+  expect((await reported(rig, 'OrphanNode')).at(-1)).toMatch(/mcm deleted the Node$/);
 });

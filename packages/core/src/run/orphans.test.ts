@@ -45,7 +45,7 @@ test('the Node of a removed machine is deleted once its VM is confirmed gone, on
   expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
   await rig.clock.advance(2_000);
   expect(await nodeEvents(rig)).toEqual([
-    'gone: Machine gone of the Node no longer exists, and no kubelet reports the status of the Node; it is deleted',
+    'gone: Machine gone of the Node no longer exists, and no kubelet reports the status of the Node; mcm deleted the Node',
   ]);
   await rig.clock.advance(2 * HOUR);
   expect(await nodeNames(rig)).toEqual(['stays']);
@@ -67,7 +67,7 @@ test.each<
     'its VM exists, although no listing contains it',
     { cloud: { hides: () => true } },
     async (rig) => rig.cloud.plant('gone', undefined, 'fake:///zone/vm-0'),
-    /mcm keeps it because its VM still exists/,
+    /mcm keeps the Node because its VM still exists/,
   ],
   [
     'the listing fails',
@@ -96,13 +96,13 @@ test.each<
     '--orphan-policy=report',
     { controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } },
     async () => undefined,
-    /mcm keeps it because of --orphan-policy=report/,
+    /mcm keeps the object because of --orphan-policy=report/,
   ],
   [
     'a cap of none',
     { controller: { orphans: { ...ORPHAN_DEFAULTS, maxPerHour: 0 } } },
     async () => undefined,
-    /its deletion waits for the limit/,
+    /the deletion waits, because of the limit/,
   ],
   [
     'it joined under another controller',
@@ -199,7 +199,7 @@ test('an orphan VM is first reported, then deleted, with an event on its class, 
     'small',
   ]);
   expect(reported.map(({ message }) => message).join('\n')).toMatch(
-    /^VM \S+ is an orphan: its machine \S+ does not exist; it is deleted$/m,
+    /^VM \S+ is an orphan: its machine \S+ does not exist; mcm deletes the VM$/m,
   );
 });
 
@@ -331,9 +331,9 @@ test('a class that cannot be listed reports it once, and its recovery once; a si
   rig.cloud.fail('list', ...Array(20).fill({ code: 'Unauthenticated', message: 'keys revoked' }));
   await rig.clock.advance(2 * HOUR);
   expect(await reported()).toEqual([
-    expect.stringMatching(/^small 1: The VMs of the class cannot be listed, so orphans cannot be found: keys revoked/),
+    expect.stringMatching(/^small 1: mcm cannot list the VMs of the class, so it cannot find orphans: keys revoked/),
   ]);
   await rig.clock.advance(6 * HOUR);
   expect(await reported()).toHaveLength(2);
-  expect(await reported()).toContain('small 1: The VMs of the class are listed again');
+  expect(await reported()).toContain('small 1: mcm can list the VMs of the class again');
 });

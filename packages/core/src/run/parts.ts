@@ -187,7 +187,7 @@ function callsOf(
         machine,
         'Warning',
         'DriverFault',
-        `${kind} failed ${FAULT_AFTER_FAILURES} times in a row with an unexpected error: ${error.message}. mcm retries; fix driver ${driver}`,
+        `${kind} failed ${FAULT_AFTER_FAILURES} times with an unexpected error: ${error.message}. mcm retries; fix driver ${driver}`,
       ),
     observer: {
       began: (machine, kind, inputs) => kind === 'create' && capacity.began(machine, inputs),

@@ -49,7 +49,7 @@ test('a switch that is given as a flag, on or off, precedes its variable, which 
   expect(of({ on: undefined }, 'true')).toEqual({ name: 'ON', value: true });
   expect(of({ on: false }, 'true')).toEqual({ name: '--on', value: false });
   expect(of({}, '')).toBeUndefined();
-  expect(() => of({}, 'yes')).toThrow('ON=yes must be true or false; correct it or remove it');
+  expect(() => of({}, 'yes')).toThrow('ON=yes must be true or false; correct or remove the variable');
   expect(new SettingSources({ 'allow-plain-http': false }, { MCM_ALLOW_PLAIN_HTTP: 'true' }).allowPlainHttp).toBe(
     false,
   );

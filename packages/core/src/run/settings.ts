@@ -23,7 +23,7 @@ export const switchFlag = (help: string): Flag<boolean | undefined> => ({
 /** With this flag, every provider may send credentials over plain http. */
 export const plainHttpFlag = {
   'allow-plain-http': switchFlag(
-    'allow cloud endpoints with plain http on other hosts; also MCM_ALLOW_PLAIN_HTTP=true',
+    'allow plain http to cloud endpoints on other hosts; the variable MCM_ALLOW_PLAIN_HTTP=true has the same effect',
   ),
 } as const;
 
@@ -64,7 +64,7 @@ export class SettingSources {
     const given = this.#variables[variable];
     if (!given) return undefined;
     if (given !== 'true' && given !== 'false')
-      throw new ConfigError(`${variable}=${given} must be true or false; correct it or remove it`);
+      throw new ConfigError(`${variable}=${given} must be true or false; correct or remove the variable`);
     return { name: variable, value: given === 'true' };
   }
 

@@ -26,14 +26,14 @@ const classNotFound = ({ metadata, spec }: MachineSet): Problem => ({
   type: InvalidSpec,
   status: 'True',
   reason: 'ClassNotFound',
-  message: `spec.template.spec.class.name: there is no MachineClass "${spec.template.spec.class.name}" in namespace "${metadata.namespace ?? ''}". No machine is created or replaced until the class exists.`,
+  message: `spec.template.spec.class.name: there is no MachineClass "${spec.template.spec.class.name}" in namespace "${metadata.namespace ?? ''}". mcm creates no machine until the class exists.`,
 });
 
 const replacementHeld = (held: SetProblems['held'], { breaker }: HeldMachine): Problem => ({
   type: ReplacementHeld,
   status: 'True',
   reason: 'ManyMachinesUnreachable',
-  message: `Not replaced: ${listedNames(held.map(({ machine }) => machine))}. ${breakerMessage(breaker)}`,
+  message: `Machines not replaced: ${listedNames(held.map(({ machine }) => machine))}. ${breakerMessage(breaker)}`,
 });
 
 export interface ProblemEvent {
@@ -60,7 +60,8 @@ export function withProblems(
     .filter(({ type }) => !findCondition(stored, type))
     .map(({ type, message }): ProblemEvent => ({ type: 'Warning', reason: type, message }));
   if (!first && findCondition(stored, ReplacementHeld)) {
-    const message = 'Failed machines are replaced again: the circuit breaker closed, or an annotation overrides it.';
+    const message =
+      'mcm replaces Failed machines again: the circuit breaker closed, or an annotation overrides the circuit breaker.';
     events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
   }
   return { conditions: wanted, events };

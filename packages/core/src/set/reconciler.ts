@@ -243,7 +243,7 @@ export class SetReconciler {
     const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
     // The API server may have been restored to a state in which there is no reason for these deletions.
     if (toDelete.length > 0 && !this.#isProven()) {
-      entry?.ended('the version of the API server is not known after a lost connection, so no machine is deleted');
+      entry?.ended('the connection was lost and the API server may be older, so mcm deletes no machine');
       return { failure: undefined, lookAgain: again(PROOF_MS), held };
     }
     // Before the first `await`, so that the other sets of the deployment count the deletions immediately.

@@ -18,7 +18,7 @@ test('the annotation of the machine takes precedence over that of its class; the
 test('an invalid annotation deletes nothing and is reported with a hint', () => {
   expect(undrainablePolicyOf(annotated('force'), undefined)).toEqual({
     policy: 'Hold',
-    problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force"; mcm uses Hold until it is one of Force, Quarantine, Hold`,
+    problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force", so mcm uses Hold; write one of Force, Quarantine, Hold`,
   });
   const ofClass = { metadata: { name: 'small', annotations: { [Annotations.UndrainablePolicy]: 'hold' } } } as never;
   expect(undrainablePolicyOf(machine(), ofClass).problem).toContain('of MachineClass small is "hold"');
@@ -35,7 +35,7 @@ test('Hold: evictions continue after every deadline, nothing is deleted, and the
   const plan = planDrain(o, later(1, o.forceAt));
   expect(plan).toMatchObject({ drained: false, forced: false, remove: [], evict: [{ name: 'web-0' }] });
   expect(plan.blockers[0]).toMatchObject({
-    text: 'drain timeout expired with pod default/db-0, default/web-0 left; undrainable policy Hold continues to wait for the pod',
+    text: 'drain timeout expired before pod default/db-0, default/web-0 ended; undrainable policy Hold continues to wait for the pod',
     failed: true,
   });
 });

@@ -35,7 +35,7 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   if (text === undefined) return FORCED;
   if (isPolicy(text)) return { policy: text };
   const where = own === undefined ? `MachineClass ${machineClass?.metadata.name}` : `Machine ${machine.metadata.name}`;
-  const problem = `annotation ${Annotations.UndrainablePolicy} of ${where} is "${text}"; mcm uses Hold until it is one of ${POLICIES.join(', ')}`;
+  const problem = `annotation ${Annotations.UndrainablePolicy} of ${where} is "${text}", so mcm uses Hold; write one of ${POLICIES.join(', ')}`;
   return { policy: 'Hold', problem };
 }
 

@@ -125,7 +125,7 @@ export function validationWarningsOf(
   const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);
   if (twin)
     said.push(
-      `metadata.labels[${Labels.Node}]: "${machine.metadata.labels?.[Labels.Node] ?? ''}" is also the node of machine ${twin.metadata.name}; delete one of them, and use unique VM names`,
+      `metadata.labels[${Labels.Node}]: "${machine.metadata.labels?.[Labels.Node] ?? ''}" is also the node of machine ${twin.metadata.name}; delete one of the machines, and use unique VM names`,
     );
   return said;
 }

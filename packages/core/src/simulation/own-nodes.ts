@@ -30,7 +30,7 @@ export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[
     const owner = name && owners.get(name);
     if (!owner || owner === machine) return machine;
     problems.push(
-      `machine ${machine.metadata.name} refers to node ${name}, which is the node of machine ${owner.metadata.name}`,
+      `machine ${machine.metadata.name} refers to node ${name}, but this node belongs to machine ${owner.metadata.name}`,
     );
     return { ...machine, metadata: { ...machine.metadata, labels } };
   });

@@ -156,7 +156,7 @@ describe('a simulated rollout', () => {
     const updated = simulateRollout({ ...input, fleet });
     expect(reported(updated).filter((step) => step.includes('select'))).toEqual(['0 select m-1', '0 select m-2']);
     expect(updated.complete).toBe(false);
-    expect(updated.problems).toEqual(['machine m-0 refers to node m-1, which is the node of machine m-1']);
+    expect(updated.problems).toEqual(['machine m-0 refers to node m-1, but this node belongs to machine m-1']);
   });
 
   test('stops behind a machine that is never deleted, and reports it', () => {

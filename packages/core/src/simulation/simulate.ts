@@ -230,7 +230,11 @@ class Run {
     if (plan.create) this.#step('make set', world.createSet(plan.create).metadata.name, because);
     for (const set of plan.remove) {
       world.sets = world.sets.filter((one) => one.metadata.uid !== set.metadata.uid);
-      this.#step('delete set', set.metadata.name, 'more old sets than spec.revisionHistoryLimit');
+      this.#step(
+        'delete set',
+        set.metadata.name,
+        'spec.revisionHistoryLimit is lower than the number of inactive sets',
+      );
     }
     const marked = this.#mark(plan);
     this.#report(plan);

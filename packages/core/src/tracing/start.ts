@@ -10,7 +10,7 @@ export function startTraces(settings: TracingSettings, { name, version, clock, l
   const exporter = createSpanExporter({ transport, path, headers, resource, clock, log });
   registerSpanMetrics(meters, exporter);
   // Only the origin is logged, because the path may contain a key.
-  log.info('Traces are sent to a collector', { server });
+  log.info('Sending traces to a collector', { server });
   return {
     exporter,
     lives: () => createLifeTracer(exporter, clock),

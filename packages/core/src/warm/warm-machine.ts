@@ -61,9 +61,9 @@ export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefi
 export const powerText = (is: 'Stopping' | 'Starting', now: Date): string => `${is} ${now.toISOString()}`;
 
 export const WarmTexts = {
-  stopped: 'Machine is warm: its VM is stopped until a scale-up',
+  stopped: 'Machine is warm: its VM stays stopped until a scale-up',
   taken: 'Warm machine taken over by a MachineSet',
-  starting: 'Machine was warm: its VM is being started',
+  starting: 'Machine was warm: starting its VM',
 } as const;
 
 /** The status of such a machine no longer counts as available, and the set does not control the machine yet. */

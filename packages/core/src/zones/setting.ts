@@ -49,7 +49,7 @@ export function parseZones({ metadata: { annotations = {} } }: Annotated): Parse
   const text = annotations[Annotations.Zones];
   const evacuated = entriesOf(annotations[Annotations.ZonesEvacuated]);
   if (text === undefined || text.trim() === '') {
-    const message = `has no effect without ${Annotations.Zones}; add the list of zones, or remove the annotation`;
+    const message = `has no effect without the annotation ${Annotations.Zones}; add the list of zones, or remove this annotation`;
     const fields = [
       ...(evacuated.length > 0 ? [EVACUATED] : []),
       ...(annotations[Annotations.ZonesMaxUnavailable] === undefined ? [] : [MAX_UNAVAILABLE]),
@@ -90,8 +90,8 @@ function zonesOf(text: string): { readonly zones: readonly Zone[]; readonly prob
   const names = zones.map(({ name }) => name);
   const wrong = names.flatMap((name, i) => {
     if (name === '') return [violation(`[${i}].zone: is missing; write the name of the zone`)];
-    if (names.indexOf(name) < i) return [violation(`[${i}].zone: ${name} is there twice; remove one of the entries`)];
-    return /[,=\s]/.test(name) ? [violation(`[${i}].zone: ${JSON.stringify(name)} is not a name of a zone`)] : [];
+    if (names.indexOf(name) < i) return [violation(`[${i}].zone: ${name} occurs twice; remove one of the entries`)];
+    return /[,=\s]/.test(name) ? [violation(`[${i}].zone: ${JSON.stringify(name)} is not a valid name of a zone`)] : [];
   });
   if (wrong.length > 0) return { zones: [], problems: wrong };
   if (zones.length === 0) return { zones, problems: [violation(': has no zone; add zones, or remove the annotation')] };
@@ -107,11 +107,16 @@ function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]
   const names = zones.map(({ name }) => name);
   const unknown = evacuated.filter((name) => !names.includes(name));
   if (unknown.length > 0) {
-    const message = `names ${unknown.join(', ')}, which is not in the list of zones; use ${names.join(', ')}`;
+    const message = `contains ${unknown.join(', ')}, which the list of zones does not contain; use ${names.join(', ')}`;
     return [{ field: EVACUATED, message }];
   }
   return names.every((name) => evacuated.includes(name))
-    ? [{ field: EVACUATED, message: 'names all zones, so no zone is left for machines; return one of them' }]
+    ? [
+        {
+          field: EVACUATED,
+          message: 'contains all zones, so machines can run in no zone; remove one zone from the annotation',
+        },
+      ]
     : [];
 }
 
@@ -119,7 +124,12 @@ function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]
 function conflicts(annotations: Readonly<Record<string, string>>): readonly Violation[] {
   const warm = annotations[Annotations.WarmMachines];
   if (warm === undefined || warm.trim() === '0') return [];
-  return [{ field: FIELD, message: `cannot be combined with ${Annotations.WarmMachines}; remove one of them` }];
+  return [
+    {
+      field: FIELD,
+      message: `cannot be combined with annotation ${Annotations.WarmMachines}; remove one of the annotations`,
+    },
+  ];
 }
 
 /** Undefined without zones, or if the annotations have a problem. */

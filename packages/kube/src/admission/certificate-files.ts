@@ -72,7 +72,7 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
     } catch (error) {
       const sentence = errorText(error);
       // An error is reported when two checks find it, because the two files may be written one after the other.
-      if (sentence === doubt) served.unusable(`${sentence}; the previous certificate stays in use`);
+      if (sentence === doubt) served.unusable(`${sentence}; continuing with the previous certificate`);
       doubt = sentence;
     }
   };

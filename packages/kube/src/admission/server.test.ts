@@ -137,7 +137,7 @@ test('certificate files are read again when they change; a pair that does not ma
     await clock.advance(10_000);
     expect(reported).toEqual([undefined]);
     await clock.advance(10_000);
-    const sentence = `--tls-cert-dir ${directory}: must contain tls.crt and the matching tls.key in PEM: the key does not belong to the certificate; the previous certificate stays in use`;
+    const sentence = `--tls-cert-dir ${directory}: must contain tls.crt and the matching tls.key in PEM: the key does not belong to the certificate; continuing with the previous certificate`;
     expect(reported).toEqual([undefined, sentence]);
     expect((await send(server.port, second.ca, review('good'))).status).toBe(200);
     await put(second.pair);
@@ -152,7 +152,7 @@ test('certificate files are read again when they change; a pair that does not ma
     await put((await signed(-30_000)).pair);
     await clock.advance(20_000);
     expect(reported.at(-1)).toMatch(
-      /^--tls-cert-dir .* expired at .*; issue another; the previous certificate stays in use$/,
+      /^--tls-cert-dir .* expired at .*; issue a new certificate; continuing with the previous certificate$/,
     );
     expect(used).toHaveLength(4);
     expect(JSON.stringify([log.lines, reported])).not.toContain('PRIVATE KEY');

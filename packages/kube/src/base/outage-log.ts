@@ -34,7 +34,7 @@ export function createOutageLog(what: string, clock: Clock, log: Logger): Outage
       const reason = reasonOf(error);
       if (failures === 1) since = clock.monotonic();
       if (reason === lastReason) log.debug(`${what} still fails`, { error: text, failures });
-      else log.warn(`${what} failed; retrying until it succeeds`, { error: text });
+      else log.warn(`${what} failed; retrying until success`, { error: text });
       lastReason = reason;
     },
     worked() {

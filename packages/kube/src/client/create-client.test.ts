@@ -115,7 +115,7 @@ describe('requests contain binary, version and component', () => {
 
   test('one object of a namespaced kind needs a namespace', async () => {
     const { client } = setUp();
-    expect((await failure(client.resource(pods).get('p'))).message).toContain('a namespace is needed');
+    expect((await failure(client.resource(pods).get('p'))).message).toContain('set the namespace');
   });
 
   test('items of a list get the type that the API server leaves out', async () => {

@@ -39,7 +39,7 @@ export function objectPath(
   subresource?: string,
 ): string {
   if (definition.namespaced && namespace === undefined) {
-    refuse(`${definition.plural} "${name}": a namespace is needed to address one object of a namespaced kind`);
+    refuse(`${definition.plural} "${name}": set the namespace, because the kind is namespaced`);
   }
   const path = `${collectionPath(definition, namespace)}/${segment(definition, 'name', name)}`;
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;

@@ -64,7 +64,7 @@ function quotes(words: string, body: string): boolean {
 function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
-  const message = `HTTP ${code} ${status.reason ?? ''} (message omitted, because it may contain the Secret)`;
+  const message = `HTTP ${code} ${status.reason ?? ''} (message omitted, because the message may contain the Secret)`;
   return { message, code, reason: status.reason };
 }
 

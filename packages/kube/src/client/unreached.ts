@@ -2,19 +2,19 @@ import { KubeError } from '../contract/errors.ts';
 
 /** The keys are error codes of Node.js and undici. */
 const FAULTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens at its address: start the API server, or correct the address',
-  ENOTFOUND: 'the host name of its address does not exist: correct the address, or repair DNS',
-  EAI_AGAIN: 'the host name of its address cannot be resolved: repair DNS, or correct the address',
-  ETIMEDOUT: 'nothing answers at its address: check firewalls and the API server, or correct the address',
+  ECONNREFUSED: 'no server listens at the address: start the API server, or correct the address',
+  ENOTFOUND: 'the host name of the address does not exist: correct the address, or repair DNS',
+  EAI_AGAIN: 'DNS does not resolve the host name of the address: repair DNS, or correct the address',
+  ETIMEDOUT: 'no server responds at the address: check firewalls and the API server, or correct the address',
   ECONNRESET:
-    'the server closes the connection without an answer: wait until it has started, use https://, or correct the address',
-  EHOSTUNREACH: 'no route to its address: check routes and firewalls, or correct the address',
-  ENETUNREACH: 'no route to its address: check routes and firewalls, or correct the address',
+    'the server closes the connection without a response: wait for its start, use https://, or correct the address',
+  EHOSTUNREACH: 'the host has no route to the address: check routes and firewalls, or correct the address',
+  ENETUNREACH: 'the host has no route to the address: check routes and firewalls, or correct the address',
   ERR_SSL_WRONG_VERSION_NUMBER:
-    'the server at its address does not use TLS, so it is not an API server: correct the address',
+    'the server at the address does not use TLS, so it is not an API server: correct the address',
   NO_TLS: 'the server requires TLS, or is not a Kubernetes API server: use https://, or correct the address',
-  NO_WAY_ON: 'its address is a proxy that does not reach the API server: check the proxy, or correct the address',
-  BadAnswer: 'the server at its address is not a Kubernetes API server: correct the address',
+  NO_WAY_ON: 'the proxy at the address does not reach the API server: check the proxy, or correct the address',
+  BadAnswer: 'the server at the address is not a Kubernetes API server: correct the address',
 };
 
 /** Other codes with the same meaning, and the code in the table above. */

@@ -5,7 +5,7 @@ export interface LeaseVacancy {
 }
 
 /**
- * Detects that an API server returned to an older state, for example because a backup was restored. The objects and
+ * Detects that an API server was restored to an older state, for example because a backup was restored. The objects and
  * versions of the server are then older than the caches. A cache with evidence reports it to this object, which
  * informs the other caches.
  */

@@ -79,9 +79,9 @@ test.each<[what: string, exec: object, words: string]>([
 test.each<[what: string, exec: object, words: string]>([
   ['its hint', { command: 'no-such-program', installHint: 'Install it with brew.' }, 'ENOENT; Install it with brew.'],
   ['its own words', { args: ['-e', "process.stderr.write('log in first'); process.exit(1)"] }, 'log in first'],
-  ['its exit code', { args: ['-e', 'process.exit(3)'] }, 'it ended with 3'],
-  ['what is missing', answering('{}'), 'its answer contains neither status.token'],
-  ['half a pair', answering("{ clientCertificateData: 'c' }"), 'its answer contains neither status.token'],
+  ['its exit code', { args: ['-e', 'process.exit(3)'] }, 'the program exited with 3'],
+  ['what is missing', answering('{}'), 'the output contains no status.token'],
+  ['half a pair', answering("{ clientCertificateData: 'c' }"), 'the output contains no status.token'],
   ['a bad date', answering("{ token: 't', expirationTimestamp: 'soon' }"), 'status.expirationTimestamp'],
 ])('a plugin failure is reported with %s', async (_what, exec, words) => {
   await expect(ask(exec)()).rejects.toThrow(words);

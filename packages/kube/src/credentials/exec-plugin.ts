@@ -40,7 +40,7 @@ export function readPlugin(
   { name, folder }: { readonly name: string; readonly folder: string },
 ): Plugin {
   const { command, args, env, apiVersion = VERSIONS[0], interactiveMode, installHint } = exec;
-  if (!isText(command)) throw new ConfigError(`${name}: exec.command is missing; name the program`);
+  if (!isText(command)) throw new ConfigError(`${name}: exec.command is missing; set the path of the program`);
   if (!VERSIONS.includes(String(apiVersion)))
     throw new ConfigError(`${name}: exec.apiVersion is ${String(apiVersion)}; it must be ${VERSIONS.join(' or ')}`);
   if (interactiveMode === 'Always')
@@ -102,7 +102,7 @@ function run({ command, args, env, installHint }: Plugin): Promise<string> {
     });
     child.once('close', (code, signal) => {
       if (code === 0) done(answer);
-      else fail(new Error(said.trim() || `it ended with ${code ?? signal}`));
+      else fail(new Error(said.trim() || `the program exited with ${code ?? signal}`));
     });
   });
 }
@@ -113,10 +113,10 @@ function read(answer: string): { readonly given: Given; readonly until: number }
   const { token, clientCertificateData: certificate, clientKeyData: key, expirationTimestamp } = status;
   if (!isText(token) && !(isText(certificate) && isText(key)))
     throw new Error(
-      'its answer contains neither status.token nor status.clientCertificateData with status.clientKeyData',
+      'the output contains no status.token and no status.clientCertificateData with status.clientKeyData',
     );
   const until = isText(expirationTimestamp) ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
-  if (Number.isNaN(until)) throw new Error('status.expirationTimestamp of its answer is not a date');
+  if (Number.isNaN(until)) throw new Error('status.expirationTimestamp in the output is not a date');
   return {
     given: {
       authorization: isText(token) ? `Bearer ${token}` : undefined,

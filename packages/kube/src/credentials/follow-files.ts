@@ -56,7 +56,7 @@ const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = fa
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
-    `the files name another API server or address (${after.server}, before ${before.server}); restart the process to use it`,
+    `the files contain another API server address (${after.server}, before ${before.server}); to use it, restart the process`,
   );
 }
 
@@ -93,7 +93,7 @@ export async function followFiles(
       reported = next.config;
       onFiles({ kind: 'renewed', config: next.config });
     } catch (error) {
-      onFiles({ kind: 'unusable', sentence: `${errorText(error)}; the previous configuration stays in use` });
+      onFiles({ kind: 'unusable', sentence: `${errorText(error)}; continuing with the previous configuration` });
     }
   };
   const given = async (config: ClusterConfig): Promise<ClusterConfig> => {

@@ -25,7 +25,8 @@ export function keyFits(certificate: X509Certificate, key: string): boolean {
 /** @throws ConfigError with the file or field if it contains no certificate */
 export function mustBeCertificate({ text, from }: Pem): X509Certificate {
   const parsed = parseCertificate(text);
-  if (parsed === undefined) throw new ConfigError(`${from} is not a PEM certificate; replace it with one`);
+  if (parsed === undefined)
+    throw new ConfigError(`${from} is not a PEM certificate; replace the file content with a PEM certificate`);
   return parsed;
 }
 
@@ -33,11 +34,11 @@ export function mustBeCertificate({ text, from }: Pem): X509Certificate {
 export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
   const { validTo } = mustBeCertificate({ text, from });
   if (now.getTime() > Date.parse(validTo))
-    throw new ConfigError(`${from} expired at ${new Date(validTo).toISOString()}; issue another`);
+    throw new ConfigError(`${from} expired at ${new Date(validTo).toISOString()}; issue a new certificate`);
 }
 
 /** @throws ConfigError with the sources of the key and the certificate if they do not belong together */
 export function mustFit(certificate: Pem, key: Pem): void {
   if (keyFits(mustBeCertificate(certificate), key.text)) return;
-  throw new ConfigError(`${certificate.from} and ${key.from} do not match; use the pair that was issued together`);
+  throw new ConfigError(`${certificate.from} and ${key.from} do not match; use a certificate with its own key`);
 }

@@ -93,7 +93,7 @@ function named(config: Config, list: string, field: string, name: string): Part 
 function select(config: Config, wanted: string | undefined): Selected {
   const current = wanted ?? config.files.map(({ fields }) => text(fields, 'current-context')).find(Boolean);
   if (current === undefined)
-    throw new ConfigError(`${config.label} has no current-context; set one with kubectl config use-context`);
+    throw new ConfigError(`${config.label} has no current-context; set a context with kubectl config use-context`);
   const { fields: context } = named(config, 'contexts', 'context', current);
   const clusterName = text(context, 'cluster');
   if (clusterName === undefined)
@@ -125,7 +125,9 @@ async function clientCertificate(user: Part, config: Config) {
   const [certificate, key] = [await pem(user, 'client-certificate', config), await pem(user, 'client-key', config)];
   if (certificate === undefined && key === undefined) return undefined;
   if (certificate === undefined || key === undefined) {
-    throw new ConfigError(`${config.label}: client-certificate and client-key belong together; one of them is missing`);
+    throw new ConfigError(
+      `${config.label}: contains only one of client-certificate and client-key; add the other field`,
+    );
   }
   mustFit(certificate, key);
   return { pair: { certificate: certificate.text, key: key.text }, from: certificate.from };
@@ -192,7 +194,7 @@ export async function kubeconfigFiles(
   }
   for (const field of ['as', 'as-groups', 'as-uid', 'as-user-extra']) {
     if (user.fields[field] !== undefined)
-      throw new ConfigError(`${label}: user.${field} (impersonation) is not supported; remove it`);
+      throw new ConfigError(`${label}: user.${field} (impersonation) is not supported; remove the field`);
   }
   const needsPlugin = user.fields.exec !== undefined || user.fields['auth-provider'] !== undefined;
   const ca = await pem(cluster, 'certificate-authority', config);

@@ -136,9 +136,9 @@ describe('kubeconfig', () => {
     await expect(loaded.latest?.()).rejects.toThrow(
       /^the exec plugin .+ of kubeconfig .* returned no credentials \(.*ENOENT/,
     );
-    expect(news.at(-1)).toMatchObject({ kind: 'unusable', sentence: expect.stringContaining('check its command') });
+    expect(news.at(-1)).toMatchObject({ kind: 'unusable', sentence: expect.stringContaining('check the command') });
     await writeFile(join(folder, 'plugin.cjs'), 'console.log("canary")');
-    await expect(loaded.latest?.()).rejects.toThrow('returned no credentials (its answer is not JSON); check');
+    await expect(loaded.latest?.()).rejects.toThrow('returned no credentials (the output is not JSON); check');
     const reported = news.length;
     await clock.advance(60_000);
     await expect(loaded.latest?.()).rejects.toThrow('is not JSON');
@@ -157,7 +157,7 @@ describe('kubeconfig', () => {
     [
       'a key without its certificate',
       config({ 'client-key-data': base64('KEY') }),
-      'client-certificate and client-key belong together',
+      'only one of client-certificate and client-key',
     ],
     [
       'a missing file',
@@ -274,20 +274,22 @@ describe('changed files', () => {
     };
     const unusable = (sentence: string) => ({
       kind: 'unusable',
-      sentence: `${sentence}; the previous configuration stays in use`,
+      sentence: `${sentence}; continuing with the previous configuration`,
     });
     const at = (name: string) => join(folder, name);
     expect(await looked(() => file('k.pem', two.key))).toEqual(
-      unusable(`${at('c.pem')} and ${at('k.pem')} do not match; use the pair that was issued together`),
+      unusable(`${at('c.pem')} and ${at('k.pem')} do not match; use a certificate with its own key`),
     );
     expect(await looked(() => file('k.pem', one.key))).toEqual({ kind: 'as-before' });
     const putOld = async (): Promise<void> => {
       await Promise.all([file('c.pem', old.cert), file('k.pem', old.key)]);
     };
-    expect(await looked(putOld)).toEqual(unusable(`${at('c.pem')} expired at 2025-12-31T00:00:00.000Z; issue another`));
+    expect(await looked(putOld)).toEqual(
+      unusable(`${at('c.pem')} expired at 2025-12-31T00:00:00.000Z; issue a new certificate`),
+    );
     await Promise.all([file('c.pem', one.cert), file('k.pem', one.key)]);
     expect(await looked(() => file('ca.pem', ''))).toEqual(
-      unusable(`${at('ca.pem')} is not a PEM certificate; replace it with one`),
+      unusable(`${at('ca.pem')} is not a PEM certificate; replace the file content with a PEM certificate`),
     );
     expect(await looked(() => rm(at('ca.pem')))).toMatchObject({
       sentence: expect.stringContaining(
@@ -297,7 +299,7 @@ describe('changed files', () => {
     await file('ca.pem', one.cert);
     expect(await looked(() => put('https://other:6443'))).toEqual(
       unusable(
-        'the files name another API server or address (https://other:6443, before https://api:6443); restart the process to use it',
+        'the files contain another API server address (https://other:6443, before https://api:6443); to use it, restart the process',
       ),
     );
   });

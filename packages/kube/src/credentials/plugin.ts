@@ -33,7 +33,7 @@ function named({ user, label }: PluginUser): string {
  */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError
-    ? 'its answer is not JSON'
+    ? 'the output is not JSON'
     : errorText(error).replace(/\s+/g, ' ').trim().slice(0, REASON_LENGTH);
 
 /** The auth-providers that `@kubernetes/client-node` supports. */
@@ -51,7 +51,7 @@ async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Prom
   return () =>
     ask().catch((error: unknown) => {
       throw new ConfigError(
-        `${named(of)} returned no credentials (${reason(error)}); check its command, args, env and requirements`,
+        `${named(of)} returned no credentials (${reason(error)}); check the command, args, env and requirements of the plugin`,
       );
     });
 }
@@ -79,7 +79,7 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
     const options: { headers?: Record<string, string> } = {};
     await config.applyToHTTPSOptions(options);
     const authorization = options.headers?.Authorization;
-    if (authorization === undefined) throw new Error('it returned no token');
+    if (authorization === undefined) throw new Error('the program returned no token');
     return { authorization, clientCertificate: undefined };
   };
 }

@@ -83,7 +83,7 @@ export class Candidate {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
     const { client, lease } = this.#options;
     client.history.wentBack(
-      `the API server returned version ${found} of Lease ${lease.namespace}/${lease.name} after version ${written} was written`,
+      `the API server returned version ${found} of Lease ${lease.namespace}/${lease.name}, although the process wrote version ${written}`,
     );
   }
 

@@ -181,7 +181,7 @@ describe('election', () => {
     expect([...t.leading]).toEqual(['b']);
     expect(t.most()).toBe(1);
     expect(a.log.lines.filter((line) => line.level === 'warn').length).toBe(1);
-    expect(a.lost()).toMatch(/^it could not be renewed for 10 s \(PUT .*ECONNREFUSED\)$/);
+    expect(a.lost()).toMatch(/^the process could not renew the Lease for 10 s \(PUT .*ECONNREFUSED\)$/);
     b.stop();
     await b.end;
   });
@@ -193,7 +193,7 @@ describe('election', () => {
     a.network.hangs = true;
     await t.clock.advance(12_000);
     expect(await a.end).toBe('lost');
-    expect(a.lost()).toBe('it could not be renewed for 10 s (the API server did not answer)');
+    expect(a.lost()).toBe('the process could not renew the Lease for 10 s (the API server did not answer)');
     expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // The last renewal was at 2 s.
   });
 

@@ -75,7 +75,7 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
       if (signal.aborted) return 'stopped';
       if (deadline.signal.aborted) {
         log.error('Lease not renewed in time', { renewDeadlineMs });
-        onLost?.(`it could not be renewed for ${renewDeadlineMs / 1000} s (${failed})`);
+        onLost?.(`the process could not renew the Lease for ${renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
       // Other candidates measure from the time when the server executed the write. The answer may arrive much later.
@@ -107,7 +107,7 @@ async function release(candidate: Candidate, { clock, log }: ElectionOptions): P
   try {
     await Promise.race([candidate.release(), late]);
   } catch (error) {
-    log.warn('Cannot release the Lease; other replicas wait until it expires', { error: errorText(error) });
+    log.warn('Cannot release the Lease; other replicas wait until the Lease expires', { error: errorText(error) });
   }
   limit.abort();
 }

@@ -202,7 +202,7 @@ describe('recorder', () => {
     const t = await setUp();
     t.recorder.event(set('a', 'no-such-namespace'), 'Normal', 'R', 'm');
     await t.clock.advance(120_000);
-    expect(t.log.lines.map((line) => line.message)).toEqual(['Event refused by the API server, dropped']);
+    expect(t.log.lines.map((line) => line.message)).toEqual(['API server refused an event; the event is dropped']);
     expect(await t.stored()).toEqual([]);
   });
 });

@@ -192,7 +192,7 @@ class BatchingRecorder implements EventRecorder {
     const { component, log } = this.#options;
     const fields = { component, reason: series.reason, object: series.involved.name, error: errorText(error) };
     if (!mayWorkLater(error) || ++series.attempts >= MAX_ATTEMPTS) {
-      log.warn('Event refused by the API server, dropped', fields);
+      log.warn('API server refused an event; the event is dropped', fields);
       return;
     }
     if (this.#failures++ === 0) log.warn('Cannot write events, retrying', fields);

@@ -42,7 +42,7 @@ const configurationFlags = (defaults: CommonDefaults) =>
     }),
     'observe-only': booleanFlag({
       default: false,
-      help: 'make all decisions, but write nothing to an API server or a cloud, and take no Lease. Decisions are logged and counted (mcm_observe_decisions_total)',
+      help: 'make all decisions without writes to an API server or a cloud, and without a Lease. The log and mcm_observe_decisions_total contain the decisions',
     }),
     'concurrent-syncs-by-controller': integersFlag({
       min: 1,
@@ -55,12 +55,12 @@ const CLUSTERS = flagGroup('Clusters', {
   'target-kubeconfig': textFlag({
     placeholder: '<path>',
     default: '',
-    help: 'kubeconfig of the cluster of the nodes; "inClusterConfig" (default) for the cluster of the pod, "none" for machines without nodes',
+    help: 'kubeconfig of the cluster with the nodes; "inClusterConfig" (default): the cluster of the pod; "none": machines without nodes',
   }),
   'control-kubeconfig': textFlag({
     placeholder: '<path>',
     default: '',
-    help: 'kubeconfig of the cluster of the machine objects; "inClusterConfig" for the cluster of the pod; default: the target cluster',
+    help: 'kubeconfig of the cluster with the machine objects; "inClusterConfig": the cluster of the pod; default: the target cluster',
   }),
   'kube-api-qps': numberFlag({
     min: 0,
@@ -70,7 +70,7 @@ const CLUSTERS = flagGroup('Clusters', {
   'kube-api-burst': integerFlag({
     min: 0,
     default: 30,
-    help: 'number of requests that may exceed --kube-api-qps for a short time; requires --kube-api-qps',
+    help: 'maximum number of requests in a burst above --kube-api-qps; requires --kube-api-qps',
   }),
 });
 
@@ -83,7 +83,7 @@ const electionFlags = (defaults: CommonDefaults) =>
     'leader-elect-lease-duration': durationFlag({
       default: 15_000,
       minMs: 1000,
-      help: 'time after the last renewal by the leader until another replica can become the leader',
+      help: 'time after the most recent renewal of the Lease before another replica can become the leader',
     }),
     'leader-elect-renew-deadline': durationFlag({
       default: 10_000,
@@ -121,12 +121,12 @@ const observationFlags = (defaults: CommonDefaults) =>
     'tls-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: 'directory with tls.crt and tls.key for --secure-port; reloaded when they change; default: a new self-signed certificate at each start',
+      help: 'directory with tls.crt and tls.key for --secure-port; the process reloads changed files; default: a new self-signed certificate at each start',
     }),
     'metrics-auth': textFlag({
       default: 'delegated',
       oneOf: ['delegated', 'none'],
-      help: 'access to /metrics from other hosts. Value delegated: clients need a bearer token with access to /metrics in the control cluster. Value none: all clients. Settings and debugging always require a token',
+      help: 'access to /metrics from other hosts. "delegated": clients need a token with access to /metrics in the control cluster. "none": all clients. Settings and debugging always require a token',
     }),
     profiling: booleanFlag({
       default: false,
@@ -143,9 +143,9 @@ const observationFlags = (defaults: CommonDefaults) =>
 const IGNORED = {
   'cloud-provider': ignoredFlag('<text>', 'each program has a fixed provider'),
   'min-resync-period': ignoredFlag('<duration>', 'caches need no periodic resync, because watches miss no change'),
-  'contention-profiling': ignoredFlag('[true|false]', 'there are no locks to profile'),
-  'kube-api-content-type': ignoredFlag('<type>', 'requests are JSON'),
-  'controller-start-interval': ignoredFlag('<duration>', 'the original ignores it too'),
+  'contention-profiling': ignoredFlag('[true|false]', 'the process has no locks to profile'),
+  'kube-api-content-type': ignoredFlag('<type>', 'all requests use JSON'),
+  'controller-start-interval': ignoredFlag('<duration>', 'the original also ignores this flag'),
   vmodule: ignoredFlag('<patterns>', 'use --log-level'),
   'log-flush-frequency': ignoredFlag('<duration>', 'log lines are always written immediately'),
 };

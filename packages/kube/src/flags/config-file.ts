@@ -13,7 +13,7 @@ async function textOf(path: string): Promise<string> {
   try {
     const bytes = await readFile(path);
     if (bytes.length > LARGEST_BYTES)
-      throw new Error(`it has ${bytes.length} bytes, at most ${LARGEST_BYTES} are allowed`);
+      throw new Error(`the file has ${bytes.length} bytes, more than the limit of ${LARGEST_BYTES}`);
     return bytes.toString('utf8');
   } catch (error) {
     throw new ConfigError(`--config=${path}: cannot be read: ${errorText(error)}`);
@@ -24,7 +24,7 @@ async function textOf(path: string): Promise<string> {
 function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
   if (code === 'MULTIPLE_DOCS') return 'a second YAML document starts here; put all settings into one document';
   const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);
-  if (code === 'DUPLICATE_KEY') return `${word}: occurs twice; keep one of them`;
+  if (code === 'DUPLICATE_KEY') return `${word}: occurs twice; keep one of the entries`;
   return (message.split('\n', 1)[0] ?? '').replace(/ at line \d+, column \d+:?$/, '');
 }
 

@@ -61,7 +61,7 @@ export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
     ...Object.entries(features).map(
       ([name, { stage, help }]) => `${name} (${stage}, default ${stage === 'BETA'}): ${help}`,
     ),
-    'AllAlpha and AllBeta set all features of a stage that are not listed',
+    'AllAlpha and AllBeta set all unlisted features of a stage',
   ].join('; ')}`,
   fallback: parseStates('', features),
   shown: '',

@@ -86,7 +86,7 @@ describe('flags', () => {
     [['--zzz', 'x'], /^unknown flag --zzz; --help lists the flags$/],
     [['-q'], /^unknown flag -q; --help/],
     [['-namespace=x'], /^unknown flag -namespace; did you mean --namespace\?; --help/],
-    [['stray', 'x'], /^stray, x: only flags are accepted, and they begin with --; --help lists the flags$/],
+    [['stray', 'x'], /^stray, x: is not a flag; flags begin with --; --help lists the flags$/],
     [['--leader-elect-resource-lock=endpoints'], 'must be one of leases'],
     [['--leader-elect-lease-duration=999ms'], 'must be a duration of at least 1s'],
   ])('%j is refused', async (argv, words) => {

@@ -18,7 +18,7 @@ test.each([
   [['--prot=secret'], 'prog: unknown flag --prot; did you mean --port?\n'],
   [['--port'], "prog: option '--port <port>' argument missing\n"],
   [['--memory=secret'], 'prog: --memory takes no value\n'],
-  [['a', 'b'], 'prog: a, b: only flags are accepted, and they begin with --\n'],
+  [['a', 'b'], 'prog: a, b: is not a flag; flags begin with --\n'],
 ])('an invalid argument is reported in one line: %j', (args, reported) => {
   let said = '';
   const command = reportRefusals(new Command('prog').option('--port <port>').option('--memory'))

@@ -14,7 +14,7 @@ const bare = (flag: string): string => flag.replace(/^--?/, '');
  */
 export function refusalOf(text: string, flags: readonly string[]): string {
   const { words } = STRAY.exec(text)?.groups ?? {};
-  if (words !== undefined) return `${words}: only flags are accepted, and they begin with --`;
+  if (words !== undefined) return `${words}: is not a flag; flags begin with --`;
   const { flag } = UNKNOWN.exec(text)?.groups ?? {};
   if (flag === undefined)
     return text

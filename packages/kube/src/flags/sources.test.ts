@@ -78,7 +78,7 @@ test.each([
   ['port: 99999\n', 'c.yaml:1: port must be an integer from 0 to 65535, not "99999"'],
   ['- a\n', 'c.yaml:1: must be a mapping of flag names to values'],
   ['a: [\n', expect.stringMatching(/^c\.yaml:\d: .+/)],
-  ['port: 1\nport: 2\n', 'c.yaml:2: port: occurs twice; keep one of them'],
+  ['port: 1\nport: 2\n', 'c.yaml:2: port: occurs twice; keep one of the entries'],
   ['port: 1\n---\nport: 2\n', 'c.yaml:2: a second YAML document starts here; put all settings into one document'],
   ['', 'accepted'],
 ])('%j', async (text, words) => {
@@ -103,5 +103,5 @@ test('the file is missing, invalid, or too large', async () => {
   const open = (path: string) => parseFlags(program, flags, [`--config=${path}`]);
   await expect(open(join(folder, 'none.yaml'))).rejects.toThrow(/^--config=.*none\.yaml: cannot be read: .*ENOENT/);
   await expect(open(folder)).rejects.toThrow('cannot be read');
-  await expect(run('#'.repeat(1_048_577))).rejects.toThrow('c.yaml: cannot be read: it has 1048577 bytes');
+  await expect(run('#'.repeat(1_048_577))).rejects.toThrow('c.yaml: cannot be read: the file has 1048577 bytes');
 });

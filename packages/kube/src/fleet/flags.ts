@@ -6,33 +6,33 @@ export const fleetFlags = flagGroup('Fleet mode', {
   'fleet-namespaces': textFlag({
     placeholder: '<selector>',
     default: '',
-    help: 'serve one cluster for each namespace with these labels; its Secret --fleet-secret contains the kubeconfig',
+    help: 'serve one cluster for each namespace with these labels; the Secret --fleet-secret in the namespace contains the kubeconfig',
   }),
   'fleet-secret': textFlag({
     placeholder: '<name>',
     default: 'fleet-kubeconfig',
-    help: 'name of the Secret of --fleet-namespaces; its key is kubeconfig or value',
+    help: 'name of the Secret in each namespace of --fleet-namespaces; the key is kubeconfig or value',
   }),
   'fleet-folder': textFlag({
     placeholder: '<directory>',
     default: '',
-    help: 'serve one cluster for each kubeconfig of this directory (NAME.kubeconfig, NAME.yaml); machines and nodes are in the same cluster',
+    help: 'serve one cluster for each kubeconfig in this directory (NAME.kubeconfig, NAME.yaml), with machines and nodes in the same cluster',
   }),
   'fleet-replica': textFlag({
     placeholder: '<name>',
     default: '',
-    help: 'unique name of this replica, which determines its clusters; default: the host name',
+    help: 'unique name of this replica; the names of the replicas determine their clusters; default: the host name',
   }),
   'fleet-weight': integerFlag({
     min: 0,
     max: 1000,
     default: 100,
-    help: 'share of the clusters that this replica serves, relative to the weights of the others; 0: none',
+    help: 'weight of this replica for the distribution of the clusters over all replicas; 0: no clusters',
   }),
   'fleet-metrics-clusters': integerFlag({
     min: 0,
     default: 100,
-    help: 'number of clusters with their own value of the label cluster; the metrics of further clusters are summed as cluster="other"',
+    help: 'maximum number of values of the metric label cluster; the metrics of further clusters have the value cluster="other"',
   }),
   'fleet-requests': integerFlag({
     min: 1,
@@ -42,7 +42,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
   'fleet-total-requests': integerFlag({
     min: 1,
     default: 200,
-    help: 'the same number for all clusters; a request without an answer for 5 s is not counted',
+    help: 'maximum number of simultaneous requests of all clusters; a request without a response for 5 s does not count',
   }),
 });
 
@@ -66,7 +66,7 @@ export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
   if (!isFleet(flags)) return [];
   return [
     ...(flags['fleet-namespaces'] !== '' && flags['fleet-folder'] !== ''
-      ? ['--fleet-namespaces and --fleet-folder exclude each other; set one of them']
+      ? ['--fleet-namespaces and --fleet-folder cannot be combined; set only one of these flags']
       : []),
     ...(flags['target-kubeconfig'] !== ''
       ? ['--target-kubeconfig must be absent in the fleet mode: each cluster has its own kubeconfig']

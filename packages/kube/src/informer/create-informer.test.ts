@@ -188,7 +188,7 @@ describe('failures', () => {
     await t.clock.advance(2_000);
     expect(warnings(t)).toEqual([
       'Watch without data, opening it again',
-      'list and watch of nodes failed; retrying until it succeeds',
+      'list and watch of nodes failed; retrying until success',
     ]);
     await t.end();
   });
@@ -272,7 +272,7 @@ describe('failures', () => {
     await t.clock.advance(2000);
     expect([t.informer.synced, t.informer.refused]).toEqual([true, undefined]);
     expect(refusals).toEqual([403, undefined]);
-    expect(warnings(t)).toEqual(['list and watch of nodes failed; retrying until it succeeds']);
+    expect(warnings(t)).toEqual(['list and watch of nodes failed; retrying until success']);
     await t.end();
   });
 

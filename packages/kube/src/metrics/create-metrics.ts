@@ -59,24 +59,24 @@ function createQueueMetrics(
   );
   collected(
     'longest_running_processor_seconds',
-    'Seconds that the longest reconcile in progress has been running',
+    'Duration in seconds of the longest reconcile in progress',
     (gauges) => Math.max(0, ...gauges.runningForMs()) / 1000,
   );
   const adds = new Counter({ name: name('adds_total'), help: 'Keys that were added to the queue', ...common });
   const retries = new Counter({
     name: name('retries_total'),
-    help: 'Keys that were added again after a failure',
+    help: 'Keys that the controller added again after a failure',
     ...common,
   });
   const waited = new Histogram({
     name: name('queue_duration_seconds'),
-    help: 'Seconds that a key waits in the queue',
+    help: 'Wait of a key in the queue, in seconds',
     buckets: QUEUE_BUCKETS,
     ...common,
   });
   const worked = new Histogram({
     name: name('work_duration_seconds'),
-    help: 'Seconds that a reconcile takes',
+    help: 'Duration of a reconcile, in seconds',
     buckets: QUEUE_BUCKETS,
     ...common,
   });
@@ -106,7 +106,7 @@ function createReflectorMetrics(
   const shortWatches = counter('short_watches_total', 'Watches that the server ended immediately');
   const items = new Gauge({
     name: `${prefix}reflector_items_per_list`,
-    help: 'Items of the last list',
+    help: 'Number of items in the most recent list',
     labelNames: ['name'],
     registers: [registry],
   });
@@ -162,7 +162,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     malformed: (counts) =>
       byResource(
         'malformed_objects',
-        'Objects in caches with a missing field or a field of the wrong type. The log and an event name the field',
+        'Objects in caches with a missing field or a field of the wrong type. The log and an event contain the name of the field',
         counts,
       ),
     scrape: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),

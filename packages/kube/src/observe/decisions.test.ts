@@ -73,9 +73,9 @@ test('`follow` also resolves after the time limit, and rejects when the object i
   decisions.saw('toys', seen({ a: '1', b: '2' }), false);
   expect((await late).metadata.name).toBe('t');
   decisions.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'u' } }, true);
-  await expect(lost).rejects.toThrow('patch toys n/u: the object was deleted first');
+  await expect(lost).rejects.toThrow('patch toys n/u: the object was deleted before this action');
   expect(reported().filter(({ level }) => level === 'warn')).toHaveLength(2);
-  expect(reported().filter(({ message }) => !message.startsWith('Would act'))).toHaveLength(2);
+  expect(reported().filter(({ message }) => !message.startsWith('Observe only'))).toHaveLength(2);
 });
 
 test('a deleted object gets a new decision, and an event is only compared with the decisions of its object', async () => {
@@ -96,7 +96,7 @@ test('a deleted object gets a new decision, and an event is only compared with t
   await clock.advance(5 * MINUTE);
   decisions.saw('toys', seen({ a: '1' }), true);
   decisions.want(of('t'));
-  const again = { message: 'Would act without --observe-only', object: 'n/t' };
+  const again = { message: 'Observe only: decision not executed', object: 'n/t' };
   expect(reported()).toMatchObject([...Array(999).fill({}), again, ...Array(1_001).fill({ level: 'warn' }), again]);
 });
 

@@ -51,7 +51,7 @@ interface Follower {
 
 const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
   same: 'The running controller did the same',
-  gone: 'The object was deleted before the running controller did the same',
+  gone: 'The object was deleted before the running controller acted',
   different: 'The running controller did not do the same',
 };
 
@@ -72,7 +72,7 @@ export class ObserveDecisions {
     this.#log = log;
     const count = meters.counter({
       name: 'mcm_observe_decisions_total',
-      help: 'Actions that --observe-only prevented, and whether another controller did the same within five minutes',
+      help: 'Actions that --observe-only prevented, by outcome: another controller did the same within five minutes, or did not',
       labels: ['what', 'outcome'],
     });
     this.#count = (labels) => count({ ...labels });
@@ -97,7 +97,7 @@ export class ObserveDecisions {
       this.#unnamed.set(resource, (this.#unnamed.get(resource) ?? new Set<Waiting>()).add(entry));
     }
     this.#count({ what, outcome: 'wanted' });
-    this.#log.info('Would act without --observe-only', { what, object });
+    this.#log.info('Observe only: decision not executed', { what, object });
     return entry;
   }
 
@@ -151,7 +151,7 @@ export class ObserveDecisions {
     const { overdue, followers, decision } = entry;
     this.#forget(entry);
     if (!overdue) this.#report(entry, outcome);
-    const gone = new Error(`${decision.what} ${decision.object}: the object was deleted first`);
+    const gone = new Error(`${decision.what} ${decision.object}: the object was deleted before this action`);
     for (const { resolve, reject } of followers) outcome === 'same' ? resolve(seen) : reject(gone);
   }
 

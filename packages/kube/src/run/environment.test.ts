@@ -407,6 +407,6 @@ test('nearly exhausted memory is a warning, and ends the process before V8 abort
   t.collected({ ...use, heap: 231 * MiB });
   expect(await t.exit).toBe(1);
   expect(t.said).toEqual([
-    'demo: its memory is full: 231 of 256 MiB of its heap are in use; give its container more memory (resources.limits.memory)',
+    'demo: the memory is full: the process uses 231 of 256 MiB of its heap; increase the memory of the container (resources.limits.memory)',
   ]);
 });

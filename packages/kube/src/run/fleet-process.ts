@@ -48,7 +48,11 @@ export function registerFleetMetrics(
   fleet: Pick<Fleet, 'status' | 'peers'>,
 ): (labels: { readonly cluster: string; readonly reason: FailureReason }) => void {
   meters.observed(
-    { name: 'mcm_fleet_clusters', help: 'Clusters of the fleet by their state in this replica', labels: ['state'] },
+    {
+      name: 'mcm_fleet_clusters',
+      help: 'Number of clusters of the fleet, by state in this replica',
+      labels: ['state'],
+    },
     () => {
       const all = fleet.status();
       return CLUSTER_STATES.map((state) => ({
@@ -189,7 +193,7 @@ export class FleetProcess<F extends Flags> {
 
   #onFailure(member: Member, reason: FailureReason, error: string): void {
     this.#count(member.name, reason);
-    const message = `${this.#p.definition.name} stopped the cluster: ${error}; mcm retries`;
+    const message = `${this.#p.definition.name} stopped its controllers for the cluster: ${error}; mcm retries`;
     if (member.about !== undefined) this.#recorder.event(member.about, 'Warning', STOPPED, message);
   }
 
@@ -238,7 +242,7 @@ export class FleetProcess<F extends Flags> {
     });
     this.#p.pages.serve({
       path: FLEET_PATH,
-      help: 'the clusters of the fleet, with their state and last error',
+      help: 'the clusters of the fleet, with their state and most recent error',
       answer,
     });
   }

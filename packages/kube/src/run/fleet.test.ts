@@ -91,7 +91,7 @@ describe('a cluster without a usable kubeconfig', () => {
     const a = await rig.replica('a');
     await rig.clock.advance(10_000);
     expect(await states(a)).toEqual(['c1 serving', 'c9 refused']);
-    expect(await errorOf(a, 'c9')).toContain('Secret c9/fleet-kubeconfig does not exist; create it');
+    expect(await errorOf(a, 'c9')).toContain('Secret c9/fleet-kubeconfig does not exist; create the Secret');
     const stringData = { kubeconfig: rig.kubeconfig('c9') };
     await seed.resource(secrets, 'c9').create({ metadata: { name: 'fleet-kubeconfig' }, stringData });
     await rig.clock.advance(10_000);
@@ -108,7 +108,7 @@ describe('a kubeconfig that leads to another cluster', () => {
     await rig.changeKubeconfig('c3', rig.kubeconfig('stranger'));
     await rig.clock.advance(60_000);
     expect(await states(a)).toEqual(CLUSTERS.map((one) => `${one} ${one === 'c3' ? 'failed' : 'serving'}`));
-    expect(await errorOf(a, 'c3')).toMatch(/^Secret c3\/fleet-kubeconfig leads to another cluster: .* before /);
+    expect(await errorOf(a, 'c3')).toMatch(/^Secret c3\/fleet-kubeconfig refers to another cluster: .* before /);
     expect(await rig.holder('c3')).toBe('');
     expect(await rig.beats('stranger')).toBeUndefined();
     expect(await a.scrape()).toMatch(/failures_total\{cluster="c3",reason="other-cluster"\} [1-9]/);
@@ -406,7 +406,7 @@ test('a folder has one cluster for each kubeconfig, and follows its files', asyn
   await rename(`${file('two')}.new`, file('two'));
   await rig.clock.advance(30_000);
   expect(await states(a)).toEqual(['one serving', 'two failed']);
-  expect(await errorOf(a, 'two')).toMatch(/leads to another cluster.*remove .*two\.kubeconfig, wait/);
+  expect(await errorOf(a, 'two')).toMatch(/refers to another cluster.*remove .*two\.kubeconfig, wait/);
   expect(await rig.beats('stranger')).toBeUndefined();
   await unlink(file('two'));
   await rig.clock.advance(15_000);
@@ -418,7 +418,7 @@ test('a folder has one cluster for each kubeconfig, and follows its files', asyn
 test.each([
   ['--target-kubeconfig=x', /--target-kubeconfig must be absent in the fleet mode/],
   ['--leader-elect=false', /--leader-elect=false is not allowed in the fleet mode/],
-  ['--fleet-folder=x', /--fleet-namespaces and --fleet-folder exclude each other/],
+  ['--fleet-folder=x', /--fleet-namespaces and --fleet-folder cannot be combined/],
   ['--observe-only', /--observe-only is not available in the fleet mode/],
   ['--fleet-replica=A_b', /--fleet-replica must contain only lower-case letters/],
 ])('%s is refused before any connection', async (flag, says) => {

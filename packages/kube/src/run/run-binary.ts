@@ -348,7 +348,7 @@ class Run<F extends Flags> {
     );
     if (end === 'lost')
       this.#fail(
-        `${this.#definition.name}: Lease lost: ending the process, so that two leaders never work at the same time: ${lost}`,
+        `${this.#definition.name}: Lease lost: ending the process to prevent two leaders at the same time: ${lost}`,
       );
   }
 
@@ -405,7 +405,7 @@ function givenFleet<F extends Flags>(
 const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, values: FlagValues<F>): string[] =>
   (fleet?.without ?? [])
     .filter((name) => values[name] !== flags[name]?.fallback)
-    .map((name) => `--${name} is not available in the fleet mode; set it for a process with one cluster`);
+    .map((name) => `--${name} is not available in the fleet mode; use the flag only for a process with one cluster`);
 
 /** In the fleet mode, the control cluster contains the peer Leases, and each cluster has its own target cluster. */
 function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {

@@ -65,9 +65,9 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS].filter(Boolean).join(','),
   );
   // The message does not contain the value, which may be a token.
-  if (headers === undefined) return off('OTEL_EXPORTER_OTLP_HEADERS is not of the form key=value,key=value');
+  if (headers === undefined) return off('OTEL_EXPORTER_OTLP_HEADERS must have the format key=value,key=value');
   const attributes = pairs(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
-  if (attributes === undefined) return off('OTEL_RESOURCE_ATTRIBUTES is not of the form key=value,key=value');
+  if (attributes === undefined) return off('OTEL_RESOURCE_ATTRIBUTES must have the format key=value,key=value');
   const { 'service.name': named, ...rest } = attributes;
   const base = url.pathname.replace(/\/+$/, '');
   return {

@@ -129,7 +129,7 @@ describe('export', () => {
     await clock.advance(60_000);
     expect(exporter.dropped).toBe(5_000);
     expect(log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      'export of traces failed; retrying until it succeeds',
+      'export of traces failed; retrying until success',
     ]);
   });
 
@@ -215,11 +215,11 @@ describe('settings', () => {
     ],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_HEADERS: 'secret' },
-      'OTEL_EXPORTER_OTLP_HEADERS is not of the form key=value,key=value',
+      'OTEL_EXPORTER_OTLP_HEADERS must have the format key=value,key=value',
     ],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_RESOURCE_ATTRIBUTES: 'a=%zz' },
-      'OTEL_RESOURCE_ATTRIBUTES is not of the form key=value,key=value',
+      'OTEL_RESOURCE_ATTRIBUTES must have the format key=value,key=value',
     ],
   ])('%j disables traces with a sentence', (env, because) => {
     expect(tracingSettings(env)).toEqual({ off: true, because });

@@ -187,7 +187,9 @@ describe('connections', () => {
   });
 
   test('an invalid address is refused', () => {
-    expect(() => undiciTransport({ server: 'api:6443' })).toThrow("the API server's address must be an http(s) URL");
+    expect(() => undiciTransport({ server: 'api:6443' })).toThrow(
+      'the address of the API server must be an http(s) URL',
+    );
   });
 });
 

@@ -96,7 +96,7 @@ function dispatcher(options: UndiciTransportOptions, origin: string, connections
 function parseServer(server: string): { readonly origin: string; readonly prefix: string } {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new ConfigError(`the API server's address must be an http(s) URL, not ${JSON.stringify(server)}`);
+    throw new ConfigError(`the address of the API server must be an http(s) URL, not ${JSON.stringify(server)}`);
   }
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
 }

@@ -21,7 +21,7 @@ export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   // Admission plugins also answer 403, and their message contains the reason.
   if (permission === undefined) return message;
   return (
-    `the role of the machine-config-controller does not allow it to ${permissionText(permission)}: ` +
+    `the machine-config-controller has no permission to ${permissionText(permission)}: ` +
     'apply the ClusterRoles of this version (docs/permissions.md)'
   );
 }

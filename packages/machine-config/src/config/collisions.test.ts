@@ -74,7 +74,7 @@ test.each<[what: string, a: object, b: object, reported: string]>([
     'file /etc/systemd/system/x.service/y of MachineConfig b is below unit /etc/systemd/system/x.service of MachineConfig a',
   ],
 ])('two MachineConfigs collide: %s, and the error names both', (_what, a, b, reported) => {
-  const hint = /^change the path of one of them in spec\.config of MachineConfig [ab] or MachineConfig [ab]$/;
+  const hint = /^change one of the paths in spec\.config of MachineConfig [ab] or MachineConfig [ab]$/;
   expect(said(a, b)).toEqual([reported, expect.stringMatching(hint)]);
 });
 

@@ -67,7 +67,7 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
   };
   const what = how === 'where' ? 'has the same path as' : 'is below';
   throw new RenderError(`${name(one)} ${what} ${name(other)}`, {
-    hint: `change the path of one of them in spec.config of ${ownersOf(sources, [one, other])}`,
+    hint: `change one of the paths in spec.config of ${ownersOf(sources, [one, other])}`,
   });
 }
 

@@ -56,7 +56,7 @@ function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineCo
     else if (marked && file.contents?.source === undefined) {
       throw new RenderError(
         `file ${path}: MachineConfig ${machineConfig.metadata.name} repeats it without contents.source, ` +
-          'so the compressed content would be written unchanged; repeat contents too',
+          'so a node would get the compressed content; repeat contents too',
       );
     }
   }

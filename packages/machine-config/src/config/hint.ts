@@ -5,12 +5,12 @@ import { RenderError } from './error.ts';
 export const HINT_MARK = '. To fix it: ';
 
 const HINTS: Readonly<Record<string, string>> = {
-  'illegal file mode': 'a mode is a decimal number from 0 to 511, which is 0777',
+  'illegal file mode': 'write the mode as a decimal number from 0 to 511 (octal 0777)',
   'path not absolute': 'start the path with /',
   'path not specified': 'set a path',
   'path is not fully simplified': 'write the path without . and .. and without doubled or trailing slashes',
   'duplicate entry defined': 'keep only one of the two entries',
-  'invalid url scheme': 'write the content itself, as a data: URL',
+  'invalid url scheme': 'write the content as a data: URL',
   'path conflicts with systemd unit or dropin': 'keep only the file or the unit',
   'link target is required': 'set the target',
 };
@@ -24,7 +24,7 @@ export function ignitionHint(name: string, error: Error): string {
   const where = fields.length === 0 ? 'the spec' : `${fields.join(', ')}${more}`;
   const hints = [...new Set(issues.slice(0, NAMED).flatMap(({ message }) => HINTS[message] ?? []))];
   const how = hints.length === 0 ? '' : ` (${hints.join('; ')})`;
-  return `correct ${where}${how} of MachineConfig ${name}, or delete it`;
+  return `correct ${where}${how} of MachineConfig ${name}, or delete the MachineConfig`;
 }
 
 const fieldOf = (path: Issue['path']): string => path.replace(/^\$/, 'spec.config');
@@ -40,7 +40,7 @@ export function failureText(what: string, error: Error, standing: string | undef
     .replace(/\s*\n\s*/g, '; ');
   const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   const hint = error instanceof RenderError ? error.hint : undefined;
-  const until = standing ? `until then, ${standing} stays in use` : '';
+  const until = standing ? `until then, the nodes keep ${standing}` : '';
   const last = [hint ?? '', until].filter((part) => part !== '').join('; ');
   return `${what}: ${cut}${last === '' ? '' : `${HINT_MARK}${last}`}`;
 }

@@ -23,7 +23,7 @@ export function validateMachineConfigSpec({ kernelType = '', config, extensions 
   const unknown = (extensions ?? []).filter((extension) => !SUPPORTED_EXTENSIONS.has(extension));
   if (unknown.length === 0) return;
   throw new RenderError(`invalid extensions found: [${unknown.join(' ')}]`, {
-    hint: `remove them from spec.extensions, which supports ${[...SUPPORTED_EXTENSIONS].join(', ')}`,
+    hint: `remove these entries from spec.extensions, which supports ${[...SUPPORTED_EXTENSIONS].join(', ')}`,
   });
 }
 
@@ -32,7 +32,7 @@ function validateConfig(config: unknown): void {
   for (const { path = '', mode = 0 } of parsed.storage?.files ?? []) {
     if (mode <= MAX_MODE) continue;
     throw new RenderError(`invalid mode 0${mode.toString(8)} for ${path}, cannot exceed 0777`, {
-      hint: `set storage.files[].mode of ${path} to a decimal number up to 511, which is 0777`,
+      hint: `set storage.files[].mode of ${path} to a decimal number up to 511 (octal 0777)`,
     });
   }
 }

@@ -3,7 +3,7 @@ import type { KubeletConditions, PoolConditions, TemplateConditions } from './co
 
 const SELECTS_ALL = {
   status: 'True',
-  means: 'A selector of the pool is empty and would select everything. The controller ignores the pool.',
+  means: 'A selector of the pool is empty, so it matches all objects. The controller ignores the pool.',
   help: 'Add `matchLabels` or `matchExpressions` to the selector.',
 } as const;
 const OPEN_UNTIL = 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` on the pool.';
@@ -14,7 +14,7 @@ const CLAIMED = {
 } as const;
 const CANNOT_BE_APPLIED = {
   status: 'True',
-  means: '`maxUnavailable` or an annotation of the rollout has an invalid value. No further node is updated.',
+  means: '`maxUnavailable` or an annotation of the rollout has an invalid value. The pool updates no further node.',
   help: 'Correct the value in the message.',
 } as const;
 
@@ -29,7 +29,7 @@ export const POOL_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'All nodes of the pool have the target. With `False`: some nodes do not have the target, and `Updating` shows whether they are being updated.',
+          'All nodes of the pool have the target. With `False`: some nodes do not have the target, and `Updating` shows the progress.',
       },
     },
   },
@@ -57,7 +57,8 @@ export const POOL_CONDITIONS = {
     },
   },
   RenderDegraded: {
-    means: 'The controller cannot render a configuration for the pool. The last valid configuration stays the target.',
+    means:
+      'The controller cannot render a configuration for the pool. The target is still the most recent valid configuration.',
     reasons: {
       '': {
         status: 'True',
@@ -132,11 +133,11 @@ export const POOL_CONDITIONS = {
     reasons: {
       '': { status: 'False', means: 'No replacement is necessary.' },
       Replace: { status: 'True', means: '`updateStrategy` is `Replace`.' },
-      Irreconcilable: { status: 'True', means: 'A node cannot be updated to the target in place.' },
+      Irreconcilable: { status: 'True', means: 'An in-place update of a node to the target is not possible.' },
     },
   },
   RolloutHalted: {
-    means: 'The rollout stopped, and no further node is updated. The original does not have this condition.',
+    means: 'The rollout stopped, and the pool updates no further node. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'The rollout continues.' },
       NodesDegraded: {
@@ -148,19 +149,19 @@ export const POOL_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a window, for the end of a freeze, or for nodes that postpone it. The original does not have this condition.',
+      'The rollout waits for a window, for the end of a freeze, or for nodes with a postponed update. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'The rollout may continue.' },
       OutsideWindow: { status: 'True', means: 'No window of the pool is open.', help: OPEN_UNTIL },
       InFreeze: { status: 'True', means: 'A freeze of the pool forbids updates.', help: OPEN_UNTIL },
       InvalidWindow: {
         status: 'True',
-        means: 'A window or a freeze of the pool is invalid, so no node is updated.',
+        means: 'A window or a freeze of the pool is invalid, so the pool updates no node.',
         help: 'Correct the annotation as in the message.',
       },
       NodePostponed: {
         status: 'True',
-        means: 'Only nodes with the label `rollout.machine.sapcloud.io/postpone` have another config.',
+        means: 'All nodes without the target have the label `rollout.machine.sapcloud.io/postpone`.',
         help: 'Remove the label, or set the annotation `rollout.machine.sapcloud.io/open-until` of the pool.',
       },
     },
@@ -227,7 +228,7 @@ export const TEMPLATE_CONDITIONS = {
     reasons: {
       '': {
         status: 'True',
-        means: 'The message names the template or the field. With `False`: no error.',
+        means: 'The message contains the name of the template or field. With `False`: no error.',
         help: 'Correct the template or the field. Until the correction, the controller renders no pool.',
       },
     },
@@ -240,20 +241,21 @@ export const TEMPLATE_CONDITIONS = {
  */
 export const NODE_CONFIG_CONDITIONS = {
   Accepted: {
-    means: 'The last three results for a KubeletConfig.',
+    means: 'The three most recent results for a KubeletConfig.',
     reasons: {
       '': {
         status: 'True',
-        means: 'The object was applied. With `False`: the object is invalid, and the message contains the reason.',
+        means:
+          'The controller applied the object. With `False`: the object is invalid, and the message contains the reason.',
       },
     },
   },
   Success: {
-    means: 'The last result for the object.',
-    reasons: { '': { status: 'True', means: 'The object was applied.' } },
+    means: 'The most recent result for the object.',
+    reasons: { '': { status: 'True', means: 'The controller applied the object.' } },
   },
   Failure: {
-    means: 'The last result for the object.',
+    means: 'The most recent result for the object.',
     reasons: {
       '': {
         status: 'True',
@@ -264,11 +266,11 @@ export const NODE_CONFIG_CONDITIONS = {
   },
   UnknownFields: {
     means:
-      'Unknown fields of the object. If there are none, the condition is absent. The original does not have this condition.',
+      'Unknown fields of the object. Without unknown fields, the condition is absent. The original does not have this condition.',
     reasons: {
       Ignored: {
         status: 'True',
-        means: 'The other fields are applied.',
+        means: 'The controller applies the other fields.',
         help: 'Correct the names, or remove the fields.',
       },
     },

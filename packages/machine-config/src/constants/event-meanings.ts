@@ -34,14 +34,14 @@ export const CONFIG_EVENTS = {
     type: 'Normal',
     means: 'A MachineConfig replaces the operating system image of the ControllerConfig.',
   },
-  SetDesiredConfig: { on: POOL, type: 'Normal', means: 'The controller set the target for nodes.' },
+  SetDesiredConfig: { on: POOL, type: 'Normal', means: 'The controller set the target of some nodes.' },
   Updating: { on: POOL, type: 'Normal', means: 'The pool starts the update of its nodes to a target.' },
   Completed: { on: POOL, type: 'Normal', means: 'All nodes of the pool have the target.' },
   DeferringOperatorNodeUpdate: { on: POOL, type: 'Normal', means: 'The pool updates the node of the operator last.' },
   RenderFailed: {
     on: POOL,
     type: 'Warning',
-    means: 'The controller cannot render a configuration. The last valid configuration stays the target.',
+    means: 'The controller cannot render a configuration. The target is still the most recent valid configuration.',
     help: 'Correct the field in the message. Runbook McmPoolDegraded.',
   },
   RenderedConfigLarge: {
@@ -59,13 +59,13 @@ export const CONFIG_EVENTS = {
   KubeletConfigRefused: {
     on: ['KubeletConfig'],
     type: 'Warning',
-    means: 'The object is invalid and was not applied.',
+    means: 'The object is invalid, so the controller did not apply it.',
     help: 'Correct the field in the message.',
   },
   ContainerRuntimeConfigRefused: {
     on: ['ContainerRuntimeConfig'],
     type: 'Warning',
-    means: 'The object is invalid and was not applied.',
+    means: 'The object is invalid, so the controller did not apply it.',
     help: 'Correct the field in the message.',
   },
   UnknownFields: {
@@ -77,13 +77,13 @@ export const CONFIG_EVENTS = {
   DrainRequestInvalid: {
     on: NODE,
     type: 'Warning',
-    means: 'The daemon of the node requests neither a drain nor an uncordon.',
+    means: 'The daemon of the node requests no drain and no uncordon.',
     help: 'Check the annotation `desiredDrain` and the version of the daemon.',
   },
   DrainThresholdExceeded: {
     on: NODE,
     type: 'Warning',
-    means: 'A drain takes longer than expected. The message names the pods.',
+    means: 'A drain takes longer than expected. The message contains the names of the pods.',
     help: 'Check the budgets and finalizers of these pods.',
   },
   DrainFailed: {
@@ -110,13 +110,13 @@ export const CONFIG_EVENTS = {
   RolloutWaiting: {
     on: POOL,
     type: 'Normal',
-    means: 'The rollout waits for a window, for the end of a freeze, or for nodes that postpone it.',
+    means: 'The rollout waits for a window, for the end of a freeze, or for nodes with a postponed update.',
     help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until` on the pool.',
   },
   RolloutHalted: {
     on: POOL,
     type: 'Warning',
-    means: 'Too many nodes are Degraded after the update. No further node is updated.',
+    means: 'Too many nodes are Degraded after the update. The pool updates no further node.',
     help: 'Revert the change of the target, or repair the nodes. Runbook McmPoolDegraded.',
   },
 } as const satisfies Readonly<Record<keyof typeof ConfigEvents, ConfigEventMeaning>>;
@@ -130,14 +130,14 @@ export const DAEMON_EVENTS = {
     on: NODE,
     type: 'Warning',
     means: 'A file or unit on the disk differs from the configuration.',
-    help: 'Revert the manual change, or add it to a MachineConfig. The force file makes the daemon write all files again.',
+    help: 'Revert the manual change, or add the change to a MachineConfig. With the force file, the daemon writes all files again.',
   },
   PreflightConfigDriftCheckFailed: {
     on: NODE,
     type: 'Warning',
     means:
       'The daemon found a manual change on the disk before it applied a new configuration. The daemon does not apply the new configuration.',
-    help: 'Revert the manual change, or add it to a MachineConfig.',
+    help: 'Revert the manual change, or add the change to a MachineConfig.',
   },
 } as const satisfies Readonly<Record<string, ConfigEventMeaning>>;
 

@@ -18,7 +18,7 @@ const AGE: PrinterColumn = {
   name: 'Age',
   type: 'date',
   jsonPath: '.metadata.creationTimestamp',
-  description: 'Time since the object was created.',
+  description: 'Age of the object.',
 };
 
 const text = (name: string, jsonPath: string, description: string): PrinterColumn => ({
@@ -58,7 +58,7 @@ const machineConfigPoolCrd = customResourceDefinition(machineConfigPools, machin
   shortName: 'mcp',
   status: true,
   columns: [
-    text('Config', '.status.configuration.name', 'Configuration that all nodes have.'),
+    text('Config', '.status.configuration.name', 'Configuration of all nodes.'),
     ...['Updated', 'Updating', 'Degraded'].map(condition),
     count('MachineCount', 'machineCount', 'Nodes.'),
     count('ReadyMachineCount', 'readyMachineCount', 'Nodes at the target and Ready.'),

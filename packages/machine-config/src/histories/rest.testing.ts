@@ -20,7 +20,7 @@ export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly str
   const before = await versions(world);
   world.world.writes.length = 0;
   await world.world.clock.advance(15 * 60_000);
-  const written = world.world.writes.map((one) => `written without a change: ${one}`);
+  const written = world.world.writes.map((one) => `writes without a change: ${one}`);
   const moved = (await versions(world)) === before ? [] : ['objects changed in a quiet world'];
   return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await undone(world))];
 }

@@ -97,7 +97,7 @@ const mixesUp: Broken = (transport, world) => async (request) => {
 test.each([
   ['gives the target to all nodes at once', targetsAll, false, /^worker: too many are unavailable: n0, n1, n2 of 1$/],
   ['continues although nodes fail', goesOn, true, /^worker: too many are harmed: n0, n1 of 1$/],
-  ['repeats a write without a change', repeats, false, /^written without a change: PATCH \/api\/v1\/nodes\/n\d$/],
+  ['repeats a write without a change', repeats, false, /^writes without a change: PATCH \/api\/v1\/nodes\/n\d$/],
   ['forgets a node', forgets, false, /^n1 has rendered-worker-\w+ of rendered-worker-\w+, not rendered-worker-/],
   ['does not render a change', sleeps, false, /^worker: configuration is left to be rendered$/],
   ['sets the target of another pool', mixesUp, false, /^n1 of pool worker gets the target rendered-infra-/],

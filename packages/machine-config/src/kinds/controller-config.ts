@@ -89,7 +89,7 @@ export const controllerConfigSchema = crd(
     spec: optional(controllerConfigSpecSchema),
     status: optional(controllerConfigStatusSchema),
   }),
-  { description: 'Variables of all templates. There is one object, named machine-config-controller.' },
+  { description: 'Variables of all templates. The cluster has one object of this kind, machine-config-controller.' },
 );
 
 /** The ControllerConfig. */

@@ -10,7 +10,7 @@ export const kubeletConfigSpecSchema = z
     kubeletConfig: optional(
       rawObject('Fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) to set.').nullable(),
     ),
-    autoSizingReserved: optional(flag('Whether nodes compute the resources that they reserve for the system.')),
+    autoSizingReserved: optional(flag('If true, nodes compute the resources that they reserve for the system.')),
     logLevel: optional(int32('Verbosity of the kubelet, 0 to 10.')),
     tlsSecurityProfile: optional(
       rawObject(

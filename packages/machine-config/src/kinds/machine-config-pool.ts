@@ -19,7 +19,7 @@ export const poolConfigurationSchema = z
 /** A rendered MachineConfig and its sources. */
 export type PoolConfiguration = z.infer<typeof poolConfigurationSchema>;
 
-/** A MachineDeployment or MachineSet whose nodes form the pool. */
+/** A MachineDeployment or MachineSet with the nodes of the pool. */
 export const machineRefSchema = crd(
   z.object({
     apiGroup: optional(text('`machine.sapcloud.io`, the default.')),
@@ -27,10 +27,10 @@ export const machineRefSchema = crd(
     namespace: text('Namespace of the MachineDeployment or MachineSet.'),
     name: text('Name of the object.'),
   }),
-  { description: 'A MachineDeployment or MachineSet whose nodes form the pool.', 'x-kubernetes-map-type': 'atomic' },
+  { description: 'A MachineDeployment or MachineSet with the nodes of the pool.', 'x-kubernetes-map-type': 'atomic' },
 );
 
-/** A MachineDeployment or MachineSet whose nodes form the pool. */
+/** A MachineDeployment or MachineSet with the nodes of the pool. */
 export type MachineRef = z.infer<typeof machineRefSchema>;
 
 /** How running machines get a new configuration. */
@@ -69,7 +69,7 @@ export const machineConfigPoolSpecSchema = crd(
         'x-kubernetes-validations': [
           {
             rule: 'self.kind == oldSelf.kind',
-            message: 'kind is immutable: remove the reference and add another',
+            message: 'kind is immutable: remove the reference and add a new reference',
           },
         ],
       }),
@@ -85,7 +85,7 @@ export const machineConfigPoolSpecSchema = crd(
     ),
     paused: optional(
       flag(
-        'Whether rendering and rollout of the pool are paused. The nodes of a paused pool still get rotated certificates.',
+        'If true, rendering and rollout of the pool are paused. The nodes of a paused pool still get rotated certificates.',
       ),
     ),
     maxUnavailable: optional(maxUnavailable),
@@ -135,8 +135,8 @@ const machineConfigPoolStatusSchema = z
     configuration: optional(poolConfigurationSchema),
     machineCount: optional(int32('Nodes of the pool.')),
     updatedMachineCount: optional(int32('Nodes with the target.')),
-    readyMachineCount: optional(int32('Nodes with the target that are Ready.')),
-    unavailableMachineCount: optional(int32('Nodes that are not Ready, or being updated.')),
+    readyMachineCount: optional(int32('Ready nodes with the target.')),
+    unavailableMachineCount: optional(int32('Nodes that are not Ready or in an update.')),
     degradedMachineCount: optional(int32('Nodes that are Degraded or Unreconcilable.')),
     conditions: conditions('Conditions of the pool.'),
     certExpirys: optional(

@@ -14,7 +14,7 @@ export const machineConfigSpecSchema = z
     config: optional(rawObject('An Ignition config of version 2.2 or 3.0 to 3.5, as JSON.')),
     kernelArguments: list('Kernel arguments of the machine, in this order.'),
     extensions: list('OS extensions.'),
-    fips: optional(flag('Whether FIPS mode is enabled. A running machine cannot change this setting.')),
+    fips: optional(flag('If true, FIPS mode is enabled. A running machine cannot change this setting.')),
     kernelType: optional(text('`default`, `realtime` or `64k-pages`; empty means default.')),
   })
   .meta({ description: 'Configuration of a machine.' });

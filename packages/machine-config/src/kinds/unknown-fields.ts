@@ -4,7 +4,7 @@ import { nearest } from '@mcm/kube';
 export function unknownField(path: string, known: Iterable<string>): string {
   const name = path.slice(path.lastIndexOf('.') + 1);
   const meant = nearest(name, known);
-  return `${path} is an unknown field without effect (${meant === undefined ? 'remove it' : `did you mean ${meant}?`})`;
+  return `${path} is an unknown field without effect (${meant === undefined ? 'remove the field' : `did you mean ${meant}?`})`;
 }
 
 const NAMED = 5;

@@ -131,7 +131,7 @@ export function memberCondition({ refs, problems, refused }: PoolMembers): Membe
   const type = PoolConditions.MachineRefResolved;
   const missing = refs.filter(({ found }) => !found).map(({ ref }) => `${ref.kind} ${ref.namespace}/${ref.name}`);
   if (missing.length > 0) {
-    const message = `${missing.join(', ')} not found: create it, or remove it from machineRefs`;
+    const message = `${missing.join(', ')} not found: create the object, or remove the reference from machineRefs`;
     return { type, status: 'False', reason: 'NotFound', message };
   }
   if (refused.length > 0) return { type, status: 'False', reason: 'Forbidden', message: refused.join('; ') };

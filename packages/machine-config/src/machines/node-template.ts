@@ -17,8 +17,8 @@ export const claimedTemplates = (refs: readonly PoolRef[]): readonly string[] =>
     const fields = template ? claimedFields(template) : [];
     if (fields.length === 0) return [];
     return [
-      `${ref.kind} ${ref.namespace}/${ref.name} sets keys on its nodes that belong to machine configs: ${fields.join(', ')}; ` +
-        `remove it from ${FIELD}`,
+      `${ref.kind} ${ref.namespace}/${ref.name} sets keys on its nodes that only machine configs may set: ${fields.join(', ')}; ` +
+        `remove these keys from ${FIELD}`,
     ];
   });
 

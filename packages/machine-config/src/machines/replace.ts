@@ -40,7 +40,7 @@ export function evaluateStrategy(
     if (!pool.spec?.paused && onlyCertificatesWait(nodes, targetOf(pool), machineConfig)) {
       return { replaces: false, ...ended };
     }
-    const message = `machines without config ${targetOf(pool)} are replaced, because of updateStrategy`;
+    const message = `updateStrategy requires the replacement of machines without config ${targetOf(pool)}`;
     const due = nodes.some((node) => !isAt(node, targetOf(pool)));
     return { replaces: true, ...(due ? { condition: { type, status: 'True', reason: 'Replace', message } } : ended) };
   }
@@ -50,13 +50,13 @@ export function evaluateStrategy(
       const current = name === targetOf(pool) ? undefined : machineConfig(name);
       const refusal = current && target && irreconcilable(current, target);
       if (!refusal) continue;
-      const message = `machines with ${name} cannot be updated to ${targetOf(pool)} in place and are replaced: ${refusal.message}`;
+      const message = `an in-place update from ${name} to ${targetOf(pool)} is not possible, so mcm replaces machines: ${refusal.message}`;
       return { replaces: true, condition: { type, status: 'True', reason: 'Irreconcilable', message } };
     }
     const [refused] = byName(nodes.filter((node) => isRefused(node, pool)));
     if (refused) {
       const reason = annotationOf(refused, NodeAnnotations.Reason);
-      const message = `node ${refused.metadata.name} cannot be updated to ${targetOf(pool)} in place, machines are replaced: ${reason}`;
+      const message = `an in-place update of node ${refused.metadata.name} to ${targetOf(pool)} is not possible, so mcm replaces machines: ${reason}`;
       return { replaces: true, condition: { type, status: 'True', reason: 'Irreconcilable', message } };
     }
   }

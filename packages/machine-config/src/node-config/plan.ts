@@ -70,7 +70,8 @@ export function planNodeConfig<T extends NodeConfig>(
     const { name } = config.metadata;
     const own = error instanceof NodeConfigError ? error.hint : undefined;
     const hint =
-      own ?? `correct the fields in spec of ${kind.kind} ${name}, or delete it; no setting of the object is applied`;
+      own ??
+      `correct the fields in spec of ${kind.kind} ${name}, or delete the object; the controller applies no setting of the object`;
     return work.plan({ verdict: { problem, hint, ...ignored }, error: error.message, remove: [] });
   }
 }
@@ -108,7 +109,7 @@ class Work<T extends NodeConfig> {
     const own = byName(pools).filter((pool) => selecting(pool, [config]).length > 0);
     if (own.length === 0) {
       throw new NodeConfigError(`could not find any MachineConfigPool set for ${this.#kind.noPool(config)}`, {
-        hint: 'let spec.machineConfigPoolSelector match labels of a MachineConfigPool; an empty selector matches no pool',
+        hint: 'change spec.machineConfigPoolSelector to match labels of a MachineConfigPool; an empty selector matches no pool',
       });
     }
     for (const pool of own) this.#doPool(pool);

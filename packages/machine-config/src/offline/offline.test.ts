@@ -68,7 +68,7 @@ test('errors are reported with object and field', () => {
   expect(problems[1]).toContain('ContainerRuntimeConfig c: spec.containerRuntimeConfig.pidsLimit is 3');
   expect(worker(machineConfig('50-a', 'x', { mode: 0o7777 }))?.problem).toMatch(/50-a|\/etc\/a/);
   const empty = object('MachineConfigPool', 'p', { machineConfigSelector: {} });
-  expect(render(empty).pools).toMatchObject([{ name: 'p', problem: expect.stringContaining('would select all') }]);
+  expect(render(empty).pools).toMatchObject([{ name: 'p', problem: expect.stringContaining('matches all') }]);
 });
 
 test('unknown fields are reported with kind, name, path and the most similar known field, and the other fields are applied', () => {

@@ -123,7 +123,7 @@ function render(
 ): OfflinePool {
   const { name } = pool.metadata;
   if (selectsAll(pool))
-    return { name, sources: [], problem: 'spec.machineConfigSelector is empty and would select all MachineConfigs' };
+    return { name, sources: [], problem: 'spec.machineConfigSelector is empty, which matches all MachineConfigs' };
   const selected = selectMachineConfigs(pool, byName(configs));
   if (selected.length === 0)
     return { name, sources: [], problem: 'spec.machineConfigSelector selects no MachineConfig' };
@@ -148,7 +148,7 @@ function checkOnePerPool<T extends NodeConfig>(
     if (names.length < 2) continue;
     throw new NodeConfigError(
       `pool ${pool.metadata.name} is selected by more than one ${kind}: ${names.toSorted().join(', ')}. ` +
-        'In a cluster the newest one has precedence. Without a cluster the age is unknown: keep only one of them',
+        'In a cluster, the newest object takes precedence. Without a cluster, the ages are unknown: keep only one object',
     );
   }
 }

@@ -102,7 +102,7 @@ test('the pool reports a missing permission once, with verb, resource and hint, 
       status: 'True',
       reason: 'RoleLacksPermission',
       message:
-        'the role of the machine-config-controller does not allow it to patch nodes: ' +
+        'the machine-config-controller has no permission to patch nodes: ' +
         'apply the ClusterRoles of this version (docs/permissions.md)',
     };
     expect(await forbidden()).toMatchObject(said);
@@ -281,7 +281,7 @@ test('a node whose daemon cannot apply the target is replaced, even if the Machi
     expect(conditionOf((await poolNow(client)).status?.conditions, 'RequiresReplacement')).toMatchObject({
       status: 'True',
       reason: 'Irreconcilable',
-      message: `node n0 cannot be updated to ${target} in place, machines are replaced: ignition links section contains changes`,
+      message: `an in-place update of node n0 to ${target} is not possible, so mcm replaces machines: ignition links section contains changes`,
     });
   }));
 
@@ -361,8 +361,8 @@ test.each(['InPlace', 'Replace'])(
         status: 'False',
         reason: 'Forbidden',
         message:
-          'MachineDeployment default/pool sets keys on its nodes that belong to machine configs: ' +
-          'metadata.annotations[machineconfiguration.openshift.io/desiredConfig]; remove it from spec.template.spec.nodeTemplate',
+          'MachineDeployment default/pool sets keys on its nodes that only machine configs may set: ' +
+          'metadata.annotations[machineconfiguration.openshift.io/desiredConfig]; remove these keys from spec.template.spec.nodeTemplate',
       });
       expect(conditionOf(status?.conditions, 'Updated')?.status).toBe('False');
       const targeted = async () => [

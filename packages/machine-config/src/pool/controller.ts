@@ -174,7 +174,7 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
   const error = plans.find(({ plan }) => plan.error !== undefined)?.plan.error;
   const waits = plans.flatMap(({ plan }) => plan.againMs ?? []);
   if (error === undefined) return waits.length > 0 ? again(Math.min(...waits)) : done;
-  log.warn('the pool is not updated', { pool: key, reason: error });
+  log.warn('the controller does not update the pool', { pool: key, reason: error });
   return again(RETRY_MS);
 }
 
@@ -208,7 +208,8 @@ function snapshotOf(
     },
     { now: nowText(clock), filters, haltAt },
   );
-  for (const reason of snapshot.claims ?? []) log.warn('the node is ignored', { pool: pool.metadata.name, reason });
+  for (const reason of snapshot.claims ?? [])
+    log.warn('the controller ignores the node', { pool: pool.metadata.name, reason });
   return snapshot;
 }
 

@@ -97,7 +97,7 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
   return Math.min(maxUnavailableOf(pool, nodes.length), Math.max(replicas, 1));
 }
 
-const REPLACED = 'its machine is replaced by a new machine';
+const REPLACED = 'mcm replaces the machine of the node';
 
 /** Undefined if only the limit of unavailable nodes blocks them. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
@@ -111,7 +111,7 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   const halted = said.find(({ type, status }) => type === PoolConditions.RolloutHalted && status === 'True');
   // Only the controller knows the limit of Degraded nodes, so other programs read the condition.
   if (halted || (haltAt === undefined && isTrue(pool.status?.conditions, PoolConditions.RolloutHalted))) {
-    return 'the rollout is halted';
+    return 'the rollout is stopped';
   }
   if (plan?.error !== undefined) return withoutHint(plan.error);
   const canary = said.find(({ type }) => type === PoolConditions.CanaryPassed);
@@ -148,20 +148,20 @@ function whyNot(
   const { name } = node.metadata;
   const notReady = notReadyReason(node);
   if (isUpdated(node, pool)) return notReady === undefined ? '' : `has the target, but ${notReady}`;
-  if (plan?.targeted.includes(name)) return 'gets the target next';
+  if (plan?.targeted.includes(name)) return 'is next to get the target';
   if (isDegraded(node)) return `${annotationOf(node, NodeAnnotations.State)}: ${degradedReason(node)}`;
   if (isTargeted(node, pool) && !needsTarget(node, pool)) return working(node);
   if (held !== undefined) return `does not get the target: ${held}`;
   if (!isManaged(node) && !awaitsConfig(node))
-    return 'has no annotation currentConfig: its daemon has not reported yet';
+    return 'has no annotation currentConfig, because the daemon has not reported yet';
   if (notReady !== undefined) return `does not get the target: ${notReady}`;
   if (!awaitsConfig(node) && annotationOf(node, NodeAnnotations.State) !== DaemonStates.Done)
     return 'does not get the target yet: another update is in progress';
   if (postponing(pool, [node], new Date(now)).length > 0)
     return `does not get the target: it has the label ${Labels.RolloutPostpone}`;
   if (filters.some((filter) => filter(pool, [node]).length > 0))
-    return 'does not get the target: its machine is being deleted or changed';
-  return 'waits for its turn: the maximum number of nodes is unavailable or failing';
+    return 'does not get the target: the machine of the node is being deleted or changed';
+  return 'waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
 }
 
 function working(node: Node): string {
@@ -171,8 +171,8 @@ function working(node: Node): string {
   if (asked.startsWith('drain-') && asked !== annotationOf(node, LastAppliedDrain)) return 'is drained';
   if (asked.startsWith('uncordon-') && asked !== annotationOf(node, LastAppliedDrain)) return 'is uncordoned';
   return annotationOf(node, State) === DaemonStates.Working
-    ? 'its daemon applies the target'
-    : 'has the target, but its daemon has not started the update';
+    ? 'the daemon is applying the target'
+    : 'has the target, but the daemon has not started the update';
 }
 
 /** A pool whose machines are all replaced is not blocked. */
@@ -182,7 +182,7 @@ function heldPool(
   held: string | undefined,
 ): string | undefined {
   if (!replaces || held !== REPLACED) return held;
-  return standing.some(({ updated }) => !updated) ? 'new machines replace the machines with another config' : undefined;
+  return standing.some(({ updated }) => !updated) ? 'mcm replaces the machines with another config' : undefined;
 }
 
 function blockersOf(
@@ -226,8 +226,8 @@ function hintsOf(
     ...(pool.spec?.paused && waiting
       ? [`kubectl patch machineconfigpool ${name} --type merge -p '{"spec":{"paused":false}}'`]
       : []),
-    ...(bad ? [`revert the change that led to ${targetOf(pool)}, or repair node ${bad.name}: ${bad.why}`] : []),
-    ...(frozen === undefined ? [] : ['check why mcm froze the set: mcm explain machinedeployment/NAME']),
+    ...(bad ? [`revert the change that produced ${targetOf(pool)}, or repair node ${bad.name}: ${bad.why}`] : []),
+    ...(frozen === undefined ? [] : ['find the cause of the freeze: mcm explain machinedeployment/NAME']),
     ...(degraded?.status === 'True'
       ? [hintIn(degraded.message ?? '') ?? 'correct the MachineConfig in the condition', RENDER_HINT]
       : []),

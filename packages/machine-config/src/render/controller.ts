@@ -88,7 +88,7 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   }
   await prune(context, newest, options.keepRenders ?? KEPT_RENDERS);
   if (plan.error === undefined) return done;
-  log.warn('the pool is not rendered', { pool: key, reason: plan.error });
+  log.warn('the controller does not render the pool', { pool: key, reason: plan.error });
   return again(RETRY_MS);
 }
 

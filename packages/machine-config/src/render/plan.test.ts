@@ -49,7 +49,7 @@ const look = (
 
 const made = (pool: MachineConfigPool, config: MachineConfig): MachineConfig => {
   const { create } = look(pool, [config]);
-  if (!create) throw new Error('nothing is rendered');
+  if (!create) throw new Error('the controller renders no configuration');
   return create;
 };
 
@@ -83,7 +83,7 @@ test('a refused KubeletConfig degrades its pools with a message, and the other s
     type: 'RenderDegraded',
     status: 'True',
     reason: 'ConfigRejected',
-    message: expect.stringContaining('Rendered without the refused objects: KubeletConfig k was refused: Error: x'),
+    message: expect.stringContaining('Rendered without invalid objects: KubeletConfig k was refused: Error: x'),
   });
 });
 

@@ -159,9 +159,11 @@ function selectingAll(
 ): Pick<RenderPlan, 'condition' | 'degraded'> {
   const { name } = pool.metadata;
   const [what, not] =
-    field === 'nodeSelector' ? ['nodes', 'no node gets a target'] : ['MachineConfigs', 'nothing is rendered'];
+    field === 'nodeSelector'
+      ? ['nodes', 'no node gets a target']
+      : ['MachineConfigs', 'the controller renders no configuration'];
   const message =
-    `spec.${field} of MachineConfigPool ${name} is empty, which would select all ${what}: ${not}` +
+    `spec.${field} of MachineConfigPool ${name} is empty, which matches all ${what}: ${not}` +
     `${HINT_MARK}add matchLabels or matchExpressions`;
   const reported = { status: 'True', reason: ConfigEvents.SelectingAll, message } as const;
   const degraded = { type: PoolConditions.Degraded, ...reported };
@@ -178,7 +180,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   if (configs.length === 0) {
     const selector = pool.spec?.machineConfigSelector;
     throw new RenderError(`no MachineConfigs found matching selector ${selector ? formatSelector(selector) : ''}`, {
-      hint: `correct spec.machineConfigSelector of MachineConfigPool ${pool.metadata.name}, or label MachineConfigs so that it selects them`,
+      hint: `correct spec.machineConfigSelector of MachineConfigPool ${pool.metadata.name}, or add matching labels to MachineConfigs`,
     });
   }
   const target = pool.spec?.configuration?.name;
@@ -255,8 +257,8 @@ function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: read
     return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
   }
   const message =
-    `Rendered without the refused objects: ${rejected.join('; ')}` +
-    `${HINT_MARK}correct the fields in the message, or delete the refused objects`;
+    `Rendered without invalid objects: ${rejected.join('; ')}` +
+    `${HINT_MARK}correct the fields in the message, or delete the invalid objects`;
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 

@@ -92,7 +92,7 @@ test('a refused ContainerRuntimeConfig is reported with field and hint in condit
       message: expect.stringContaining('ContainerRuntimeConfig few was refused'),
     });
     const hint =
-      'correct the fields in spec of ContainerRuntimeConfig few, or delete it; no setting of the object is applied';
+      'correct the fields in spec of ContainerRuntimeConfig few, or delete the object; the controller applies no setting of the object';
     expect(await eventsOf(plane, 'ContainerRuntimeConfigRefused')).toEqual([`${message}. To fix it: ${hint}`]);
     const body = { spec: { containerRuntimeConfig: { pidsLimit: 0, logLevel: 'warn' } } };
     await resource.patch('few', { type: 'merge', body });

@@ -68,6 +68,6 @@ function validateStores(wanted: ContainerRuntimeConfiguration): void {
       if (STORE_PATH.test(path) && !path.includes('//')) continue;
       refuse(`${field}[${index}].path`, path, 'must be an absolute path of letters, digits and / . _ - without //');
     }
-    if (stores.length > 0) refuse(field, stores, 'requires a feature gate that is disabled; remove it');
+    if (stores.length > 0) refuse(field, stores, 'requires a disabled feature gate; remove the field');
   }
 }

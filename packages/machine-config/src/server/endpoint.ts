@@ -103,7 +103,7 @@ class Endpoint {
       });
       return text(
         403,
-        `${user.username} does not belong to pool ${name}: no object in its spec.machineRefs owns that machine\n`,
+        `${user.username} does not belong to pool ${name}: no object in spec.machineRefs of the pool owns this machine\n`,
       );
     }
     if (!pool) return text(404, `pool ${name} does not exist\n`);
@@ -151,6 +151,6 @@ interface Asked {
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
 const notAllowed = () => text(405, 'only the methods GET and HEAD are supported\n', { allow: 'GET, HEAD' });
 const unauthorized = () =>
-  text(401, 'a bearer token of the cluster is required, such as the machine’s bootstrap token\n', {
+  text(401, 'a bearer token of the cluster is required, for example the bootstrap token of the machine\n', {
     'www-authenticate': 'Bearer',
   });

@@ -21,7 +21,7 @@ function problem(spec: AwsProviderSpec, { machineType, zone, subnet, market }: A
     return 'zone: EC2 takes the zone from the subnet; add the subnet of the zone as subnet';
   const changed = machineType ? 'machineType' : subnet ? 'subnet' : 'market';
   if (capacityReservationId)
-    return `${changed}: a capacity reservation has one type and zone; remove capacityReservation from the provider spec`;
+    return `${changed}: each capacity reservation has one type and one zone; remove capacityReservation from the provider spec`;
   if (market !== undefined && ![SPOT, 'on-demand'].includes(marketOf(spec)))
     return `market: the provider spec has the market ${marketOf(spec)}; remove market`;
   return undefined;

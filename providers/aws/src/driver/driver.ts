@@ -83,7 +83,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       const [instance] = await found.catch((thrown: unknown) => {
         throw uninitialized(fromCloud(thrown, request.signal));
       });
-      if (!instance) throw new MachineError('Uninitialized', 'there is no instance');
+      if (!instance) throw new MachineError('Uninitialized', 'no instance exists');
       await initializeInstance(ec2, request, instance, timed(request), known !== undefined);
       return describe(request, instance);
     },

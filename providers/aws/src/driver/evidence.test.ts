@@ -71,12 +71,12 @@ test('if EC2 refuses the console, the evidence contains the state and the reason
   };
   const { state, console } = await reportEvidence(ec2({ instances: [running], console: read }), request(ID), timed);
   expect(console).toBeUndefined();
-  expect(state).toMatch(/ is running; its console output could not be read: .*you may not/);
+  expect(state).toMatch(/ is running; mcm could not read its console output: .*you may not/);
 });
 
 test.each<[what: string, cloud: Cloud, id: string | undefined, state: string]>([
-  ['no VM', {}, undefined, 'it has no VM'],
-  ['a VM that EC2 has forgotten', {}, ID, 'there is no instance i-0abc'],
+  ['no VM', {}, undefined, 'the machine has no VM'],
+  ['a VM that EC2 has forgotten', {}, ID, 'instance i-0abc does not exist'],
   [
     'one that was ended',
     {

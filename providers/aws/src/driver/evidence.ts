@@ -18,10 +18,10 @@ export async function reportEvidence(
   timed: ObservedCall,
 ): Promise<InstanceEvidence> {
   const { providerID } = machine.spec;
-  if (!providerID) return { state: 'it has no VM' };
+  if (!providerID) return { state: 'the machine has no VM' };
   const id = instanceIdOf(providerID);
   const instance = await timed('instance_get_by_id', () => find(ec2, id, signal));
-  const state = instance ? describe(id, instance) : `there is no instance ${id}`;
+  const state = instance ? describe(id, instance) : `instance ${id} does not exist`;
   if (!instance) return { state };
   try {
     const text = await timed('instance_get_console_output', () => consoleOf(ec2, id, signal));
@@ -30,7 +30,7 @@ export async function reportEvidence(
   } catch (thrown) {
     signal.throwIfAborted();
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    return { state: `${state}; its console output could not be read: ${why}` };
+    return { state: `${state}; mcm could not read its console output: ${why}` };
   }
 }
 

@@ -32,11 +32,11 @@ export async function checkEnvironment(environment: Environment): Promise<readon
   const { AWS_RETRY_MODE: mode, AWS_PROFILE: profile } = variables;
   maxAttemptsOf(environment);
   if (mode && !MODES.includes(mode.toLowerCase()))
-    throw new ConfigError(`AWS_RETRY_MODE=${mode} must be standard or adaptive; correct it or remove it`);
+    throw new ConfigError(`AWS_RETRY_MODE=${mode} must be standard or adaptive; correct or remove the variable`);
   const { hasProfile, services } = await readSharedConfig(environment);
   if (profile && profile !== 'default' && !hasProfile)
     throw new ConfigError(
-      `AWS_PROFILE names profile ${profile}, which the shared configuration files do not contain; add it or remove AWS_PROFILE`,
+      `the shared configuration files do not contain profile ${profile} of AWS_PROFILE; add the profile or remove AWS_PROFILE`,
     );
   if (services && !services.section)
     throw new ConfigError(
@@ -46,6 +46,6 @@ export async function checkEnvironment(environment: Environment): Promise<readon
   return PAIRS.flatMap(([one, other]) =>
     Boolean(variables[one]) === Boolean(variables[other])
       ? []
-      : `${variables[one] ? one : other} is set and ${variables[one] ? other : one} is not; set both or none`,
+      : `${variables[one] ? one : other} is set, but ${variables[one] ? other : one} is not set; set both variables or none`,
   );
 }

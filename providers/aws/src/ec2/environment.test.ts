@@ -38,7 +38,7 @@ test.each([
   const variables = { HOME: '/home/someone', AWS_PROFILE: 'ours', ...more };
   await checkEnvironment(withVariables(variables, { [path]: text }));
   await expect(checkEnvironment(withVariables(variables, { [path]: '[profile theirs]' }))).rejects.toThrow(
-    'AWS_PROFILE names profile ours, which the shared configuration files do not contain',
+    'the shared configuration files do not contain profile ours of AWS_PROFILE',
   );
 });
 
@@ -58,8 +58,8 @@ test.each([
 });
 
 test.each([
-  [{ AWS_ACCESS_KEY_ID: 'AKIA' }, ['AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not']],
-  [{ AWS_ROLE_ARN: 'arn' }, ['AWS_ROLE_ARN is set and AWS_WEB_IDENTITY_TOKEN_FILE is not']],
+  [{ AWS_ACCESS_KEY_ID: 'AKIA' }, ['AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not']],
+  [{ AWS_ROLE_ARN: 'arn' }, ['AWS_ROLE_ARN is set, but AWS_WEB_IDENTITY_TOKEN_FILE is not']],
   [{ AWS_ACCESS_KEY_ID: 'AKIA', AWS_SECRET_ACCESS_KEY: 's' }, []],
 ])('one variable of a pair without the other causes a warning: %o', async (variables, starts) => {
   const warnings = await checkEnvironment(withVariables(variables));

@@ -19,6 +19,6 @@ export interface Environment {
 export function maxAttemptsOf({ variables: { AWS_MAX_ATTEMPTS: text } }: Environment): number | undefined {
   if (!text) return undefined;
   if (!/^\d+$/.test(text))
-    throw new ConfigError(`AWS_MAX_ATTEMPTS=${text} must be a number of at least 1; correct it or remove it`);
+    throw new ConfigError(`AWS_MAX_ATTEMPTS=${text} must be a number of at least 1; correct or remove the variable`);
   return Math.max(Number(text), 1);
 }

@@ -50,14 +50,14 @@ export async function containerKeys(options: HostOptions, signal: AbortSignal): 
   const url = relative ? `${CONTAINERS}${relative}` : (full ?? '');
   const { protocol, hostname } = URL.parse(url) ?? {};
   if (protocol !== 'https:' && !(protocol === 'http:' && AGENTS.test(hostname ?? '')))
-    throw new TokenRefused(`${name} must be https, or http of this host or of a container agent`);
+    throw new TokenRefused(`${name} must be an https URL, or an http URL of this host or of a container agent`);
   // The kubelet replaces the token, so each login reads the file again.
   const token = file ? (await readFile(file))?.trim() : given;
   if (file && !token)
     throw new TokenRefused(
       `the token file ${file} of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read, or is empty`,
     );
-  const say = (what: string): string => `no keys of the container's role by ${name}: ${what}`;
+  const say = (what: string): string => `cannot get the keys of the container's role with ${name}: ${what}`;
   const headers = token ? { authorization: token } : {};
   return toKeys(
     await askForToken({ connect, url, headers, schema: answer, say, signal, strict: true, now: clock.now() }),
@@ -79,7 +79,7 @@ export async function instanceKeys(options: HostOptions, signal: AbortSignal): P
   if (disabled?.toLowerCase() === 'true') return undefined;
   const origin = new URL(endpoint || (mode === 'IPv6' ? 'http://[fd00:ec2::254]' : 'http://169.254.169.254')).origin;
   const say = (what: string): string =>
-    `no credentials of the instance from ${origin}: ${what}; use an instance with a role, or set keys in the Secret`;
+    `cannot get the credentials of the instance from ${origin}: ${what}; use an instance role, or set keys in the Secret`;
   const common = { connect, say, signal, now: clock.now() };
   const session = await askForText({
     ...common,

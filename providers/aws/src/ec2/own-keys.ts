@@ -64,7 +64,7 @@ async function chain(options: OwnKeysOptions, signal: AbortSignal): Promise<Keys
     (await instanceKeys(options, signal));
   if (found) return found;
   throw new NoKeys(
-    'no credentials: neither the Secret nor the controller has keys; set the keys, or give the controller a role',
+    'no credentials: the Secret and the environment contain no keys; set the keys, or give the controller a role',
   );
 }
 
@@ -96,7 +96,9 @@ async function ofProfile(
   const profile = profiles(name);
   if (!profile) {
     if (before.length === 0) return undefined;
-    throw new NoKeys(`source_profile of profile ${before.at(-1)} names profile ${name}, which does not exist; add it`);
+    throw new NoKeys(
+      `source_profile of profile ${before.at(-1)} is ${name}, but this profile does not exist; add the profile`,
+    );
   }
   const { role_arn: roleArn, web_identity_token_file: tokenFile, credential_process: command } = profile;
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = profile;
@@ -110,7 +112,8 @@ async function ofProfile(
     throw new NoKeys(
       `profile ${name} requires a login in a browser, which a controller cannot do; use credential_process = aws configure export-credentials --profile ${name}`,
     );
-  if (before.length > 0) throw new NoKeys(`profile ${name}, a source_profile, has no credentials; add keys to it`);
+  if (before.length > 0)
+    throw new NoKeys(`profile ${name} is a source_profile but has no credentials; add keys to the profile`);
   return undefined;
 }
 
@@ -125,7 +128,9 @@ async function ofRole(
 ): Promise<Keys> {
   const { source_profile: source, credential_source: kind, mfa_serial: device } = profile;
   if (device)
-    throw new NoKeys(`mfa_serial of profile ${name} requires a code, which a controller cannot enter; remove it`);
+    throw new NoKeys(
+      `mfa_serial of profile ${name} requires a code, which a controller cannot enter; remove mfa_serial`,
+    );
   const own = source
     ? await ofProfile(source, profiles, options, signal, [...before, name])
     : await ofSource(kind, options, signal);
@@ -156,17 +161,19 @@ const processAnswer = z.looseObject({
 
 /** The output and the errors of the program may contain keys, so messages quote neither. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
-  if (!run) throw new NoKeys(`credential_process of profile ${name} cannot be run here; use keys or a role`);
+  if (!run) throw new NoKeys(`this program cannot run credential_process of profile ${name}; use keys or a role`);
   const [program, ...args] = words(command);
-  if (!program) throw new NoKeys(`credential_process of profile ${name} is empty; name a program`);
+  if (!program) throw new NoKeys(`credential_process of profile ${name} is empty; write a command`);
   const output = await run([program, ...args], signal).catch((thrown: unknown) => {
     signal.throwIfAborted();
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'a failure';
-    throw new NoKeys(`credential_process of profile ${name} ended with ${code}; run the command to see why`);
+    throw new NoKeys(`credential_process of profile ${name} exited with ${code}; run the command to see the error`);
   });
   const reported = z.preprocess(parsed, processAnswer).safeParse(output);
   if (!reported.success)
-    throw new NoKeys(`credential_process of profile ${name} printed no keys of version 1; run the command to see why`);
+    throw new NoKeys(
+      `credential_process of profile ${name} printed no keys of version 1; run the command to see its output`,
+    );
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = reported.data;
   return defined({
     accessKeyId: AccessKeyId,

@@ -57,7 +57,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
       if (protocol === 'http:' && !allowPlainHttp && !LOOPBACK.test(hostname))
         throw new NoAnswer(
           action,
-          `endpoint ${origin} is plain http, which is for loopback addresses only; use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
+          `endpoint ${origin} uses plain http, which mcm allows only for loopback addresses; use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
         );
       const { method, path, headers } = request;
       const sent = { method, path, headers, body, signal };

@@ -29,20 +29,24 @@ export interface AwsSettings {
 
 /** Each flag takes precedence over its environment variable. */
 export const awsFlags = {
-  'ec2-endpoint': endpointFlag('address of EC2; also AWS_ENDPOINT_URL_EC2 or AWS_ENDPOINT_URL'),
-  'sts-endpoint': endpointFlag('address of STS, the token service; also AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL'),
-  'sqs-endpoint': endpointFlag('address of SQS; also AWS_ENDPOINT_URL_SQS or AWS_ENDPOINT_URL'),
+  'ec2-endpoint': endpointFlag('address of EC2; alternatives: the variables AWS_ENDPOINT_URL_EC2 and AWS_ENDPOINT_URL'),
+  'sts-endpoint': endpointFlag(
+    'address of STS, the token service; alternatives: the variables AWS_ENDPOINT_URL_STS and AWS_ENDPOINT_URL',
+  ),
+  'sqs-endpoint': endpointFlag('address of SQS; alternatives: the variables AWS_ENDPOINT_URL_SQS and AWS_ENDPOINT_URL'),
   'interruption-queue': textFlag({
     placeholder: '<name>',
     default: '',
     help: 'name of the SQS queue with events about interruptions, in the region of each class; requires --interruptions',
   }),
-  'use-fips-endpoint': switchFlag('use the FIPS endpoints of the region; also AWS_USE_FIPS_ENDPOINT=true'),
+  'use-fips-endpoint': switchFlag(
+    'use the FIPS endpoints of the region; alternative: the variable AWS_USE_FIPS_ENDPOINT=true',
+  ),
   'use-dualstack-endpoint': switchFlag(
-    'use the dual-stack endpoints of the region; also AWS_USE_DUALSTACK_ENDPOINT=true',
+    'use the dual-stack endpoints of the region; alternative: the variable AWS_USE_DUALSTACK_ENDPOINT=true',
   ),
   'ignore-configured-endpoints': switchFlag(
-    'ignore endpoints of the environment and the shared configuration; also AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true',
+    'ignore endpoints of the environment and the shared configuration; alternative: the variable AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true',
   ),
   ...plainHttpFlag,
 } as const;
@@ -102,6 +106,6 @@ function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'serv
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)
     throw new ConfigError(
-      `${kind.name} selects endpoints of the region, but ${endpoint.name} sets another endpoint: remove one of them`,
+      `${kind.name} selects endpoints of the region, but ${endpoint.name} sets another endpoint: remove one of the settings`,
     );
 }

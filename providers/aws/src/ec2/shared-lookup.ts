@@ -98,7 +98,7 @@ export class SharedLookup<T> {
     const there = new Set(round);
     this.#left = (waiting) => {
       there.delete(waiting);
-      if (there.size === 0) nobody.abort(new Error('canceled: no caller waits for the result'));
+      if (there.size === 0) nobody.abort(new Error('canceled, because no caller waits for the result'));
     };
     try {
       const found = await this.#ask([...new Set(round.map(({ value }) => value))], nobody.signal);

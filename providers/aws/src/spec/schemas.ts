@@ -11,7 +11,7 @@ const ebs = z.object({
   iops: count('operations per second; required for io1; 0 means not set'),
   throughput: count('MiB per second, for gp3; more than 0'),
   encrypted: flag('true: the volume is encrypted with the default key of the account; default false'),
-  deleteOnTermination: flag('whether the volume is deleted with its VM; default true'),
+  deleteOnTermination: flag('true: EC2 deletes the volume together with its VM; default true'),
   snapshotID: text('snapshot with the initial content of the volume'),
   kmsKeyID: text('accepted for compatibility, but not sent to the cloud; EC2 uses the default key of the account'),
 });
@@ -28,8 +28,8 @@ const blockDevice = z.object({
 const networkInterface = z.object({
   subnetID: text('subnet of the interface, which determines the zone; required'),
   securityGroupIDs: z.array(z.string()).optional().meta({ description: 'security groups; at least one' }),
-  associatePublicIPAddress: flag('whether the interface gets a public address; default: the setting of the subnet'),
-  deleteOnTermination: flag('whether the interface is deleted with its VM; default true'),
+  associatePublicIPAddress: flag('true: the interface gets a public address; default: the setting of the subnet'),
+  deleteOnTermination: flag('true: EC2 deletes the interface together with its VM; default true'),
   description: text('description of the interface'),
   ipv6AddressCount: count('number of IPv6 addresses at launch'),
   primaryIpv6: flag('whether the first IPv6 address is the primary address; only with ipv6AddressCount; default true'),

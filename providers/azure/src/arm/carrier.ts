@@ -103,7 +103,7 @@ export class Carrier implements HttpClient {
     const { endpoint } = this.#options;
     const url = new URL(address, endpoint);
     if (url.origin !== new URL(endpoint).origin)
-      throw new Error(`an operation of ${endpoint} has the address ${url.origin}, which is not allowed`);
+      throw new Error(`the response of ${endpoint} refers to the address ${url.origin}, which mcm does not allow`);
     return url;
   }
 

@@ -29,7 +29,8 @@ export function readCertificate(pem: string): ClientCertificate {
   if (certificates.length === 0)
     throw new Error('clientCertificate contains no certificate; append the certificate in PEM to its private key');
   const own = certificates.find((each) => each.checkPrivateKey(key));
-  if (!own) throw new Error('clientCertificate contains a private key of another certificate; store a matching pair');
+  if (!own)
+    throw new Error('the private key in clientCertificate does not belong to its certificate; store a matching pair');
   return {
     key,
     thumbprint: Buffer.from(own.fingerprint256.replaceAll(':', ''), 'hex').toString('base64url'),
@@ -46,16 +47,18 @@ function keyOf(text: string | undefined): KeyObject {
     key = createPrivateKey(text);
   } catch {
     // The error of the library may quote the key.
-    throw new Error('clientCertificate contains a private key that cannot be read; store an RSA key in PEM');
+    throw new Error('clientCertificate contains an unreadable private key; store an RSA key in PEM');
   }
   if (key.asymmetricKeyType === 'rsa') return key;
-  throw new Error('clientCertificate contains a private key that is not RSA; Microsoft Entra accepts RSA keys only');
+  throw new Error(
+    'clientCertificate contains a private key of another type than RSA; Microsoft Entra accepts only RSA keys',
+  );
 }
 
 function parse(text: string): X509Certificate {
   try {
     return new X509Certificate(text);
   } catch {
-    throw new Error('clientCertificate contains a certificate that cannot be read; store the PEM without changes');
+    throw new Error('clientCertificate contains an unreadable certificate; store the PEM without changes');
   }
 }

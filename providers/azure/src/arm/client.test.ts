@@ -175,7 +175,7 @@ test.each(['azure-asyncoperation', 'operation-location', 'location'])(
     const { run, methods, origins } = await armOf([
       { status: 202, body: MAKING, headers: { [name]: 'https://elsewhere.example/operation' } },
     ]);
-    await expect(run()).rejects.toThrow('has the address https://elsewhere.example, which is not allowed');
+    await expect(run()).rejects.toThrow('refers to the address https://elsewhere.example, which mcm does not allow');
     expect(methods()).toEqual(['PUT']);
     expect([...origins]).toEqual([ENDPOINT]);
   },

@@ -28,19 +28,19 @@ export const azureFlags = {
     placeholder: '<name>',
     default: '',
     oneOf: CLOUD_NAMES,
-    help: `cloud of provider specs that name no cloud, one of ${CLOUD_NAMES.join(', ')}; default AzurePublic`,
+    help: `default cloud of provider specs, one of ${CLOUD_NAMES.join(', ')}; default AzurePublic`,
   }),
   'resource-manager-endpoint': endpointFlag(
-    'address of Resource Manager for provider specs without a cloud; also AZURE_RESOURCE_MANAGER_ENDPOINT',
+    'address of Resource Manager for provider specs without a cloud; alternative: the variable AZURE_RESOURCE_MANAGER_ENDPOINT',
   ),
   'authority-host': endpointFlag(
-    'login host for provider specs without a cloud, used without instance discovery; also AZURE_AUTHORITY_HOST',
+    'login host for provider specs without a cloud; disables instance discovery; alternative: the variable AZURE_AUTHORITY_HOST',
   ),
   'allow-managed-identity': switchFlag(
-    'allow Secrets with managedIdentity to use the identity of this host; also MCM_ALLOW_MANAGED_IDENTITY=true',
+    'allow Secrets with managedIdentity to use the identity of this host; alternative: the variable MCM_ALLOW_MANAGED_IDENTITY=true',
   ),
   'instance-metadata-endpoint': endpointFlag(
-    'address of the instance metadata service for managed identities; also AZURE_POD_IDENTITY_AUTHORITY_HOST',
+    'address of the instance metadata service for managed identities; alternative: the variable AZURE_POD_IDENTITY_AUTHORITY_HOST',
   ),
   ...plainHttpFlag,
 } as const;

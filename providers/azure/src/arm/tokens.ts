@@ -92,7 +92,7 @@ async function assertionOf(
   // The kubelet replaces the file before the token expires.
   const token = await readFile(proof.tokenFile);
   if (token === undefined)
-    throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
+    throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: the file cannot be read`);
   return token;
 }
 
@@ -118,7 +118,7 @@ function validCertificate(pem: string, now: Date): ClientCertificate {
     throw new TokenRefused(`clientCertificate expired on ${day(notAfter)}; store a new certificate with its key`);
   if (now < notBefore)
     throw new TokenRefused(
-      `clientCertificate is not valid before ${day(notBefore)}; store a valid one, or correct the clock`,
+      `clientCertificate is not valid before ${day(notBefore)}; store a valid certificate, or correct the clock`,
     );
   return certificate;
 }

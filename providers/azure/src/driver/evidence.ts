@@ -15,7 +15,7 @@ export async function reportEvidence(session: Session, name: string, signal: Abo
     return { state, console: wholeLines(await session.arm.read(address, signal)) };
   } catch (thrown) {
     signal.throwIfAborted();
-    return { state: `${state}; its console output could not be read: ${withoutAddress(thrown)}` };
+    return { state: `${state}; mcm could not read its console output: ${withoutAddress(thrown)}` };
   }
 }
 

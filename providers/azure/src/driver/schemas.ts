@@ -9,7 +9,9 @@ const imageReference = z.object({
   urn: text('marketplace image, publisher:offer:sku:version'),
   communityGalleryImageID: text('image of a community gallery, /CommunityGalleries/…'),
   sharedGalleryImageID: text('image of a shared gallery, /SharedGalleries/…'),
-  skipMarketplaceAgreement: flag('true: mcm neither accepts the terms of the image nor sends its plan; default false'),
+  skipMarketplaceAgreement: flag(
+    'true: mcm does not accept the terms of the image, and does not send its plan; default false',
+  ),
 });
 export type ImageReference = z.infer<typeof imageReference>;
 
@@ -25,7 +27,7 @@ export type DataDisk = z.infer<typeof dataDisk>;
 
 const managedDisk = z.object({
   id: text('accepted for compatibility, but not sent to the cloud'),
-  storageAccountType: text('kind of disk, such as Premium_LRS; mcm also sends an empty value'),
+  storageAccountType: text('kind of disk, such as Premium_LRS; an empty value is valid'),
   securityProfile: z
     .object({ securityEncryptionType: text('VMGuestStateOnly or DiskWithVMGuestState, for confidential VMs') })
     .optional()
@@ -34,8 +36,8 @@ const managedDisk = z.object({
 
 const osDisk = z.object({
   name: text('accepted for compatibility, but not sent to the cloud: the disk is <vm>-os-disk'),
-  caching: text('cache mode: None, ReadOnly or ReadWrite; mcm also sends an empty value'),
-  createOption: text('how the disk is created, such as FromImage; required'),
+  caching: text('cache mode: None, ReadOnly or ReadWrite; an empty value is valid'),
+  createOption: text('source of the disk, such as FromImage; required'),
   diskSizeGB: count('size in GB, more than 0; required'),
   managedDisk: managedDisk.optional().meta({ description: 'kind and encryption of the disk' }),
 });
@@ -46,7 +48,7 @@ const publicKeys = z.object({
 });
 
 const linuxConfiguration = z.object({
-  disablePasswordAuthentication: flag('whether logins with passwords are disabled; default false'),
+  disablePasswordAuthentication: flag('true: logins with passwords are disabled; default false'),
   ssh: z
     .object({
       publicKeys: publicKeys.optional().meta({ description: 'SSH key; a single object with one key' }),
@@ -76,7 +78,7 @@ const machineSet = z.object({
 
 const uefiSettings = z.object({
   vtpmEnabled: flag('true: the VM has a virtual trusted platform module'),
-  secureBootEnabled: flag('true: the VM boots only signed software'),
+  secureBootEnabled: flag('true: the VM starts only signed boot software'),
 });
 
 const securityProfile = z.object({
@@ -90,11 +92,10 @@ const properties = z.object({
     .optional()
     .meta({ description: 'size of the VMs; required' }),
   osProfile: osProfile.optional().meta({
-    description:
-      'administrator account; the name of the machine is the computer name, and the Secret contains the custom data',
+    description: 'administrator account; mcm adds the computer name and the custom data',
   }),
   networkProfile: z
-    .object({ acceleratedNetworking: flag('whether the NIC uses accelerated networking') })
+    .object({ acceleratedNetworking: flag('true: the NIC uses accelerated networking') })
     .optional()
     .meta({ description: 'the VMs’ NIC' }),
   storageProfile: storageProfile.optional().meta({ description: 'image and disks of the VMs; required' }),
@@ -114,14 +115,13 @@ const properties = z.object({
     .optional()
     .meta({ description: 'scale set with flexible orchestration' }),
   machineSet: machineSet.optional().meta({
-    description:
-      'deprecated: value of availabilitySet or virtualMachineScaleSet, depending on kind, if the other field is absent',
+    description: 'deprecated: another name of availabilitySet or virtualMachineScaleSet, depending on kind',
   }),
   identityID: text('ARM id of a user-assigned managed identity of the VMs'),
   diagnosticsProfile: z
     .object({
       enabled: flag('true: Azure stores the console log and screenshots'),
-      storageURI: text('storage account for console log and screenshots; absent: managed by Azure'),
+      storageURI: text('storage account for console log and screenshots; default: a storage account of Azure'),
     })
     .optional()
     .meta({ description: 'boot diagnostics' }),
@@ -160,7 +160,9 @@ export type AzureProviderSpec = z.infer<typeof AzureProviderSpec>;
 export const AzureCredentials = z.looseObject({
   clientID: text('ID of the application; required unless managedIdentity is system'),
   azureClientId: text('another name of clientID'),
-  clientSecret: text('secret of the application; instead of it, you can use one of the other kinds of login'),
+  clientSecret: text(
+    'secret of the application; alternatives: workloadIdentityTokenFile, clientCertificate or managedIdentity',
+  ),
   azureClientSecret: text('another name of clientSecret'),
   workloadIdentityTokenFile: text('file with a federated token, read for each login; instead of clientSecret'),
   clientCertificate: text('certificate and its RSA key in PEM, without a password; instead of clientSecret'),

@@ -174,7 +174,7 @@ const TERMS =
 
 /** The text tells the operator why the configured endpoint has no effect. */
 const OWN_CLOUD =
-  'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use those, remove cloudConfiguration';
+  'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use these endpoints, remove cloudConfiguration';
 
 /** The least recently used principal is removed first. */
 const KEPT = 64;

@@ -221,10 +221,10 @@ function checkProofs(secret: AzureCredentials, managed: boolean, errors: FieldEr
   if (hasSecret && hasFile)
     errors.required('data.clientSecret', 'clientSecret is mutually exclusive with workloadIdentityTokenFile');
   if (hasCertificate && (hasSecret || hasFile))
-    errors.forbidden('data.clientCertificate', 'remove it, or clientSecret and workloadIdentityTokenFile');
+    errors.forbidden('data.clientCertificate', 'remove this key, or remove clientSecret and workloadIdentityTokenFile');
   if (managed && (hasSecret || hasFile || hasCertificate))
     errors.forbidden(
       'data.managedIdentity',
-      'remove it, or clientSecret, clientCertificate and workloadIdentityTokenFile',
+      'remove this key, or remove clientSecret, clientCertificate and workloadIdentityTokenFile',
     );
 }

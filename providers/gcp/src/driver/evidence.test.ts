@@ -42,7 +42,7 @@ test('if Google refuses the serial port, the evidence contains the state and the
   const reported = await reportEvidence(placeWith({ [`GET ${AT}`]: instance, [PORT]: refusal }), 'm-0', signal);
   expect(reported.console).toBeUndefined();
   expect(reported.state).toMatch(
-    /^instance m-0 .*; its serial port output could not be read: .*serial port is disabled/,
+    /^instance m-0 .*; mcm could not read its serial port output: .*serial port is disabled/,
   );
 });
 

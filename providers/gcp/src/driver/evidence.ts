@@ -25,7 +25,7 @@ export async function reportEvidence(
   } catch (thrown) {
     signal.throwIfAborted();
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    return { state: `${state}; its serial port output could not be read: ${why}` };
+    return { state: `${state}; mcm could not read its serial port output: ${why}` };
   }
 }
 

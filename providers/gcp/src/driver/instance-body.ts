@@ -120,7 +120,7 @@ function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userD
   if (own >= 0 && said !== BASE64)
     throw new MachineError(
       'InvalidArgument',
-      `providerSpec.metadata[${own}].value: is ${JSON.stringify(said ?? '')}, but binary user data is sent as ${BASE64}; remove the entry`,
+      `providerSpec.metadata[${own}].value: is ${JSON.stringify(said ?? '')}, but mcm sends binary user data as ${BASE64}; remove the entry`,
     );
   return [
     { key: USER_DATA_METADATA, value: userData.toString(BASE64) },

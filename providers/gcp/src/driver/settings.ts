@@ -22,28 +22,30 @@ export interface GcpSettings {
 /** Each flag takes precedence over its environment variable. */
 export const gcpFlags = {
   'compute-endpoint': endpointFlag(
-    'address of the Compute API; only the path /compute/v1 is used; also GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
+    'address of the Compute API, without a path; alternative: the variable GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
   ),
   'token-endpoint': endpointFlag(
-    'token endpoint of service accounts, instead of token_uri in their keys; also MCM_GCP_TOKEN_ENDPOINT',
+    'token endpoint of service accounts, instead of token_uri in their keys; alternative: the variable MCM_GCP_TOKEN_ENDPOINT',
   ),
   'universe-domain': textFlag({
     placeholder: '<domain>',
     default: '',
-    help: 'domain of a cloud other than googleapis.com; credentials must contain the same domain; also GOOGLE_CLOUD_UNIVERSE_DOMAIN',
+    help: 'domain of a cloud other than googleapis.com; credentials must contain the same domain; alternative: the variable GOOGLE_CLOUD_UNIVERSE_DOMAIN',
   }),
   'credential-sources': textFlag({
     placeholder: '<a,b,…>',
     default: '',
-    help: 'allowed token sources in Secrets: paths, origins of URLs, aws, metadata; also MCM_GCP_CREDENTIAL_SOURCES',
+    help: 'allowed token sources in Secrets: paths, origins of URLs, aws, metadata; alternative: the variable MCM_GCP_CREDENTIAL_SOURCES',
   }),
   'security-token-endpoint': endpointFlag(
-    'address of the security token service; also MCM_GCP_SECURITY_TOKEN_ENDPOINT',
+    'address of the security token service; alternative: the variable MCM_GCP_SECURITY_TOKEN_ENDPOINT',
   ),
   'iam-credentials-endpoint': endpointFlag(
-    'address of the IAM credentials service for impersonation; also MCM_GCP_IAM_CREDENTIALS_ENDPOINT',
+    'address of the IAM credentials service for impersonation; alternative: the variable MCM_GCP_IAM_CREDENTIALS_ENDPOINT',
   ),
-  'metadata-server-endpoint': endpointFlag('address of the metadata server of this host; also GCE_METADATA_HOST'),
+  'metadata-server-endpoint': endpointFlag(
+    'address of the metadata server of this host; alternative: the variable GCE_METADATA_HOST',
+  ),
   ...plainHttpFlag,
 } as const;
 

@@ -38,7 +38,7 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
  */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);
-  const why = 'it is required to find the VMs';
+  const why = 'mcm needs this tag to find the VMs';
   if (cluster === undefined) errors.required('spec.tags', `one tag must contain ${CLUSTER}, ${why}`);
   if (role === undefined) errors.required('spec.tags', `one tag must contain ${ROLE}, ${why}`);
 }

@@ -47,7 +47,7 @@ export interface GceOptions {
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Error(`an answer that is not a ${what} of Compute Engine's`);
+  throw new Error(`an invalid answer, which is not a ${what} of Compute Engine`);
 }
 
 /** As in the original, null counts as absent, but the SDK refuses the whole answer. */

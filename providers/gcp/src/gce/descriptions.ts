@@ -56,7 +56,7 @@ export function slimDescriptions(all: Description): Description {
     const methods = Object.fromEntries(
       names.map((name) => {
         const method = described?.methods?.[name];
-        if (!method) throw new Error(`Google's SDK does not describe ${service}.${name} any more`);
+        if (!method) throw new Error(`Google's SDK no longer describes ${service}.${name}`);
         return [name, method];
       }),
     );

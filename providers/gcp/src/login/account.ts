@@ -69,7 +69,7 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
   // both values.
   if (universe && (own || PUBLIC_UNIVERSE) !== universe)
     throw new Error(
-      `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, and GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: they must be equal`,
+      `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, but GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: both must be equal`,
     );
   const at = { json, field: field ?? '', project: named || secret.projectID || '', rules };
   if (type === 'service_account') return serviceAccount(json, named ?? '', field ?? '', universe ?? PUBLIC_UNIVERSE);
@@ -151,7 +151,9 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
     throw new Error(`forbidden fields are present. Allowed fields are ${SERVICE_ACCOUNT_FIELDS.join(', ')}`);
   const tokenUri = fields.token_uri || `https://oauth2.${universe}/token`;
   if (!isGoogles(tokenUri, universe))
-    throw new Error(`token_uri of "${field}" must be https and of ${universe}, because it receives a signed assertion`);
+    throw new Error(
+      `token_uri of "${field}" must be an https URL of ${universe}, because mcm sends a signed assertion to it`,
+    );
   return {
     type: 'service_account',
     project,

@@ -29,7 +29,7 @@ async function ofFile(
   { readFile }: TokenOptions,
 ): Promise<string> {
   const text = (await readFile(path))?.trim();
-  if (!text) throw new TokenRefused(`the workload's token ${path} cannot be read, or is empty`);
+  if (!text) throw new TokenRefused(`the token file ${path} of the workload is unreadable or empty`);
   return tokenIn(text, field, path);
 }
 
@@ -40,7 +40,7 @@ async function ofUrl(
 ): Promise<string> {
   const { origin } = new URL(url);
   const say = (what: string): string =>
-    `no token of the workload from ${origin}: ${what}; check credential_source and its format`;
+    `cannot get the token of the workload from ${origin}: ${what}; check credential_source and its format`;
   return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
 }
 
@@ -48,9 +48,9 @@ async function ofUrl(
 function tokenIn(text: string, field: string | undefined, from: string): string {
   if (field === undefined) {
     if (/^[\w.~+/=-]+$/.test(text)) return text;
-    throw new TokenRefused(`the workload's token from ${from} is not a token; check credential_source and its format`);
+    throw new TokenRefused(`${from} returned no valid token of the workload; check credential_source and its format`);
   }
   const token = z.looseObject({ [field]: z.string().min(1) }).safeParse(tryParseJson(text)).data?.[field];
   if (typeof token === 'string') return token;
-  throw new TokenRefused(`the workload's token from ${from} is not JSON with a string in ${field}; check the format`);
+  throw new TokenRefused(`${from} returned no JSON with a string in ${field}; check the format of credential_source`);
 }

@@ -13,9 +13,9 @@ const encryption = z.object({
 const disk = z.object({
   type: text('SCRATCH for a local SSD, otherwise a disk type such as pd-balanced'),
   interface: text('interface of a SCRATCH disk: NVME or SCSI'),
-  boot: flag('whether the VM boots from this disk'),
+  boot: flag('true: the VM boots from this disk'),
   image: text('image of the disk, a path or URL; required for the boot disk'),
-  autoDelete: flag('whether the disk is deleted with its VM; default true'),
+  autoDelete: flag('true: the cloud deletes the disk together with its VM; default true'),
   sizeGb: whole('size in GB; ignored for SCRATCH'),
   labels: texts('labels of the disk; not for SCRATCH'),
   encryption: encryption.optional().meta({ description: 'customer-managed encryption key' }),
@@ -29,7 +29,7 @@ const networkInterface = z.object({
   subnetwork: text('subnetwork of the region; network or subnetwork is required'),
   disableExternalIP: flag('true: the VM gets no public address; default false'),
   stackType: text('IPV4_ONLY or IPV4_IPV6'),
-  ipv6accessType: text('INTERNAL or EXTERNAL; sent with IPV4_IPV6 or useAliasIPs'),
+  ipv6accessType: text('INTERNAL or EXTERNAL; only with IPV4_IPV6 or useAliasIPs'),
   useAliasIPs: flag('true: the interface gets an alias range'),
   ipCidrRange: text('size of the alias range, such as /24'),
   subnetworkRangeName: text('secondary range that contains the alias range'),
@@ -41,12 +41,12 @@ const gpu = z.object({
 });
 
 const metadata = z.object({
-  key: text('name of the entry; user-data is forbidden, because it comes from the Secret'),
+  key: text('name of the entry; user-data is forbidden, because the user data comes from the Secret'),
   value: text('value of the entry'),
 });
 
 const scheduling = z.object({
-  automaticRestart: flag('whether the cloud restarts a VM that it stopped'),
+  automaticRestart: flag('true: the cloud restarts a VM after the cloud stopped the VM'),
   onHostMaintenance: text('MIGRATE or TERMINATE; TERMINATE with a GPU; required'),
   preemptible: flag('true: cheaper VMs that the cloud can stop at any time'),
 });
@@ -58,7 +58,7 @@ const serviceAccount = z.object({
 
 const shieldedInstance = z.object({
   integrityMonitoring: flag('true: the cloud compares each boot with a trusted baseline'),
-  secureBoot: flag('true: the VM boots only signed software'),
+  secureBoot: flag('true: the VM starts only signed boot software'),
   vtpm: flag('true: the VM has a virtual trusted platform module'),
 });
 
@@ -68,7 +68,7 @@ export const GcpProviderSpec = z.object({
   region: text('region of the subnetworks, such as europe-north1; required'),
   zone: text('zone of the VMs, such as europe-north1-b; required'),
   machineType: text('type of the VMs as a name without a path, such as n2-standard-4; required'),
-  canIpForward: flag('whether VMs may forward packets of other addresses'),
+  canIpForward: flag('true: VMs may forward packets of other addresses'),
   deletionProtection: flag('true: the cloud refuses to delete the VMs, even if mcm requests the deletion'),
   description: text('description of each VM'),
   disks: z.array(disk).optional().meta({ description: 'disks of each VM; at least one' }),
@@ -89,7 +89,7 @@ export const GcpProviderSpec = z.object({
     .optional()
     .meta({ description: 'protection of the boot process (Shielded VM)' }),
   advancedMachineFeatures: z
-    .object({ enableNestedVirtualization: flag('whether VMs may run nested VMs') })
+    .object({ enableNestedVirtualization: flag('true: VMs may run nested VMs') })
     .optional()
     .meta({ description: 'features of the processor' }),
 });
@@ -100,13 +100,13 @@ export type NetworkInterface = z.infer<typeof networkInterface>;
 /** The Secret needs one of the first three keys, and the driver uses the first of them that exists. */
 export const GcpCredentials = z.looseObject({
   serviceAccountJSON: text(
-    'JSON of a service account key or an external_account; required, under this name or one of the next two names',
+    'JSON of a service account key or an external_account; required under one of its three names',
   ),
   'serviceaccount.json': text('another name of serviceAccountJSON'),
   credentialsConfig: text('another name of serviceAccountJSON'),
-  projectID: text('ID of the project; required if the JSON contains none'),
+  projectID: text('ID of the project; required if the JSON contains no project'),
   userData: text(
-    'the script that a VM runs at its first boot; the key is required, and its value can be empty. Bytes that are not UTF-8 are sent as base64, for cloud-init',
+    'script that a VM runs at its first boot; the key is required, and its value can be empty. mcm sends other bytes than UTF-8 as base64, for cloud-init',
   ),
 });
 export type GcpCredentials = z.infer<typeof GcpCredentials>;

@@ -28,7 +28,7 @@ describe('the API', () => {
     [
       'user data twice',
       { ...base, userData: 'a', userDataBase64: 'YQ==' },
-      /^userDataBase64: contradicts userData; send one of them/,
+      /^userDataBase64: contradicts userData; send only one of the two fields/,
     ],
     ['user data that is not base64', { ...base, userDataBase64: '%' }, /^userDataBase64: /],
     ['long user data', { ...base, userData: tooLong }, /^userData: /],

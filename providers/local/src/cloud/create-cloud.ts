@@ -124,7 +124,7 @@ function guard(app: Hono, token: string | undefined, log: Logger): void {
   const expected = digest(`Bearer ${token}`);
   app.use(async (c, next) => {
     if (timingSafeEqual(digest(c.req.header('authorization') ?? ''), expected)) return next();
-    const error = new CloudError('Unauthenticated', 'The request needs the account’s bearer token.');
+    const error = new CloudError('Unauthenticated', 'The request needs the bearer token of the account.');
     return c.json(errorBody(error), 401, { 'www-authenticate': 'Bearer' });
   });
 }

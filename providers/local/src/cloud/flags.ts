@@ -77,7 +77,10 @@ function command(): Command {
     .option('--shutdown-latency <duration>', 'time from deletion to terminated', duration, 0)
     .option('--volume-latency <duration>', 'duration of attaching and detaching volumes', duration, 0)
     .option('--api-latency <duration>', 'delay before each answer', duration, 0)
-    .option('--node-kubeconfig <file>', 'kubeconfig of all kubelets; bootstrap tokens are then only verified')
+    .option(
+      '--node-kubeconfig <file>',
+      'kubeconfig for all kubelets; with this flag, kubelets verify bootstrap tokens but do not use them',
+    )
     .option('--kubelet-join-delay <duration>', 'time from power-on to joining', duration)
     .option('--kubelet-ready-delay <duration>', 'time from joining to Ready', duration)
     .option('--kubelet-pod-ready-delay <duration>', 'time from the start of a pod to its readiness', duration)
@@ -86,7 +89,7 @@ function command(): Command {
       'duration of the termination of pods: grace, immediate, or a duration',
       podShutdown,
     )
-    .option('--config-daemon', 'the machines simulate the daemon of machine configs')
+    .option('--config-daemon', 'the machines simulate the machine-config-daemon')
     .addOption(
       new Option('--log-level <level>', 'minimum level of log lines')
         .choices(['debug', 'info', 'warn', 'error'] as const)

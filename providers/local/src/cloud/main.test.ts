@@ -112,7 +112,7 @@ describe('local-cloud', () => {
     const args = ['--data-dir', join(dir, 'own')];
     await start(args).url;
     const second = await start(args).end;
-    expect([second.code, second.stderr]).toEqual([1, expect.stringMatching(/is in use by another local-cloud/)]);
+    expect([second.code, second.stderr]).toEqual([1, expect.stringMatching(/another local-cloud uses/)]);
   });
 
   test.each([

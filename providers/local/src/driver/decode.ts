@@ -35,12 +35,12 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
   if (machineType && instanceType && machineType !== instanceType)
     throw new MachineError(
       'InvalidArgument',
-      `providerSpec.instanceType: ${JSON.stringify(instanceType)} contradicts providerSpec.machineType ${JSON.stringify(machineType)}; both names mean the same field, so write one of them`,
+      `providerSpec.instanceType: ${JSON.stringify(instanceType)} contradicts providerSpec.machineType ${JSON.stringify(machineType)}; both are names of one field, so remove one of the fields`,
     );
   if (decoded.credentials.endpoint === undefined && endpoint === undefined)
     throw new MachineError(
       'InvalidArgument',
-      'secret data.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set: set one of them to the address of the cloud',
+      'secret data.endpoint: is missing, and MCM_LOCAL_CLOUD_ENDPOINT is not set: set one of both to the address of the cloud',
       { place: 'secret' },
     );
   return decoded;
@@ -63,7 +63,7 @@ function folded(machineClass: MachineClass): MachineClass {
   if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
     throw new MachineError(
       'InvalidArgument',
-      `provider: ${JSON.stringify(provider)} of MachineClass ${machineClass.metadata.name} must be "local" for this machine controller; correct it, or run that provider's controller`,
+      `provider: ${JSON.stringify(provider)} of MachineClass ${machineClass.metadata.name} must be "local" for this machine controller; correct the field, or run another controller`,
     );
   const spec = foldGoJson(LocalProviderSpec, machineClass.providerSpec).value ?? {};
   return { ...machineClass, providerSpec: spec as Record<string, unknown> };
@@ -75,7 +75,7 @@ function decodePods(input: DriverInput): Decoded {
   if (kubeconfig === undefined)
     throw new MachineError(
       'InvalidArgument',
-      'secret data.kubeconfig: is missing; add the kubeconfig of the cluster of the Pods to the Secret of credentialsSecretRef',
+      'secret data.kubeconfig: is missing; add the kubeconfig of the cluster for the Pods to the Secret of credentialsSecretRef',
     );
   parseKubeconfig(kubeconfig);
   const errors = new FieldErrors();

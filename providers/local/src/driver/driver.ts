@@ -102,7 +102,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
 
     evidence: async (request) => {
       const inPods = podsFor(request);
-      if (inPods) return { state: `the machine is pod ${(await inPods.status(request)).providerId}` };
+      if (inPods) return { state: `the machine runs as pod ${(await inPods.status(request)).providerId}` };
       const cloud = clientFor(request);
       const instance = await find(cloud, request, clock);
       if (!instance) throw absent(request);
@@ -267,7 +267,7 @@ const ended = ({ id, state, stateReason }: CloudInstance): MachineError =>
   new MachineError('Aborted', `instance ${id} is ${state}${stateReason ? `: ${stateReason}` : ''}`);
 
 const absent = ({ machine }: OnMachine): MachineError =>
-  new MachineError('NotFound', `there is no instance of machine ${machine.metadata.name}`);
+  new MachineError('NotFound', `instance of machine ${machine.metadata.name} does not exist`);
 
 /**
  * By its provider ID, or else by its name.

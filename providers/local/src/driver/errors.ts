@@ -52,14 +52,14 @@ export function fromFailure(thrown: unknown, caller: AbortSignal, timedOut: bool
   if (thrown instanceof MachineError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (caller.aborted) return aborted(caller);
-  if (timedOut) return new MachineError('DeadlineExceeded', 'the cloud did not answer in time', { cause: thrown });
-  return new MachineError('Unavailable', `the cloud cannot be reached: ${message}`, { cause: thrown });
+  if (timedOut) return new MachineError('DeadlineExceeded', 'the cloud did not respond in time', { cause: thrown });
+  return new MachineError('Unavailable', `cannot reach the cloud: ${message}`, { cause: thrown });
 }
 
 /** `DeadlineExceeded` if the time of the caller expired, or `Canceled` if the caller canceled the request. */
 export function aborted(caller: AbortSignal): MachineError {
   const timeout = caller.reason instanceof Error && caller.reason.name === 'TimeoutError';
-  return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the call was ended by its caller', {
+  return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the caller canceled the call', {
     cause: caller.reason,
   });
 }

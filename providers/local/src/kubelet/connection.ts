@@ -44,7 +44,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.outage = createOutageLog('talking to the API server', options.clock, options.log);
+    this.outage = createOutageLog('connecting to the API server', options.clock, options.log);
   }
 
   /** Without a token, the client uses the credentials of the connection. */

@@ -65,7 +65,7 @@ export class Enrolment {
     if (nodeCluster) return this.#shared(nodeCluster, boot, options);
     const { server, ca, token } = boot;
     if (server === undefined)
-      throw new UserDataError('user data: server: contains no API server, and the cloud has no default');
+      throw new UserDataError('user data: server: contains no API server, and the cloud has no default API server');
     const address = { server, ca };
     const connection = this.#connection(`${server} ${ca}`, () => this.#options.connect(address));
     const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));

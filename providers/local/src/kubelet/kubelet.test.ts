@@ -104,7 +104,7 @@ describe('a booting kubelet', () => {
     const { id } = await rig.launch({ name: 'n-1' });
     await rig.clock.advance(60_000);
     const { body } = await rig.call('GET', `/v1/instances/${id}/console`);
-    expect(body.output.match(/trying again/g)).toHaveLength(1);
+    expect(body.output.match(/retrying/g)).toHaveLength(1);
     down = false;
     await rig.clock.advance(8_000);
     expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
@@ -186,7 +186,7 @@ describe('a running kubelet', () => {
     await rig.clock.advance(3_000);
     expect(rig.kubeletRequests().filter(({ subresource }) => subresource === 'status')).toHaveLength(1);
     expect(rig.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toContain(
-      'talking to the API server failed; retrying until it succeeds',
+      'connecting to the API server failed; retrying until success',
     );
   });
 

@@ -233,7 +233,7 @@ export class HollowKubelet {
       } catch (error) {
         if (error instanceof UserDataError || this.#life.over) throw error;
         const text = error instanceof Error ? error.message : String(error);
-        if (text !== said) console(`kubelet: ${what} failed, trying again: ${text}`);
+        if (text !== said) console(`kubelet: ${what} failed, retrying: ${text}`);
         said = text;
       }
       await this.#life.pause(backoffMs(JOIN_BACKOFF, failures, random));

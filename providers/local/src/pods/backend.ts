@@ -108,7 +108,7 @@ export class PodBackend {
       ignoreAbsent(client.resource(kind, namespace).get(of, { signal, onRetryAfter: 'throw' }));
     try {
       const pod = await find(pods, podName(name));
-      if (!pod) throw new MachineError('NotFound', `there is no pod ${podName(name)} in namespace ${namespace}`);
+      if (!pod) throw new MachineError('NotFound', `pod ${podName(name)} does not exist in namespace ${namespace}`);
       if (machine.spec.providerID) return describe(pod);
       refuseOthers(request, pod.metadata.labels);
       if (pod.metadata.deletionTimestamp !== undefined) return { ...describe(pod), ending: 'being deleted' };
@@ -132,7 +132,7 @@ export class PodBackend {
       await this.#refuseToDelete(client, request, name);
       await client.delete(name, { signal, onRetryAfter: 'throw' });
     } catch (thrown) {
-      if (isAbsent(thrown)) throw new MachineError('NotFound', `there is no pod ${name} in namespace ${namespace}`);
+      if (isAbsent(thrown)) throw new MachineError('NotFound', `pod ${name} does not exist in namespace ${namespace}`);
       throw fromApi(thrown, signal, 'Unknown');
     }
     const until = clock.now().getTime() + LIMIT_MS;
@@ -154,7 +154,7 @@ export class PodBackend {
     if (machine.spec.providerID || owner === undefined) return;
     const pod = await ignoreAbsent(client.get(name, { signal, onRetryAfter: 'throw' }));
     if (isOthers(request, pod?.metadata.labels))
-      throw new MachineError('NotFound', `pod ${name} was created by another control cluster`);
+      throw new MachineError('NotFound', `another control cluster created pod ${name}`);
   }
 
   /** In the namespace of the class. Other namespaces may contain the machines of other clusters. */
@@ -200,7 +200,7 @@ export class PodBackend {
       const now = clock.now().getTime();
       const why = whyNotRunning(pod);
       if (now >= since + LIMIT_MS)
-        throw new MachineError('DeadlineExceeded', `pod ${name} is not running after ten minutes: it is ${why}`);
+        throw new MachineError('DeadlineExceeded', `pod ${name} is not running after ten minutes: the pod is ${why}`);
       if (now >= reportAt) {
         waitsFor?.(`pod ${name} in namespace ${namespace} is ${why}`);
         reportAt = now + TELL_AGAIN_MS;

@@ -25,7 +25,7 @@ export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: Machine
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted) {
     if (signal.reason instanceof MachineError) return signal.reason;
-    return new MachineError('Canceled', 'the call was ended by its caller', { cause: signal.reason });
+    return new MachineError('Canceled', 'the caller canceled the call', { cause: signal.reason });
   }
   if (!(thrown instanceof KubeError)) return MachineError.from(thrown);
   const { code, message, retryAfterMs } = thrown;

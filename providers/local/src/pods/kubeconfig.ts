@@ -60,16 +60,16 @@ export function parseKubeconfig(text: string): ClusterConfig {
   }
   const { 'current-context': current, contexts, clusters, users = [] } = parsed.data;
   const context = contexts.find(({ name }) => name === current)?.context;
-  if (!context) throw wrong('has no context with the name in current-context');
+  if (!context) throw wrong('does not contain the context of current-context');
   const cluster = clusters.find(({ name }) => name === context.cluster)?.cluster;
-  if (!cluster) throw wrong('has no cluster with the name in its context');
+  if (!cluster) throw wrong('does not contain the cluster of the current context');
   const user = users.find(({ name }) => name === context.user)?.user ?? {};
   refuse(FORBIDDEN_USER, user);
   refuse(FORBIDDEN_CLUSTER, cluster);
   const certificate = user['client-certificate-data'];
   const key = user['client-key-data'];
   if ((certificate === undefined) !== (key === undefined))
-    throw wrong('client-certificate-data and client-key-data belong together; one of them is missing');
+    throw wrong('contains only one of client-certificate-data and client-key-data; add the other field');
   const { server, 'certificate-authority-data': ca, 'tls-server-name': tlsServerName } = cluster;
   return {
     server: server.replace(/\/+$/, ''),
@@ -83,5 +83,5 @@ export function parseKubeconfig(text: string): ClusterConfig {
 
 function refuse(forbidden: readonly string[], fields: Readonly<Record<string, unknown>>): void {
   const found = forbidden.find((key) => fields[key] !== undefined);
-  if (found) throw wrong(`must not contain ${found}: replace it with the data or a token`);
+  if (found) throw wrong(`must not contain ${found}: replace this field with the data or a token`);
 }

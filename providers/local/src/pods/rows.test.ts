@@ -230,7 +230,7 @@ test.each<[string, Pod['status'], string]>([
     await client.patch('machine-m-1', { type: 'merge', body: { status } }, { subresource: 'status' });
   expect(await creation).toMatchObject({
     code: 'DeadlineExceeded',
-    message: `pod machine-m-1 is not running after ten minutes: it is ${why}`,
+    message: `pod machine-m-1 is not running after ten minutes: the pod is ${why}`,
   });
   // The first report is after 15 seconds, and then there is one each minute.
   expect(reported).toEqual(Array.from({ length: 10 }, () => `pod machine-m-1 in namespace infra is ${why}`));

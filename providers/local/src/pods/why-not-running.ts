@@ -6,7 +6,7 @@ const LONGEST = 300;
 /** With the reason of the scheduler or the kubelet: `Pending: Unschedulable: 0/1 nodes …`. */
 export function whyNotRunning({ metadata, status }: Pod): string {
   const phase = status?.phase ?? 'Pending';
-  if (metadata.deletionTimestamp) return `${phase}: it is being deleted`;
+  if (metadata.deletionTimestamp) return `${phase} (being deleted)`;
   const unscheduled = status?.conditions?.find((each) => each.type === 'PodScheduled' && each.status === 'False');
   const { reason, message } = unscheduled ?? waitingOf(status?.containerStatuses) ?? {};
   const words = [phase, reason, message].filter((each) => typeof each === 'string' && each !== '').join(': ');

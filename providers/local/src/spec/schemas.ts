@@ -17,12 +17,12 @@ export const LocalProviderSpec = z.looseObject({
   zone: z.string().optional().meta({ description: 'Cloud: zone of the instance; default: the first zone.' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
-      'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` define which instances belong to one cluster.',
+      'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` identify the instances of a cluster.',
   }),
   volumes: z
     .array(z.looseObject({ sizeGi: z.int().positive().meta({ description: 'Size in GiB.' }) }))
     .optional()
-    .meta({ description: 'Cloud: disks that are created and deleted with the machine.' }),
+    .meta({ description: 'Cloud: disks of the machine. The cloud deletes these disks with the machine.' }),
   bootLatency: duration.optional().meta({ description: 'Cloud: boot time of the machine, such as `5s`.' }),
   namespace: z.string().optional().meta({
     description: 'Pod: namespace of the Pods; default: the namespace of the Machine, or of the class for an orphan.',

@@ -37,7 +37,7 @@ export async function krewManifest(folder: string, url: string): Promise<string>
       version: `v${[...versions].join('')}`,
       shortDescription: 'Inspect and operate worker machines',
       description:
-        'Explains MachineDeployments, MachineSets and Machines of a machine-controller-manager, plans changes, and follows rollouts.\n',
+        'Explains MachineDeployments, MachineSets and Machines of a machine-controller-manager, plans changes, and shows the progress of rollouts.\n',
       platforms,
     },
   };

@@ -92,7 +92,7 @@ export class Drains {
   /** The kinds that the user may not read, with the missing permissions. */
   unseen(machine: Machine): readonly string[] {
     return (this.#watches.get(machine.metadata.uid)?.drain.refused() ?? []).flatMap(({ resource, refused }) =>
-      refused ? [`${resource} may not be read: needs ${needsText(refused)}`] : [],
+      refused ? [`no permission to read ${resource}: needs ${needsText(refused)}`] : [],
     );
   }
 

@@ -58,11 +58,11 @@ export function gapSentences({ missing, refused, stale, why = '' }: Gaps): reado
   return [
     ...(stale
       ? [
-          `No connection to the API server: ${stale.kinds.join(', ')} are shown as of ${formatTime(stale.since)}. The dashboard reconnects automatically.`,
+          `No connection to the API server: ${stale.kinds.join(', ')} are in their state of ${formatTime(stale.since)}. The dashboard reconnects automatically.`,
         ]
       : []),
-    ...(missing.length > 0 ? [`Not read yet: ${missing.join(', ')}.`] : []),
-    ...((stale || missing.length > 0) && why !== '' ? [`The last answer: ${visible(why)}`] : []),
-    ...[...refused].map(([kind, needs]) => `${kind} may not be read: needs ${needs}.`),
+    ...(missing.length > 0 ? [`Still loading: ${missing.join(', ')}.`] : []),
+    ...((stale || missing.length > 0) && why !== '' ? [`The most recent error: ${visible(why)}`] : []),
+    ...[...refused].map(([kind, needs]) => `No permission to read ${kind}: needs ${needs}.`),
   ];
 }

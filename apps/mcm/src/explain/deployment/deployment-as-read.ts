@@ -31,12 +31,12 @@ export function explainAsFarAsRead(
   const explanation = {
     ...withoutStep({ deployment, sets: own, machines, classes }, manager.remark, ofMachines),
     has: asItSays(deployment),
-    ...(stoppedBy(deployment) ?? { next: `not known: its ${unread} may not be read`, hints: [] }),
+    ...(stoppedBy(deployment) ?? { next: `unknown: no permission to read the ${unread}`, hints: [] }),
   };
   return explanationUnder(explanation, controllers);
 }
 
 function asItSays({ status = {} }: MachineDeployment): string {
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
-  return `${replicas} machines, ${updatedReplicas} of the newest set, ${availableReplicas} available, as its status says`;
+  return `${replicas} machines, ${updatedReplicas} of the newest set, ${availableReplicas} available, according to its status`;
 }

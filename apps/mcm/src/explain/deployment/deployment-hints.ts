@@ -17,9 +17,9 @@ function machineCure(machine: Machine): MachineCure | undefined {
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
   const hint = (see: string): MachineCure => ({ see, name: metadata.name, code: refusal ? ` (${refusal})` : '' });
   if (refusal) return hint('show the error of the cloud');
-  if (metadata.deletionTimestamp) return hint('show the blockers of its drain');
+  if (metadata.deletionTimestamp) return hint('show the blockers of the drain');
   if (phase === 'Failed' && preserveExpiryTime)
-    return hint('show why it is preserved, and how to end the preservation');
+    return hint('show the cause of the preservation, and how to end the preservation');
   if (phase === 'Pending' && spec.providerID) return hint('show its progress');
   if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return hint('show its problem');
   return undefined;
@@ -33,14 +33,15 @@ export function hintsOf(
   const hints: string[] = [];
   if (spec.paused) hints.push(`to continue the rollout: mcm rollout resume ${metadata.name}`);
   if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
-    hints.push('a MachineSet has too many machines and is frozen until enough of them are deleted');
+    hints.push('a MachineSet has too many machines and is frozen until the deletion of the surplus machines');
   }
   const reported = machines.flatMap((machine) => machineCure(machine) ?? []);
   for (const [why, names] of Map.groupBy(reported, ({ see }) => see))
     hints.push(...names.slice(0, MOST_NAMES).map(({ name, code }) => `${why}: mcm explain machine/${name}${code}`));
   const refused = machines.some(({ status }) => status?.lastOperation?.errorCode === 'InvalidArgument');
   const failed = spec.paused && machines.some((machine) => machine.status?.currentStatus?.phase === 'Failed');
-  if ((refused || failed) && revisions > 1) hints.push(`or go back: mcm rollout undo ${metadata.name}`);
+  if ((refused || failed) && revisions > 1)
+    hints.push(`or restore the previous revision: mcm rollout undo ${metadata.name}`);
   return hints;
 }
 
@@ -63,11 +64,11 @@ export function inPlaceHints(
   const shut = own.filter((node) => node.spec.taints?.some((taint) => taint.key === key));
   return [
     ...(spec.strategy.inPlaceUpdate?.orchestrationType === 'Manual' && waiting.length > 0
-      ? [`select nodes for their update: kubectl label node NAME ${Labels.SelectedForUpdate}=true (${names(waiting)})`]
+      ? [`select nodes for the update: kubectl label node NAME ${Labels.SelectedForUpdate}=true (${names(waiting)})`]
       : []),
     ...(shut.length > 0
       ? [
-          `no pods run on ${names(shut)} while it waits for critical components; to remove the taint: kubectl taint node NAME ${key}-`,
+          `${names(shut)} runs no pods until its critical components are ready; to remove the taint: kubectl taint node NAME ${key}-`,
         ]
       : []),
   ];

@@ -138,9 +138,11 @@ describe('explain', () => {
 
   test('explain shows which failed machines are replaced, which wait, and how to replace more at once', () => {
     const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
-    expect(lines).toContain('7 of 10 are available; 3 are missing (3 failed)');
-    expect(lines).toContain('f0 failed and are being replaced, at most 1 at the same time');
-    expect(lines).toContain('f1, f2 failed and wait: at most 1 may be replaced at the same time');
+    expect(lines).toContain('7 of 10 are available; 3 are unavailable (3 failed)');
+    expect(lines).toContain('mcm is replacing the failed machines f0, at most 1 at the same time');
+    expect(lines).toContain(
+      'failed machines wait for their replacement: f1, f2. mcm replaces at most 1 at the same time',
+    );
     expect(lines).toContain('--max-unhealthy-replacements');
   });
 
@@ -152,7 +154,7 @@ describe('explain', () => {
     });
     const lines = explain(read(many(5, 'CrashLoopBackOff', 'n').map(waits)));
     expect(lines).toMatch(
-      /^Waits for:\n {2}- 5 machines, for example n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s it may be Failed.*\n\n/m,
+      /^Waits for:\n {2}- 5 machines, for example n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s the machine may be Failed.*\n\n/m,
     );
     expect(lines).toContain('next   the deployment waits: for 5 machines of the newest set to be Running');
   });
@@ -161,7 +163,9 @@ describe('explain', () => {
     const gone = machine('f0', 'Terminating', { deletionTimestamp: at(-1) });
     const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
     expect(lines).toContain('1 still terminates and counts only during a rollout towards the surge');
-    expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at the same time (1 terminating)');
+    expect(lines).toContain(
+      'failed machines wait for their replacement: g0, g1. mcm replaces at most 1 at the same time (1 terminating)',
+    );
   });
 
   test('explain lists quarantined VMs of its own classes, with possible actions', () => {
@@ -177,7 +181,7 @@ describe('explain', () => {
         'VMs in quarantine:',
         '  - VM fake:///a of MachineClass small',
         '  - VM fake:///b of MachineClass small',
-        `  - create their Machines again, or name the VMs in annotation ${Annotations.ReleaseVMs} of the MachineClass`,
+        `  - create the Machines of the VMs again, or add the VMs to annotation ${Annotations.ReleaseVMs} of the MachineClass`,
       ].join('\n'),
     );
     expect(lines).not.toContain('fake:///c');
@@ -188,15 +192,15 @@ describe('explain', () => {
     const known = explainDeployment(read(many(3, 'Running', 'r')), NOW);
     const lines = deploymentLines({ ...known, unread: ['nodes is forbidden'] }, NOW).join('\n');
     expect(lines).toContain('has    3 of set');
-    expect(lines).toContain('\n\nMay not be read:\n  - nodes is forbidden');
+    expect(lines).toContain('\n\nNo permission to read:\n  - nodes is forbidden');
   });
 
   test('an open circuit breaker shows the kept machines, the cause, and when they are replaced', () => {
     const lines = explain(read([...many(2, 'Running', 'r'), ...many(4, 'Unknown', 'u')]));
     expect(lines).toContain(
-      'u0, u1, u2, u3 are kept: 4 of 6 machines of the cluster became unreachable at the same time',
+      'the circuit breaker keeps u0, u1, u2, u3: 4 of 6 machines of the cluster became unreachable at the same time',
     );
-    expect(lines).toContain('kept machines are replaced after the circuit breaker closes');
+    expect(lines).toContain('mcm replaces the machines after the circuit breaker closes');
   });
 
   test('during a rollout shows the machines that start, end and remain, and how to undo a wrong class', () => {
@@ -222,9 +226,9 @@ describe('explain', () => {
     });
     const { next, hints } = explainDeployment(reading, NOW, []);
     expect(next).toBe(
-      'the deployment waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be deleted; then it deletes the next of 2 other machines of older sets',
+      'the deployment waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be deleted; then mcm deletes the next of 2 other machines of older sets',
     );
-    expect(hints).toContain('or go back: mcm rollout undo pool');
+    expect(hints).toContain('or restore the previous revision: mcm rollout undo pool');
   });
 
   test('explain reports a missing class', () => {
@@ -269,13 +273,13 @@ describe('explain', () => {
     const reported = explain(
       read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }),
     );
-    expect(reported).toContain('1 is missing (1 without a replacement yet)');
+    expect(reported).toContain('1 is unavailable (1 without a replacement yet)');
   });
 
   test('an older deployment selects the same machines', () => {
     const other = { ...deployment(1), metadata: meta('elder', { creationTimestamp: at(-700) }) } as MachineDeployment;
     const lines = explain(read([], { others: [other], sets: [], deployment: deployment(2) }));
-    expect(lines).toContain('spec.selector overlaps with the selector of elder, which is older');
+    expect(lines).toContain('spec.selector overlaps with the selector of the older deployment elder');
     expect(lines).toContain('fix this problem: spec.selector: selects the same machines as MachineDeployment elder');
   });
 
@@ -308,12 +312,14 @@ describe('explain', () => {
       NOW,
       [],
     );
-    expect(reported.next).toBe('none: the rollout paused itself because pool-b-x failed with the new template');
-    expect(reported.disruption).toContain('pool-b-x failed and is kept while the rollout is paused');
+    expect(reported.next).toBe('none: mcm paused the rollout because pool-b-x failed with the new template');
+    expect(reported.disruption).toContain(
+      'pool-b-x failed, but mcm replaces no machine of the new template while the rollout is paused',
+    );
     expect(reported.hints).toEqual(
       expect.arrayContaining([
         'to continue the rollout: mcm rollout resume pool',
-        'or go back: mcm rollout undo pool',
+        'or restore the previous revision: mcm rollout undo pool',
         'to try the same template again, delete the failed machine or resume the rollout',
       ]),
     );
@@ -345,7 +351,7 @@ describe('explain', () => {
     [0, '10%'],
     ['0%', '10%'],
   ])(
-    'maxSurge %s and maxUnavailable %s of three are both 0, and one machine may be missing',
+    'maxSurge %s and maxUnavailable %s of three are both 0, and one machine may be unavailable',
     (maxSurge, maxUnavailable) => {
       const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
       const { wants } = explainDeployment(
@@ -374,7 +380,7 @@ test('an in-place update shows the manual steps', () => {
   const wanted = { ...template, spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'other' } };
   const reading = read(fleet, { deployment: deployment(2, { strategy, template: wanted }) });
   expect(explainDeployment(reading, NOW, nodes).hints).toEqual([
-    'select nodes for their update: kubectl label node NAME node.machine.sapcloud.io/selected-for-update=true (a)',
-    'no pods run on b while it waits for critical components; to remove the taint: kubectl taint node NAME node.gardener.cloud/critical-components-not-ready-',
+    'select nodes for the update: kubectl label node NAME node.machine.sapcloud.io/selected-for-update=true (a)',
+    'b runs no pods until its critical components are ready; to remove the taint: kubectl taint node NAME node.gardener.cloud/critical-components-not-ready-',
   ]);
 });

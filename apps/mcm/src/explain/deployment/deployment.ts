@@ -153,7 +153,7 @@ function explainActing(
     return { ...base, next: nextOf(reading, plan, changes), changes, disruption, hints };
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
-    const hints = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
+    const hints = ['this is a defect of mcm: report the defect, with the deployment, its sets and machines as YAML'];
     return { ...base, next: `none: ${error.message}`, hints };
   }
 }
@@ -216,7 +216,7 @@ const isAtRest = ({ metadata, status }: Machine): boolean =>
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
-    const hints = violations.map(({ field, message }) => `correct ${field}: it ${message}`);
+    const hints = violations.map(({ field, message }) => `correct ${field}, which ${message}`);
     return { next: 'none: the spec of the deployment is not valid', hints };
   }
   if (deployment.metadata.deletionTimestamp) {
@@ -255,7 +255,7 @@ function whyPaused({ metadata }: MachineDeployment): string {
   const note = metadata.annotations?.[Annotations.RolloutPausedBy];
   return note === undefined
     ? 'the rollout is paused'
-    : `the rollout paused itself because ${notedNames(note)} failed with the new template`;
+    : `mcm paused the rollout because ${notedNames(note)} failed with the new template`;
 }
 
 type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
@@ -265,7 +265,7 @@ export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
 /** Texts of the controller for a rollout that only waits for machines. The explanation names the machines instead. */
-const ROUTINE = /^(no old machine is left|machines of the current set are not available)/;
+const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 
 /** The numbers of machines that must start and end. Undefined if both are 0. */
 function awaited({ deployment, sets, machines }: Staffed): string | undefined {
@@ -282,13 +282,13 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
   const parts = [
     ...(coming > 0 ? [`${machinesOf(coming)} of the newest set to be Running`] : []),
-    ...(failed > 0 ? [`${machinesOf(failed)} of the newest set with phase Failed, to be replaced or to recover`] : []),
+    ...(failed > 0 ? [`the replacement or recovery of ${machinesOf(failed)} of the newest set with phase Failed`] : []),
     ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest set to be deleted`] : []),
     ...(leaving > 0 ? [`${machinesOf(leaving)} of older sets to be deleted`] : []),
   ];
   if (parts.length === 0) return undefined;
   const after = going.length - leaving;
-  return `for ${parts.join(' and ')}${after > 0 ? `; then it deletes the next of ${after} other machines of older sets` : ''}`;
+  return `for ${parts.join(' and ')}${after > 0 ? `; then mcm deletes the next of ${after} other machines of older sets` : ''}`;
 }
 
 const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
@@ -327,15 +327,17 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
     const from = before.get(metadata.uid);
     return from === undefined || from === (spec.replicas ?? 0)
       ? []
-      : [`set ${metadata.name} goes from ${from} to ${spec.replicas ?? 0} machines`];
+      : [`mcm scales set ${metadata.name} from ${from} to ${spec.replicas ?? 0} machines`];
   });
   return [
     ...(plan.create
-      ? [`set ${plan.create.metadata.name ?? ''} is created with ${plan.create.spec.replicas ?? 0} machines`]
+      ? [`mcm creates set ${plan.create.metadata.name ?? ''} with ${plan.create.spec.replicas ?? 0} machines`]
       : []),
     ...resized,
-    ...plan.inPlace.machines.map(({ machine }) => `machine ${machine.metadata.name} moves to the newest set`),
-    ...plan.remove.map((set) => `set ${set.metadata.name} is deleted: the history exceeds revisionHistoryLimit`),
+    ...plan.inPlace.machines.map(({ machine }) => `mcm moves machine ${machine.metadata.name} to the newest set`),
+    ...plan.remove.map(
+      (set) => `mcm deletes set ${set.metadata.name}, because the history exceeds revisionHistoryLimit`,
+    ),
     ...(plan.rollback ? [plan.rollback.event.message] : []),
   ];
 }

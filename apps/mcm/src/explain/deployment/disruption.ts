@@ -17,8 +17,10 @@ function budgetLines({ replicas, unavailable, available, missing, underWay, ...b
     [budget.late, 'not joined for too long'],
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
-  const short = missing === 0 ? 'no machine is missing' : `${missing} ${missing === 1 ? 'is' : 'are'} missing`;
-  const permitted = budget.rolling ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be missing` : '';
+  const short = missing === 0 ? 'no machine is unavailable' : `${missing} ${missing === 1 ? 'is' : 'are'} unavailable`;
+  const permitted = budget.rolling
+    ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be unavailable`
+    : '';
   return [
     `${available} of ${replicas} ${available === 1 ? 'is' : 'are'} available; ${short}${by.length > 0 ? ` (${by.join(', ')})` : ''}${permitted}`,
   ];
@@ -41,18 +43,18 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
     ...(budget.leaving > 0 ? [leavingLine(budget.leaving, countsTerminating)] : []),
     ...(go.length > 0
       ? [
-          `${go.map(({ metadata }) => metadata.name).join(', ')} failed and are being replaced, at most ${allowance} at the same time`,
+          `mcm is replacing the failed machines ${go.map(({ metadata }) => metadata.name).join(', ')}, at most ${allowance} at the same time`,
         ]
       : []),
     ...(waiting ? [waiting] : []),
     ...(kept.length > 0
       ? [
-          `${kept.map(({ metadata }) => metadata.name).join(', ')} failed and ${kept.length === 1 ? 'is' : 'are'} kept while the rollout is paused`,
+          `${kept.map(({ metadata }) => metadata.name).join(', ')} failed, but mcm replaces no machine of the new template while the rollout is paused`,
         ]
       : []),
     ...(first
       ? [
-          `${names} are kept: ${first.breaker.unreachable} of ${first.breaker.joined} machines of the ${first.breaker.scope} became unreachable at the same time`,
+          `the circuit breaker keeps ${names}: ${first.breaker.unreachable} of ${first.breaker.joined} machines of the ${first.breaker.scope} became unreachable at the same time`,
         ]
       : []),
   ];
@@ -60,8 +62,10 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
 
 export const disruptionHints = ({ waiting, held, kept }: RepairPlan): string[] => [
   ...(waiting.length > 0
-    ? ['to replace more failed machines at once, raise --max-unhealthy-replacements of manager and machine controller']
+    ? [
+        'to replace more failed machines at the same time, raise --max-unhealthy-replacements of the manager and the machine controller',
+      ]
     : []),
   ...(kept.length > 0 ? ['to try the same template again, delete the failed machine or resume the rollout'] : []),
-  ...(held.length > 0 ? ['kept machines are replaced after the circuit breaker closes'] : []),
+  ...(held.length > 0 ? ['mcm replaces the machines after the circuit breaker closes'] : []),
 ];

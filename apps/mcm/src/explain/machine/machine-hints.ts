@@ -25,11 +25,11 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   const again = (CALL_RETRIES[kind] as Readonly<Record<string, { readonly maxMs: number } | undefined>>)[code];
   const period = again ? `, about every ${formatDurationMs(again.maxMs)}` : '';
   const short = `after ${formatDurationMs(settings.resourceExhaustedRetryMs)}, then less often, and first for one machine of the class and zone`;
-  const retry = `the call is retried automatically${code === 'ResourceExhausted' && kind === 'create' ? `, ${short}` : period}`;
+  const retry = `mcm retries the call automatically${code === 'ResourceExhausted' && kind === 'create' ? `, ${short}` : period}`;
   const hints: Readonly<Record<string, string>> = {
-    InvalidArgument: `correct the field in the machine, in MachineClass ${name} or in its Secret; the call is then retried at once`,
-    Unauthenticated: `correct the credentials in the Secret of MachineClass ${name}; the call is then retried at once`,
-    PermissionDenied: `grant the missing permission to the credentials of MachineClass ${name}; ${retry}, and at once when class or Secret change`,
+    InvalidArgument: `correct the field in the machine, MachineClass ${name} or its Secret; mcm then retries the call immediately`,
+    Unauthenticated: `correct the credentials in the Secret of MachineClass ${name}; mcm then retries the call immediately`,
+    PermissionDenied: `grant the missing permission to the credentials of MachineClass ${name}; ${retry}, and after each change of class or Secret`,
     ResourceExhausted: `raise the quota, free capacity, or list other zones or types in annotation ${Annotations.CapacityAlternatives} of MachineClass ${name}; ${retry}`,
   };
   const vm = machine.spec.providerID ? ` of VM ${machine.spec.providerID}` : '';
@@ -44,17 +44,17 @@ function waitHints(machine: Machine, drain: DrainExplanation | undefined): strin
     case 'Pending':
       if (!spec.providerID) return [];
       return [
-        `check the console of the VM and the user data of MachineClass ${spec.class.name ?? '?'}. The VM must reach the API server with valid credentials. For a Failed machine, the output of the console is shown here`,
+        `check the console of the VM and the user data of MachineClass ${spec.class.name ?? '?'}. The VM must reach the API server with valid credentials. For a Failed machine, this command shows the console output`,
       ];
     case 'Unknown':
       return [
-        `check its node and its VM: kubectl describe node ${metadata.labels?.[Labels.Node] ?? ''}; when the node is healthy, the machine becomes Running`,
-        `to replace it now: ${of('delete', machine)}; to keep it for an investigation: ${of('annotate', machine)} ${Annotations.Preserve}=now`,
+        `check the node and the VM: kubectl describe node ${metadata.labels?.[Labels.Node] ?? ''}; when the node is healthy, the machine becomes Running`,
+        `to replace the machine now: ${of('delete', machine)}; to preserve the machine for an investigation: ${of('annotate', machine)} ${Annotations.Preserve}=now`,
       ];
     case 'InPlaceUpdateFailed':
       return [
-        'fix the reported problem on its node, because mcm also accepts a late success; a corrected template starts another update',
-        `to replace it now: ${of('delete', machine)}`,
+        'fix the reported problem on the node: if the update then succeeds, mcm accepts it. To start another update, correct the template',
+        `to replace the machine now: ${of('delete', machine)}`,
       ];
     case 'Failed':
       if (!preserveExpiryTime) return [];
@@ -71,7 +71,7 @@ const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] 
   blockers.length === 0 || isForceDeletion(machine) || isPastDrain(machine)
     ? []
     : [
-        `remove the blockers of its drain (see below); to force the drain now and delete its pods: ${of('label', machine)} ${Labels.ForceDeletion}=true`,
+        `remove the blockers of the drain (see below); to force the drain now and delete the pods: ${of('label', machine)} ${Labels.ForceDeletion}=true`,
       ];
 
 /** A hint for a Failed machine without a set, because no controller replaces such a machine. */

@@ -33,17 +33,17 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     ...(reported.deletionCause ? [`  cause  ${reported.deletionCause}`] : []),
     `  VM     ${reported.providerID ?? 'none yet'}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
-    `  class  ${reported.class.name}${reported.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
+    `  class  ${reported.class.name}${reported.class.missing ? ' (this MachineClass does not exist, so mcm cannot create or delete the VM)' : ''}`,
     ...(reported.zone
       ? [`  zone   ${reported.zone}${reported.zoneReason ? `, because ${reported.zoneReason}` : ''}`]
       : []),
-    ...(reported.alternative ? [`  from   ${reported.alternative}, because its first choice had no capacity`] : []),
+    ...(reported.alternative ? [`  from   ${reported.alternative}, because the first offering had no capacity`] : []),
     ...spaced(controllerLines(reported.controllers, now)),
     ...(reported.interruption ? ['', `${reported.interruption}.`] : []),
     '',
     waitsFor ? waitLine(reportedOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
     ...creationLines(reported.birth, now),
-    ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
+    ...(cause?.category ? [`Kind of failure: ${cause.category}. Responsible for the fix: ${cause.fault}`] : []),
     ...list(
       'Hooks that have not finished:',
       reported.hooks.map((hook) => hookLine(name, hook, now)),
@@ -61,7 +61,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
 /** Shortens the text of a wait, because the blockers of the drain are printed below with their hints. */
 function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
-  return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
+  return below ? { ...wait, doing: 'the drain is blocked, see below' } : wait;
 }
 
 function hookLine(machine: string, { hook, since, until }: PendingHook, now: Date): string {
@@ -94,7 +94,7 @@ export function previewLines(
   const none =
     node !== null && unread.length > 0
       ? `machine ${machine} has node ${node}`
-      : `machine ${machine} has no node: there is nothing to drain`;
+      : `machine ${machine} has no node, so it needs no drain`;
   const known = drain ? [...drainLines(drain, now), ...list('Flags:', remarks)] : [none];
   return [...known, ...spaced(controllerLines(controllers, now)), ...unreadLines(unread)];
 }

@@ -39,7 +39,7 @@ test('lists the VMs in quarantine of the class of a machine', async () => {
 test('lists the VMs in quarantine for a machine that the server does not have', async () => {
   const { explain } = await setUp('local:///z/i-9');
   expect(await explain()).toContain(
-    'VMs in quarantine:\n  VM local:///z/i-9 of MachineClass small\n  create their Machines again',
+    'VMs in quarantine:\n  VM local:///z/i-9 of MachineClass small\n  create the Machines of the VMs again',
   );
   expect(await (await setUp(undefined)).explain()).not.toContain('quarantine');
 });
@@ -54,7 +54,7 @@ test('shows the zone of a machine and the reason for it', async () => {
   };
   await client.resource<Machine>(machines, NS).create({ metadata: { name: 'm-0', namespace: NS, annotations }, spec });
   expect(await explain()).toContain('  zone   b, because it replaces a machine of this zone');
-  expect(await explain()).not.toContain('first choice');
+  expect(await explain()).not.toContain('first offering');
 });
 
 test('shows the alternative of a machine, and no line for the first choice', async () => {
@@ -63,8 +63,8 @@ test('shows the alternative of a machine, and no line for the first choice', asy
   const resource = client.resource<Machine>(machines, NS);
   const annotations = { [Annotations.CapacityOffering]: '{"machineType":"large","zone":"b"}' };
   await resource.create({ metadata: { name: 'm-0', namespace: NS, annotations }, spec });
-  expect(await explain()).toContain('  from   machineType large, zone b, because its first choice had no capacity');
+  expect(await explain()).toContain('  from   machineType large, zone b, because the first offering had no capacity');
   const first = { metadata: { annotations: { [Annotations.CapacityOffering]: '{}' } } };
   await resource.patch('m-0', { type: 'merge', body: first });
-  expect(await explain()).not.toContain('first choice');
+  expect(await explain()).not.toContain('first offering');
 });

@@ -53,17 +53,17 @@ test.each<[what: string, parts: Parts, says: string]>([
   [
     'an unhealthy machine: the condition of its node, and the deadline',
     { phase: 'Unknown', description: `${toUnknown}. Node conditions: [{...}]`, conditions: deadlock },
-    'it is unhealthy: KernelDeadlock is True (Hung); in 7m0s it may be Failed and replaced',
+    'the machine is unhealthy: KernelDeadlock is True (Hung); in 7m0s the machine may be Failed and replaced',
   ],
   [
     'a machine without its Node: no outdated conditions',
     { phase: 'Unknown', description: `Node object went missing. ${toUnknown}`, conditions: deadlock },
-    'Node object went missing. it is unhealthy; in 7m0s it may be Failed and replaced',
+    'Node object went missing. the machine is unhealthy; in 7m0s the machine may be Failed and replaced',
   ],
   [
     'a failed in-place update: the end of the wait for a late success',
     { phase: 'InPlaceUpdateFailed', description: 'Machine m failed to update dependencies: no room', state: 'Failed' },
-    'Machine m failed to update dependencies: no room; in 7m0s it may be Failed and replaced',
+    'Machine m failed to update dependencies: no room; in 7m0s the machine may be Failed and replaced',
   ],
   [
     'a deletion whose node the cloud cannot identify: no text about a drain',
@@ -74,7 +74,7 @@ test.each<[what: string, parts: Parts, says: string]>([
       description:
         'Error occurred with decoding machine error status while getting VM status, aborting without retry. machine code: machine codes error: code = [Unauthenticated] message = [no]. Set machine status to termination. Now, getting VM Status',
     },
-    'The search for its VM failed: Unauthenticated: no',
+    'The search for the VM failed: Unauthenticated: no',
   ],
   [
     'volumes that are attached after the deletion of the VM: the deadline, and the next step',
@@ -101,14 +101,14 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     'a failed in-place update',
     { phase: 'InPlaceUpdateFailed', description: 'no' },
     undefined,
-    [/mcm also accepts a late success/, /kubectl delete machine m -n ns$/],
+    [/if the update then succeeds, mcm accepts it/, /kubectl delete machine m -n ns$/],
   ],
   [
     'no capacity in the cloud: the time of the next call',
     { phase: 'CrashLoopBackOff', description: 'no', state: 'Failed' },
     'ResourceExhausted',
     [
-      /the call is retried automatically, after 10m0s, then less often, and first for one machine of the class and zone$/,
+      /mcm retries the call automatically, after 10m0s, then less often, and first for one machine of the class and zone$/,
     ],
   ],
   [
@@ -116,7 +116,7 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     { phase: 'Terminating', description: 'no', state: 'Failed', going: true },
     'PermissionDenied',
     [
-      /permission to the credentials of MachineClass small; the call is retried automatically, about every 10m0s, and at once/,
+      /permission to the credentials of MachineClass small; mcm retries the call automatically, about every 10m0s, and after each change of class or Secret/,
     ],
   ],
 ])('hints: %s', (_what, parts, code, hints) => {

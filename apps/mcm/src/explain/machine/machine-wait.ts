@@ -75,10 +75,12 @@ function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   const state = warmStateOf(machine);
   if (state === undefined) return undefined;
   const waiting = (doing: string) => ({ name: machine.metadata.name, phase, since: sinceOf(machine), doing });
-  if (state === 'Running') return waiting('it is warm: its node has a taint until a scale-up');
+  if (state === 'Running') return waiting('the machine is warm: its node has a taint until a scale-up');
   const power = powerOf(machine)?.is;
-  if (power === undefined) return waiting('it is warm: its VM will be stopped');
-  return waiting(`it is warm: its VM is ${power === 'Stopped' ? 'stopped until a scale-up' : 'being stopped'}`);
+  if (power === undefined) return waiting('the machine is warm, and mcm will stop its VM');
+  return waiting(
+    `the machine is warm: its VM is ${power === 'Stopped' ? 'stopped until a scale-up' : 'being stopped'}`,
+  );
 }
 
 /** The activity of a machine: the text of the controller, unless the text only reports a completed step. */
@@ -87,9 +89,9 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
   const { description = '', state } = status?.lastOperation ?? {};
   if (phase === 'Pending' && spec.providerID && state !== 'Failed')
     return powerOf(machine)
-      ? 'it was warm: its VM is being started, and it waits for the node to become Ready'
-      : 'its VM exists; it waits for the node to join and become Ready';
-  const text = brief(description) || 'its VM is being created, or its creation waits for a free worker';
+      ? 'the machine was warm: its VM is starting, and the node is not Ready yet'
+      : 'the VM exists, and the node has not joined yet or is not Ready';
+  const text = brief(description) || 'mcm is creating the VM, or the creation waits for a free worker';
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
 
@@ -100,7 +102,7 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
   const { conditions = [] } = machine.status ?? {};
   const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
   const known = unhealthyText && conditions.length > 0 && !text.includes(NODE_MISSING);
-  return `it is unhealthy${known ? `: ${unhealthyText}` : ''}`;
+  return `the machine is unhealthy${known ? `: ${unhealthyText}` : ''}`;
 }
 
 const NODE_MISSING = 'Node object went missing';
@@ -134,9 +136,10 @@ const LEFT_ATTACHED = 'its Node is deleted anyway; pods that need its volumes ma
 
 /** The result for the pods of a node when the drain timeout expires. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
-  Force: 'its drain is forced',
-  Quarantine: 'eviction stops, and it stays cordoned until its remaining pods end, or until force-deletion',
-  Hold: 'the drain is not forced: eviction continues until its pods are gone, or until force-deletion',
+  Force: 'mcm forces the drain',
+  Quarantine:
+    'evictions stop, and the node stays cordoned until the remaining pods end or the label force-deletion is set',
+  Hold: 'evictions continue without a time limit, until all pods end or the label force-deletion is set',
 };
 
 /**
@@ -146,7 +149,7 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
   // No controller replaces a machine without a set.
   if (!metadata.ownerReferences?.some(({ controller }) => controller)) return '';
-  return holds.length === 0 ? ' and replaced' : `, but it is not replaced while ${holds.join(', or ')}`;
+  return holds.length === 0 ? ' and replaced' : `, but mcm does not replace it while ${holds.join(', or ')}`;
 }
 
 /** The reason for the immediate deletion of a machine that the cloud interrupts. */
@@ -174,7 +177,7 @@ function deadlineOf(
     return Number.isNaN(start) ? undefined : { at: new Date(start + ms), then };
   };
   const since = machine.status?.currentStatus?.lastUpdateTime;
-  const may = (what: string): string => `it may be ${what}${replacementOf(machine, holds)}`;
+  const may = (what: string): string => `the machine may be ${what}${replacementOf(machine, holds)}`;
   switch (phase) {
     case 'Creating':
     case 'Pending':
@@ -184,7 +187,7 @@ function deadlineOf(
     case 'InPlaceUpdateFailed':
       return settings.healthTimeoutDisabled ? undefined : at(since, healthDeadline(machine, settings), may('Failed'));
     case 'Failed':
-      return from(machine.status?.currentStatus?.preserveExpiryTime, 0, `its preservation ends, and ${may('deleted')}`);
+      return from(machine.status?.currentStatus?.preserveExpiryTime, 0, `the preservation ends, and ${may('deleted')}`);
     case 'InPlaceUpdating':
       return from(since, settings.inPlaceUpdateTimeoutMs, 'the update has failed');
     case 'Terminating':

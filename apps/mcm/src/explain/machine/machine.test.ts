@@ -162,7 +162,7 @@ test('a machine that never joined shows its phase, its deadline and the missing 
   expect(text).toMatch(/^ {2}NodeRegistered +False +NoNode/m);
   expect(text).toMatch(/^ {2}NodeReady +Unknown +NotBegun$/m);
   expect(text).toMatch(
-    /machine m-0 \(Pending\): its VM exists; it waits for the node to join.*; in 20m0s it may be Failed$/m,
+    /machine m-0 \(Pending\): the VM exists, and the node has not joined yet.*; in 20m0s the machine may be Failed$/m,
   );
   expect(text).toMatch(/^Hint: check the console of the VM and the user data of MachineClass small/m);
 });
@@ -170,7 +170,7 @@ test('a machine that never joined shows its phase, its deadline and the missing 
 test('deadlines use the flags in the Lease of the machine controller; otherwise a remark says that they are assumed', async () => {
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   expect(await explain()).toContain(
-    'Flags:\n  - the machine controller runs with its default flags: Lease default/machine-controller does not exist',
+    'Flags:\n  - assuming the default flags of the machine controller: Lease default/machine-controller does not exist',
   );
   const settings = { 'machine-creation-timeout': 300_000, 'node-conditions': 'odd', 'drain-volume-window': 2 };
   const annotations = { 'holder-settings': `me ${JSON.stringify(settings)}` };
@@ -187,18 +187,18 @@ test('deadlines use the flags in the Lease of the machine controller; otherwise 
 });
 
 test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
-  ['Force', {}, /in 1h0m0s its drain is forced/, /cordoned until|nothing is forced/],
+  ['Force', {}, /in 1h0m0s mcm forces the drain/, /cordoned until|nothing is forced/],
   [
     'Quarantine',
     { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Quarantine' } },
-    /in 1h0m0s eviction stops, and it stays cordoned/,
-    /is forced|without grace/,
+    /in 1h0m0s evictions stop, and the node stays cordoned/,
+    /forces the drain|without a grace period/,
   ],
   [
     'Hold',
     { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' } },
-    /in 1h0m0s the drain is not forced: eviction continues/,
-    /its drain is forced|without grace/,
+    /in 1h0m0s evictions continue without a time limit/,
+    /mcm forces the drain|without a grace period/,
   ],
 ])(
   'a deletion with a blocked drain shows the pod, the budget and the result of policy %s',
@@ -214,12 +214,12 @@ test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
     });
     await client.resource(machines, NS).delete('m-0');
     const text = await explain();
-    expect(text).toMatch(/machine m-0 \(Terminating\): its drain is blocked, see below; /);
+    expect(text).toMatch(/machine m-0 \(Terminating\): the drain is blocked, see below; /);
     expect(text).toMatch(/default\/web-1 +is blocked.*budget default\/web/);
     expect(text).toContain('blocked by:');
     expect(text.match(/misconfigured/g)).toHaveLength(1);
     expect(text).toContain(
-      'to force the drain now and delete its pods: kubectl label machine m-0 -n default force-deletion=true',
+      'to force the drain now and delete the pods: kubectl label machine m-0 -n default force-deletion=true',
     );
     expect(text).toMatch(says);
     expect(text).not.toMatch(never);
@@ -232,7 +232,7 @@ test('the policy of the class applies to the machine', async () => {
   await node();
   await machine({ status: running });
   await client.resource(machines, NS).delete('m-0');
-  expect(await explain()).not.toContain('its drain is forced');
+  expect(await explain()).not.toContain('mcm forces the drain');
 });
 
 test('mcm drain --preview shows the steps of a drain and changes nothing', async () => {
@@ -243,7 +243,7 @@ test('mcm drain --preview shows the steps of a drain and changes nothing', async
   await machine({ status: running });
   const text = (await preview()).join('\n');
   expect(text).toMatch(/^pods of node m-0, in the order of their eviction:/);
-  expect(text).toMatch(/default\/other-1 +is evicted now/);
+  expect(text).toMatch(/default\/other-1 +mcm evicts the pod now/);
   expect(text).toMatch(/default\/web-1 +is blocked/);
   const left = (await client.resource(pods, NS).list()).items.map(({ metadata }) => metadata.deletionTimestamp);
   expect(left).toEqual([undefined, undefined]);
@@ -268,7 +268,7 @@ test.each([
   const lines = await preview();
   expect(lines[0]).toBe(known);
   expect(lines.slice(-3)).toEqual([
-    'May not be read:',
+    'No permission to read:',
     expect.stringContaining(`User "reader" cannot list resource "${refused}"`),
     '  (grant the roles mcm-read of docs/permissions.md, "The mcm command")',
   ]);
@@ -281,7 +281,7 @@ test('a user with partial access gets the rest and the missing permissions', asy
   target = await seenBy('nodes', 'events');
   const half = await explain();
   expect(half).toContain('  node   m-0, Ready is True');
-  expect(half).toMatch(/^May not be read:\n {2}- .*cannot list resource "configmaps"/m);
+  expect(half).toMatch(/^No permission to read:\n {2}- .*cannot list resource "configmaps"/m);
   expect(half).toMatch(/^ {2}- .*cannot list resource "(pods|p\w+|volumeattachments)"/m);
   expect(half).not.toContain('pods of node');
 });
@@ -292,12 +292,12 @@ test('a Node that the user cannot read is only reported as unreadable', async ()
   const text = await explain();
   expect(text).toContain('  node   m-0, with unknown state (no permission to read it)');
   expect(text).not.toContain('Progress:');
-  expect(text).toMatch(/^May not be read:\n {2}- .*cannot get resource "nodes".*$(?!\n {2}-)/m);
+  expect(text).toMatch(/^No permission to read:\n {2}- .*cannot get resource "nodes".*$(?!\n {2}-)/m);
 });
 
 test('mcm drain --preview reports a machine without a node', async () => {
   await machine({ status: running });
-  expect(await preview()).toEqual(['machine m-0 has no node: there is nothing to drain']);
+  expect(await preview()).toEqual(['machine m-0 has no node, so it needs no drain']);
 });
 
 test('a deleted machine that failed shows its evidence, with the last lines of its console', async () => {
@@ -340,7 +340,7 @@ test('a VM whose deletion the cloud refuses shows hints and no drain', async () 
   });
   await client.resource(machines, NS).delete('m-0');
   const text = await explain();
-  expect(text).not.toContain('its drain is forced');
+  expect(text).not.toContain('mcm forces the drain');
   expect(text).toContain('Hint: correct the credentials in the Secret of MachineClass small');
   expect(text).toMatch(/^Kind of failure: /m);
 });
@@ -353,7 +353,7 @@ test('the conditions of a node at the end of a text are removed', async () => {
     status: { currentStatus: { phase: 'Unknown' }, lastOperation: { description, state: 'Processing' } },
   });
   const text = await explain();
-  expect(text).toMatch(/^machine m-0 \(Unknown\): it is unhealthy$/m);
+  expect(text).toMatch(/^machine m-0 \(Unknown\): the machine is unhealthy$/m);
   expect(text).not.toContain('{Type:');
 });
 
@@ -372,7 +372,7 @@ test('a preserved Failed machine shows the expiry and how to end the preservatio
   const preserveExpiryTime = '2026-01-05T00:00:00Z';
   await machine({ status: { currentStatus: { phase: 'Failed', preserveExpiryTime } } });
   const text = await explain();
-  expect(text).toMatch(/; in 96h0m0s its preservation ends, and it may be deleted$/m);
+  expect(text).toMatch(/; in 96h0m0s the preservation ends, and the machine may be deleted$/m);
   expect(text).toContain('kubectl annotate machine m-0 -n default node.machine.sapcloud.io/preserve-');
 });
 
@@ -402,7 +402,7 @@ test('the code of a refusal is printed once', async () => {
   const description = 'Cloud provider message - machine codes error: code = [Internal] message = [no image]';
   const lastOperation = { description, errorCode: 'Internal', state: 'Failed', type: 'Create' };
   await machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation } });
-  expect(await explain()).toMatch(/\(CrashLoopBackOff\): Internal: no image; in 20m0s it may be Failed$/m);
+  expect(await explain()).toMatch(/\(CrashLoopBackOff\): Internal: no image; in 20m0s the machine may be Failed$/m);
 });
 
 test('a machine in a setup without nodes is Available, and no node is read', async () => {

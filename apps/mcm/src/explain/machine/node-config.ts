@@ -8,8 +8,8 @@ const STUCK: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 export function configOf({ metadata: { annotations = {} } }: Node): string | undefined {
   const { [Annotations.ConfigDaemonState]: state, [Annotations.ConfigDaemonReason]: reason } = annotations;
   if (STUCK.includes(state))
-    return `its machine config is ${state}${reason ? ` (${reason})` : ''}: mcm config status -o wide`;
+    return `the machine config of the node is ${state}${reason ? ` (${reason})` : ''}: mcm config status -o wide`;
   return annotations[Annotations.ConfigDaemonDrain]?.startsWith('drain-')
-    ? 'it is being drained for another machine config'
+    ? 'the node is being drained for another machine config'
     : undefined;
 }

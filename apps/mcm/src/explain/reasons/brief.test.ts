@@ -25,7 +25,7 @@ test.each([
   ],
   [
     'Error occurred with decoding machine error status while getting VM status, aborting without retry. machine code: machine codes error: code = [Internal] message = [no]. Set machine status to termination. Now, getting VM Status',
-    'The search for its VM failed: Internal: no',
+    'The search for the VM failed: Internal: no',
   ],
   ['Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)', 'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)'],
 ])('%s', (description, reported) => {

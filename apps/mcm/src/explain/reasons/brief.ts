@@ -22,7 +22,7 @@ export function brief(description: string): string {
     .replace(/^VM deletion failed due to - /, 'VM deletion failed: ')
     .replace(
       /^Error occurred with decoding machine error status while getting VM status, .*?code: /,
-      'The search for its VM failed: ',
+      'The search for the VM failed: ',
     )
     .replace(DescriptionTexts.CloudProviderMessage, '')
     .replace(

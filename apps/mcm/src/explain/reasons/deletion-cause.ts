@@ -8,7 +8,7 @@ interface Target {
   readonly namespace: string;
 }
 
-const BY_HAND = 'manual (no event or mark of a controller names another cause; events expire)';
+const BY_HAND = 'manual (no event or annotation of a controller contains another cause; events expire)';
 
 /** The machine controller deletes an interrupted machine, so the set emits no event. */
 const BY_CLOUD = 'interruption by the cloud';

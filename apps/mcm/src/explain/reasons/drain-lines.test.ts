@@ -53,13 +53,18 @@ test('the time of the pod deletion is printed once if it equals the drain timeou
 test('prints no "more" when all pods are named, and texts for several pods or none unchanged', () => {
   const pods = [0, 1, 2, 3, 4].map((n) => `a/web-${n}`);
   const refused = pods.map((pod) => ({ ...waiting(pod), text: `error while evicting pod "${pod}": no` }));
-  const held = { text: 'drain timeout expired with pod a/web-0, a/web-1 left', failed: true, pods, hint: 'end them' };
+  const held = {
+    text: 'drain timeout expired before pod a/web-0, a/web-1 ended',
+    failed: true,
+    pods,
+    hint: 'end them',
+  };
   const volume = { text: 'volume pv-0 is still attached', failed: false, hint: '' };
   const text = explained(pods, [...refused, held, volume]);
   expect(text).toContain(
     '  - 5 pods: error while evicting each: no; run more replicas\n    (a/web-0, a/web-1, a/web-2, a/web-3, a/web-4)\n',
   );
-  expect(text).toContain('  - drain timeout expired with pod a/web-0, a/web-1 left; end them\n');
+  expect(text).toContain('  - drain timeout expired before pod a/web-0, a/web-1 ended; end them\n');
   expect(text).toContain('  - volume pv-0 is still attached\n');
 });
 
@@ -67,7 +72,7 @@ test('a drain in progress shows its pods, their deadlines and its volumes', () =
   const leaving = (pod: string, seconds: number): DrainExplanation['pods'][number] => ({
     pod,
     fate: 'leaving',
-    because: 'it is already being deleted',
+    because: 'the pod is already being deleted',
     ends: {
       by: new Date(NOW.getTime() + seconds * 1_000),
       overdueFrom: new Date(NOW.getTime() + (seconds + 30) * 1_000),

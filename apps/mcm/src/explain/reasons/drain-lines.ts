@@ -3,8 +3,8 @@ import type { DrainExplanation } from '@mcm/core';
 import { columns } from '../../output/columns.ts';
 
 const FATES: Readonly<Record<DrainExplanation['pods'][number]['fate'], string>> = {
-  evict: 'is evicted now',
-  delete: 'is deleted without grace',
+  evict: 'mcm evicts the pod now',
+  delete: 'mcm deletes the pod without a grace period',
   leaving: 'is terminating',
   turn: 'waits for the eviction of earlier pods',
   blocked: 'is blocked',
@@ -99,8 +99,8 @@ function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanat
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
     Force: 'the remaining pods are deleted without a grace period',
-    Quarantine: 'eviction stops; the node stays cordoned until its pods end by themselves',
-    Hold: 'the drain is not forced: eviction continues without a time limit',
+    Quarantine: 'evictions stop, and the node stays cordoned until its pods end',
+    Hold: 'evictions continue without a time limit',
   }[policy];
   // If both times are equal, only one is printed.
   const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);

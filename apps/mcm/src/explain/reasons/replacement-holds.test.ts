@@ -59,7 +59,7 @@ const kept = {
 } as unknown as Node;
 
 test.for<[what: string, context: ReplacementContext, holds: string]>([
-  ['a deleted deployment', { deployment: going, set: set() }, 'its MachineDeployment is being deleted'],
+  ['a deleted deployment', { deployment: going, set: set() }, 'the MachineDeployment is being deleted'],
   ['a deleted set', { set: set({ deletionTimestamp: OLD }) }, 'MachineSet s is being deleted'],
   ['a frozen set', { set: set({ labels: { freeze: 'True' } }) }, 'MachineSet s is frozen'],
   [
@@ -70,19 +70,19 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
   [
     'a paused rollout',
     { deployment: paused, set: set() },
-    'the rollout is paused, and its new template is not proven yet',
+    'the rollout is paused, and the new set never had all its machines',
   ],
-  ['a request to preserve it', { set: set(), node: kept }, 'it is preserved'],
+  ['a request to preserve it', { set: set(), node: kept }, 'the machine is preserved'],
   [
     'the preservation of a set',
     { set: set({}, { autoPreserveFailedMachineMax: 2 }) },
-    'it is one of 2 Failed machines that its MachineSet preserves',
+    'the machine is one of 2 Failed machines that its MachineSet preserves',
   ],
   ['a missing class', { set: set(), guards: guards([], []) }, 'there is no MachineClass "small"'],
   [
     'the limit of replacements',
     seen(fleet('Running', 'Running', 'Running', 'Terminating')),
-    '1 other machine of its deployment or set is being replaced or created, and --max-unhealthy-replacements allows only 1',
+    '1 other machine of the same deployment or set is being replaced or created, and --max-unhealthy-replacements allows only 1',
   ],
   [
     'an open circuit breaker',
@@ -140,6 +140,6 @@ test('explain reads and prints the reasons against a replacement', async () => {
   const explanation = await explainMachine(target);
   await plane.close();
   expect(explanation.there && explanation.waitsFor?.deadline?.then).toBe(
-    'it may be Failed, but it is not replaced while the rollout is paused, and its new template is not proven yet',
+    'the machine may be Failed, but mcm does not replace it while the rollout is paused, and the new set never had all its machines',
   );
 });

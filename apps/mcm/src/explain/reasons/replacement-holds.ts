@@ -42,7 +42,7 @@ export function replacementHolds(machine: Machine, context: ReplacementContext):
 }
 
 function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
-  if (deployment?.metadata.deletionTimestamp) return ['its MachineDeployment is being deleted'];
+  if (deployment?.metadata.deletionTimestamp) return ['the MachineDeployment is being deleted'];
   if (!set) return [];
   const { name, deletionTimestamp, labels } = set.metadata;
   if (deletionTimestamp) return [`MachineSet ${name} is being deleted`];
@@ -51,7 +51,7 @@ function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
     ...(labels?.[Labels.ScaleUpDisabled] === undefined
       ? []
       : [`MachineSet ${name} has the label ${Labels.ScaleUpDisabled}`]),
-    ...(deployment?.spec.paused ? ['the rollout is paused, and its new template is not proven yet'] : []),
+    ...(deployment?.spec.paused ? ['the rollout is paused, and the new set never had all its machines'] : []),
   ];
 }
 
@@ -61,9 +61,9 @@ function ofPreservation(machine: Machine, { set, node }: ReplacementContext): re
   const wish = effectiveValue(machine, node);
   if (wish === PreserveValues.False) return [];
   const isAsked = (Object.values(PreserveValues) as readonly string[]).includes(wish);
-  if (isAsked || machine.status?.currentStatus?.preserveExpiryTime) return ['it is preserved'];
+  if (isAsked || machine.status?.currentStatus?.preserveExpiryTime) return ['the machine is preserved'];
   const most = set?.spec.autoPreserveFailedMachineMax ?? 0;
-  return most > 0 ? [`it is one of ${most} Failed machines that its MachineSet preserves`] : [];
+  return most > 0 ? [`the machine is one of ${most} Failed machines that its MachineSet preserves`] : [];
 }
 
 function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext): readonly string[] {
@@ -86,7 +86,7 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
       : []),
     ...(others >= limit
       ? [
-          `${others} other ${others === 1 ? 'machine' : 'machines'} of its deployment or set ${others === 1 ? 'is' : 'are'} being replaced or created, and --max-unhealthy-replacements allows only ${limit}`,
+          `${others} other ${others === 1 ? 'machine' : 'machines'} of the same deployment or set ${others === 1 ? 'is' : 'are'} being replaced or created, and --max-unhealthy-replacements allows only ${limit}`,
         ]
       : []),
   ];

@@ -66,8 +66,8 @@ const linesOf = (controllers: readonly ControllerHealth[]): string =>
 
 describe('explain', () => {
   test('announces the next step and the replacement as long as the controllers act', () => {
-    expect(linesOf([])).toContain('set pool-a goes from 2 to 3 machines');
-    expect(linesOf([])).toContain('it may be Failed and replaced');
+    expect(linesOf([])).toContain('mcm scales set pool-a from 2 to 3 machines');
+    expect(linesOf([])).toContain('the machine may be Failed and replaced');
   });
 
   test('announces none of the actions of a stopped manager', () => {
@@ -76,15 +76,17 @@ describe('explain', () => {
     expect(lines).toContain(
       '  - machine-controller-manager is not working since 2026-01-01T11:57:00Z (3m)\n      its leader host_1 does not renew Lease test/x\n      nothing is done',
     );
-    expect(lines).not.toMatch(/goes from|and replaced/);
-    expect(lines).toContain('it may be Failed, but it is not replaced while machine-controller-manager is not working');
+    expect(lines).not.toMatch(/mcm scales|and replaced/);
+    expect(lines).toContain(
+      'the machine may be Failed, but mcm does not replace it while machine-controller-manager is not working',
+    );
   });
 
   test('announces no deadline of a stopped machine controller', () => {
     const lines = linesOf([stopped('machine-controller')]);
-    expect(lines).toContain('machine-controller is not working; last report: it is unhealthy');
-    expect(lines).not.toContain('it may be Failed');
-    expect(lines).toContain('set pool-a goes from 2 to 3 machines');
+    expect(lines).toContain('machine-controller is not working; last report: the machine is unhealthy');
+    expect(lines).not.toContain('the machine may be Failed');
+    expect(lines).toContain('mcm scales set pool-a from 2 to 3 machines');
   });
 
   test('a manager that is behind with one deployment has no next step for this deployment only', () => {
@@ -94,7 +96,7 @@ describe('explain', () => {
       unprocessed: [name],
     });
     expect(explain([behind('pool')]).next).toBe('none: machine-controller-manager is not working');
-    expect(explain([behind('other')]).changes).toEqual(['set pool-a goes from 2 to 3 machines']);
+    expect(explain([behind('other')]).changes).toEqual(['mcm scales set pool-a from 2 to 3 machines']);
   });
 });
 

@@ -25,7 +25,7 @@ const DEADLINES =
 export async function readMachineSettings(client: KubeClient, namespace: string): Promise<MachineSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller');
   if ('flags' in reported) return machineSettings(reported.flags);
-  return { ...ASSUMED, remark: `the machine controller runs with its default flags: ${reported.unknown}` };
+  return { ...ASSUMED, remark: `assuming the default flags of the machine controller: ${reported.unknown}` };
 }
 
 /** Converts the published flags, which differ from the defaults. Ignores values with a wrong type. */
@@ -35,7 +35,7 @@ function machineSettings(reported: Readonly<Record<string, unknown>>): MachineSe
   const defaults = machineDefaultsOf({ ...own, 'feature-gates': features });
   const off = features.UndrainablePolicy
     ? []
-    : ['feature gate UndrainablePolicy is disabled: every drain is forced when its timeout expires'];
+    : ['feature gate UndrainablePolicy is disabled: mcm forces every drain after its timeout'];
   const deadlines = Object.fromEntries(Object.entries(own).filter(([name]) => DEADLINES.test(name)));
   const all = [...off, ...changedFlags(deadlines, machineFlags)];
   return { defaults, remark: all.length > 0 ? `of the machine controller: ${all.join('; ')}` : undefined };

@@ -52,7 +52,7 @@ test.each([
   if (given) await lease(given[0], given[1]);
   const { safeguards, remark } = await readManagerSettings(client, 'default');
   expect(safeguards).toEqual(SAFEGUARD_DEFAULTS);
-  expect(remark).toMatch(/^the manager runs with its default flags: /);
+  expect(remark).toMatch(/^assuming the default flags of the manager: /);
   expect(remark).toMatch(why);
 });
 

@@ -15,7 +15,7 @@ export interface ManagerSettings {
 /** The settings if the flags are not known. */
 export const assumedSettings = (why: string): ManagerSettings => ({
   safeguards: SAFEGUARD_DEFAULTS,
-  remark: `the manager runs with its default flags: ${why}`,
+  remark: `assuming the default flags of the manager: ${why}`,
 });
 
 /** Reads the flags of the leading manager from its Lease. For unknown flags, returns the defaults with a remark. */

@@ -28,7 +28,7 @@ const value = (about: string, given: unknown, schema: object): Value => ({ about
 const group = (about: string, fields: Fields): Group => ({ about, fields });
 const enabled = (on: boolean, about: string): Value => value(about, on, { type: 'boolean' });
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
-  group(about, { enabled: enabled(on, 'Whether to install these objects.'), ...fields });
+  group(about, { enabled: enabled(on, 'Installs these objects.'), ...fields });
 
 /** The schema of an object that allows only these fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
@@ -144,7 +144,7 @@ function imageGroup(container: Container, program: string): Group {
   return group(`Image of ${program}.`, {
     repository: value(
       known
-        ? `Repository. Empty: mcm/machine-controller-PROVIDER. Must be set for a provider other than ${PROVIDERS.join(', ')}.`
+        ? `Repository. Empty: mcm/machine-controller-PROVIDER. This value must be set for a provider other than ${PROVIDERS.join(', ')}.`
         : 'Repository.',
       defaults[container],
       known ? ANY_TEXT : TEXT,
@@ -180,7 +180,7 @@ const POD = group(
 );
 
 const MONITORING = part(false, 'Objects of the Prometheus operator, and the Grafana dashboards.', {
-  labels: value('Labels by which the Prometheus operator selects the objects.', {}, TEXTS),
+  labels: value('Labels that the Prometheus operator uses to select the objects.', {}, TEXTS),
   runbookBaseUrl: value(
     'Address of the folder that contains docs/runbooks, for links in alerts. Empty: alerts have no links.',
     '',
@@ -215,12 +215,12 @@ const partFields = (shares: number | string): Fields => ({
   ),
   webhooks: part(true, 'Admission webhooks for defaults and validation, with self-signed certificates.'),
   workload: part(true, 'The Deployment, and its Service.'),
-  podDisruptionBudget: part(true, 'Limits evictions of the pods. Needs workload.', {
+  podDisruptionBudget: part(true, 'Limits evictions of the pods. Requires workload.enabled.', {
     maxUnavailable: value('Number of pods that can be evicted at the same time.', 1, COUNT),
   }),
   networkPolicy: part(true, 'Egress is allowed for DNS and for the ports 443 and 6443.', {
     egress: value(
-      'Other destinations, as in a NetworkPolicy: a proxy, a collector of traces, an API server on another port.',
+      'More destinations in the format of a NetworkPolicy, such as a proxy, a trace collector or another API server port.',
       [],
       {
         type: 'array',
@@ -228,7 +228,7 @@ const partFields = (shares: number | string): Fields => ({
       },
     ),
   }),
-  fairness: part(true, 'A reserved share of the capacity of the API server.', {
+  fairness: part(true, 'Reserves a share of the capacity of the API server for the controllers.', {
     shares: value('Concurrency shares. With many installations in one cluster, use a smaller number.', shares, {
       type: 'integer',
       minimum: 1,
@@ -236,7 +236,7 @@ const partFields = (shares: number | string): Fields => ({
   }),
   separateController: part(
     false,
-    'The machine controller in its own pods. The machine-controller-manager then has neither its roles nor its credentials.',
+    'Runs the machine controller in separate pods. The machine-controller-manager then has no roles and credentials of the machine controller.',
     {
       annotations: value(
         'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of serviceAccount do not apply.',
@@ -264,16 +264,16 @@ const partFields = (shares: number | string): Fields => ({
   ),
   machineConfigDaemon: part(
     false,
-    'The machine-config-daemon as a privileged pod on each node, if systemd does not start it. Needs machineConfigTarget.',
+    'Runs the machine-config-daemon as a privileged pod on each node, for nodes without its systemd unit. Requires machineConfigTarget.',
   ),
   dashboard: part(
     false,
-    'The dashboard in the cluster, with logins by tokens of the control cluster. Needs dashboardTarget.',
+    'Runs the dashboard in the cluster. Users log in with tokens of the control cluster. Requires dashboardTarget.',
   ),
   dashboardTarget: part(false, 'Role of the dashboard in the target cluster.'),
   policies: part(
     false,
-    'Refuses manual changes of provider IDs and of the finalizer, which would lose a VM. Needs kubeconfigs.control inClusterConfig.',
+    'Refuses manual changes of provider IDs and of the finalizer, because such changes can orphan a VM. Requires kubeconfigs.control inClusterConfig.',
   ),
 });
 
@@ -302,7 +302,7 @@ function values(): Fields {
     crds: group('CustomResourceDefinitions of machines, and of machine configs with machineConfig.', {
       enabled: enabled(
         true,
-        'Installs and upgrades the CRDs. If the CRDs exist and belong to no release, use false or --take-ownership.',
+        'Installs and upgrades the CRDs. If CRDs of no release exist, set this value to false, or use --take-ownership.',
       ),
       keep: enabled(
         true,
@@ -315,7 +315,7 @@ function values(): Fields {
     }),
     images: forEach('Images: registry/repository:tag@digest.', imageGroup),
     kubeconfigs: group(
-      'inClusterConfig, none (only target), or /etc/mcm/control/kubeconfig and /etc/mcm/target/kubeconfig. The files are the key kubeconfig of the Secrets machine-controller-manager-control and machine-controller-manager-target.',
+      'inClusterConfig, none (only for target), or the path /etc/mcm/control/kubeconfig or /etc/mcm/target/kubeconfig. These files come from the Secrets machine-controller-manager-control and machine-controller-manager-target.',
       {
         control: value('Cluster of the machine objects.', kubeconfigs.control, {
           type: 'string',
@@ -414,7 +414,7 @@ This chart installs the machine-controller-manager and the machine controller of
 helm install mcm deploy/helm/machine-controller-manager --namespace mcm --create-namespace --set provider=aws
 \`\`\`
 
-For a provider of your own, set its name and its image: \`--set provider=mine --set images.controller.repository=registry.example/machine-controller-mine\`.
+For your own provider, set its name and its image: \`--set provider=mine --set images.controller.repository=registry.example/machine-controller-mine\`.
 
 ## Values
 

@@ -27,14 +27,16 @@ export const CONTROLLERS: BoardSpec = {
           p95('mcm_workqueue_work_duration_seconds', 'name'),
           '{{name}}',
         ]),
-        timeseries('Retries', 'ops', 'Failed reconciles that are retried.', [
+        timeseries('Retries', 'ops', 'Failed reconciles, which mcm retries.', [
           rate('mcm_workqueue_retries_total', 'name'),
           '{{name}}',
         ]),
-        timeseries('Longest running', 's', 'The longest running reconcile. An alert fires after ten minutes.', [
-          'max by (name) (mcm_workqueue_longest_running_processor_seconds)',
-          '{{name}}',
-        ]),
+        timeseries(
+          'Longest running',
+          's',
+          'Duration of the longest reconcile in progress. An alert fires after ten minutes.',
+          ['max by (name) (mcm_workqueue_longest_running_processor_seconds)', '{{name}}'],
+        ),
         timeseries('Objects in caches', 'short', 'The memory of the process grows with this number.', [
           'max by (pod, container, resource) (mcm_cache_objects)',
           '{{container}} {{resource}}',
@@ -47,7 +49,7 @@ export const CONTROLLERS: BoardSpec = {
         timeseries(
           'Requests',
           'reqps',
-          'HTTP responses by status code. 409 is a conflict, which is retried; 403 is a missing permission.',
+          'HTTP responses by status code. 409 is a conflict, and mcm retries; 403 is a missing permission.',
           [rate('rest_client_requests_total', 'code, method'), '{{method}} {{code}}'],
         ),
         timeseries('Latency, 95th percentile', 's', 'Response time of the API servers, by verb.', [
@@ -57,19 +59,14 @@ export const CONTROLLERS: BoardSpec = {
         timeseries(
           'Lists and watches',
           'ops',
-          'A list after the start means that a watch was interrupted for a long time.',
+          'After the start of the controller, a list means that a watch was interrupted for a long time.',
           [rate('mcm_reflector_lists_total', 'name'), '{{name}} lists'],
           [rate('mcm_reflector_short_watches_total', 'name'), '{{name}} short watches'],
         ),
-        timeseries(
-          'Forbidden requests',
-          'short',
-          'Requests that the role of the controller does not allow, by verb and resource.',
-          [
-            'sum by (verb, resource) (increase(rest_client_forbidden_requests_total[$__rate_interval]))',
-            '{{verb}} {{resource}}',
-          ],
-        ),
+        timeseries('Forbidden requests', 'short', 'Requests that RBAC denied, by verb and resource.', [
+          'sum by (verb, resource) (increase(rest_client_forbidden_requests_total[$__rate_interval]))',
+          '{{verb}} {{resource}}',
+        ]),
       ],
     },
     {

@@ -16,7 +16,7 @@ const stageQuantile = (quantile: number): string =>
 export const MACHINES: BoardSpec = {
   uid: 'mcm-machines',
   title: 'Machines',
-  description: 'Machines, deployments and the cloud, as the machine-controller-manager sees them.',
+  description: 'Machines, MachineDeployments and calls to the cloud.',
   variables: [
     { name: 'namespace', label: 'Namespace', query: 'label_values(mcm_machine_deployment_info, namespace)' },
     {
@@ -30,17 +30,17 @@ export const MACHINES: BoardSpec = {
     {
       title: 'Now',
       panels: [
-        stat('Running', 'Machines whose node is healthy.', phase(1)),
-        stat('Starting', 'Machines that are being created, wait for their node, or are updated in place.', phase(0)),
+        stat('Running', 'Machines with a healthy node.', phase(1)),
+        stat('Starting', 'Machines in creation, without a joined node, or in an in-place update.', phase(0)),
         stat(
           'Unknown',
-          'Machines whose node is unhealthy or gone. Such machines become Failed when the health timeout expires.',
+          'Machines with an unhealthy or missing node. These machines become Failed when the health timeout expires.',
           phase(-1),
           [1, 5],
         ),
         stat(
           'CrashLoopBackOff',
-          'Machines whose creation the cloud refused. mcm retries the creation.',
+          'The cloud refused the creation of these machines. mcm retries the creation.',
           phase(-2),
           [1, 5],
         ),
@@ -50,7 +50,7 @@ export const MACHINES: BoardSpec = {
           phase(-3),
           [1, 5],
         ),
-        stat('Terminating', 'Machines that are drained or whose VM is deleted.', phase(-4)),
+        stat('Terminating', 'Machines during the drain or the deletion of the VM.', phase(-4)),
       ],
     },
     {
@@ -67,7 +67,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Troubles',
           'short',
-          'Deployments that are not available, make no progress, are frozen, or whose replacements are stopped by the circuit breaker.',
+          'Deployments with a problem: unavailable, without progress, frozen, or with an open circuit breaker.',
           [`(${condition('Available|Progressing', 0)}) + 1`, '{{name}}: not {{condition}}'],
           [condition('Frozen|ReplicaFailure|ReplacementHeld', 1), '{{name}}: {{condition}}'],
         ),
@@ -134,7 +134,7 @@ export const MACHINES: BoardSpec = {
           'Requests by service of the cloud. These requests count against the quota of the cloud.',
           ['sum by (service) (rate(mcm_cloud_api_requests_total[$__rate_interval]))', '{{service}}'],
         ),
-        timeseries('Frozen', 'short', '1: an API server is unreachable, so the health of machines is not checked.', [
+        timeseries('Frozen', 'short', '1: an API server is unreachable, so mcm checks no machines.', [
           'max by (namespace) (mcm_machine_controller_frozen)',
           '{{namespace}}',
         ]),

@@ -43,7 +43,7 @@ const ALERTS: readonly Alert[] = [
     'critical',
     '10m',
     'absent(mcm_machine_deployment_items_total) or absent(mcm_machine_items_total)',
-    'Prometheus receives no metrics from one of the two controllers. If the controller does not run, machines are not created or replaced.',
+    'Prometheus receives no metrics from one of the two controllers. If a controller does not run, mcm creates and replaces no machines.',
   ),
   alert(
     'McmMachineControllerFrozen',
@@ -57,7 +57,7 @@ const ALERTS: readonly Alert[] = [
     'critical',
     '15m',
     'max by (namespace, name) (mcm_machine_deployment_status_condition{condition="ReplacementHeld"} == 1) > 0',
-    'Many machines of {{ $labels.namespace }}/{{ $labels.name }} became unreachable at the same time: mcm replaces none of these machines.',
+    'Many machines of {{ $labels.namespace }}/{{ $labels.name }} became unreachable at the same time. mcm replaces none of these machines.',
   ),
   alert(
     'McmSetFrozen',

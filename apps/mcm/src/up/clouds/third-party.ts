@@ -43,7 +43,7 @@ function moduleOf(folder: string, text: string): string {
   const found = usable.map((place) => join(folder, place)).find((path) => existsSync(path));
   if (found === undefined)
     throw new UserError(
-      `--provider ${text}: ${folder} contains none of ${usable.join(', ')}: name the file of the driver`,
+      `--provider ${text}: ${folder} contains none of ${usable.join(', ')}: write the path of the driver file`,
     );
   return found;
 }
@@ -67,7 +67,7 @@ export function findDriver(text: string, from: string): DriverPlace {
   if (folder !== undefined) return { module: moduleOf(folder, text), folder };
   if (existsSync(path)) return { module: path, folder: packageOf(dirname(path)) };
   throw new UserError(
-    `--provider ${text}: must be local, aws, azure, gcp, or the file, the folder or the installed package of a driver`,
+    `--provider ${text}: must be local, aws, azure or gcp, or the file, folder or installed package of a driver`,
   );
 }
 
@@ -77,7 +77,7 @@ export function findDriver(text: string, from: string): DriverPlace {
  */
 function programOf({ module, folder }: DriverPlace, name: string): string {
   const kit = installed('@mcm/conformance', dirname(module));
-  const needs = `--provider ${folder}: its package needs @mcm/conformance ${version()} or newer: run "npm install" there`;
+  const needs = `--provider ${folder}: the package needs @mcm/conformance ${version()} or newer: run "npm install" in this folder`;
   if (kit === undefined) throw new UserError(needs);
   try {
     return pathToFileURL(createRequire(join(kit, 'package.json')).resolve(`@mcm/conformance/${name}/main`)).href;

@@ -31,7 +31,7 @@ test('only the owner can read an existing directory', () => {
 test('a directory in use is refused with the process', () => {
   const first = openDataDir(root);
   first.write(state);
-  expect(() => openDataDir(root)).toThrow(/another mcm \(process 42\) runs on .*mcm down/);
+  expect(() => openDataDir(root)).toThrow(/another mcm \(process 42\) uses .*mcm down/);
   expect(inspectDataDir(root)).toEqual({ state, running: true });
   first.release();
   expect(inspectDataDir(root)).toEqual({ state, running: false });
@@ -56,7 +56,7 @@ test('a path that is a file is refused by name', () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
   expect(() => openDataDir(file)).toThrow(
-    /^--data-dir .*file cannot be used: .*file is not a folder; use another directory$/,
+    /^cannot use --data-dir .*file: .*file is not a folder; use another directory$/,
   );
   expect(() => inspectDataDir(file)).toThrow(/^--data-dir .*file must be the directory of an instance$/);
 });

@@ -69,7 +69,7 @@ export function openDataDir(path: string): DataDir {
   const lock = takeLock(root);
   if (!lock)
     throw new UserError(
-      `another mcm${pidOf(state)} runs on ${root}: stop it with "mcm down", or use another --data-dir`,
+      `another mcm${pidOf(state)} uses ${root}: stop that mcm with "mcm down", or use another --data-dir`,
     );
   // The directory contains kubeconfigs and tokens. Others may have gained access to the directory, for example by a
   // copy.
@@ -103,7 +103,7 @@ function makeDirectory(root: string): void {
     makeFolder(root, 0o700);
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}; use another directory`);
+    throw new UserError(`cannot use --data-dir ${root}: ${reason(error)}; use another directory`);
   }
 }
 
@@ -114,7 +114,7 @@ function readState(root: string): InstanceState | undefined {
   try {
     state = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new UserError(`${file} cannot be read (${reason(error)}): restore it or use another --data-dir`);
+    throw new UserError(`${file} cannot be read (${reason(error)}): restore the file or use another --data-dir`);
   }
   const format = (state as Partial<InstanceState> | null)?.format;
   if (format !== FORMAT)

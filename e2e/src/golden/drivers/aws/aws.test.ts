@@ -8,7 +8,7 @@ const ELSEWHERE = [
   'a failure of the token host gets the code Unavailable',
   '`AssignIpv6Addresses` with a lost answer',
   'A value of a Secret that is not UTF-8',
-  'volumes are requested one at a time',
+  'the driver requests volumes one at a time',
 ];
 
 let all: Played;
@@ -27,13 +27,13 @@ test('a change of any recording is detected, unless a rule covers it', () => {
 
 test('a rule covers exactly the difference in its row', () => {
   expect(coverage(all)).toEqual({
-    'IPv6 prefixes are read from the interface’s own entry': [
+    'the driver reads the IPv6 prefixes of an interface from its own entry': [
       'another code',
       'the code',
       'the count of calls',
       'the text',
     ],
-    'a VM that ends immediately after its launch is reported as such': [
+    'the error reports that a VM ended immediately after its launch': [
       'another code',
       'the code',
       'the count of calls',
@@ -52,7 +52,7 @@ test('a rule covers exactly the difference in its row', () => {
       'the code',
       'the count of calls',
     ],
-    'a lack of capacity is not retried within the call': [
+    'a call does not retry after a lack of capacity': [
       'a metric',
       'one additional request',
       'the code',
@@ -60,7 +60,7 @@ test('a rule covers exactly the difference in its row', () => {
       'the last request',
       'the response',
     ],
-    'the provider spec is read in the form that the API server stores': [
+    'the driver reads the provider spec as the API server stores it': [
       'a metric',
       'another code',
       'one additional request',
@@ -72,14 +72,19 @@ test('a rule covers exactly the difference in its row', () => {
       'the text',
     ],
     'a throttled call gets the code Unavailable': ['the count of calls'],
-    'an answer that is not from EC2 gets the code Internal': [
+    'an answer from another server than EC2 gets the code Internal': [
       'another code',
       'one additional request',
       'the code',
       'the count of calls',
       'the text',
     ],
-    'more IPv6 prefixes than wanted are not an error': ['another code', 'the code', 'the count of calls', 'the text'],
+    'the driver accepts more IPv6 prefixes than requested': [
+      'another code',
+      'the code',
+      'the count of calls',
+      'the text',
+    ],
   });
 });
 

@@ -48,7 +48,7 @@ const isThrottledForATime = ({ recorded }: Situation): boolean =>
 
 /** The original stops after these requests, but this driver tries again and succeeds. */
 const triesOften: Rule = {
-  row: 'the driver retries a throttled call more often, and counts it once',
+  row: 'the driver retries a throttled call more often, and counts the call once',
   expect: (expected, situation) => {
     if (!isThrottledForATime(situation)) return undefined;
     const { errorCode, cloudError } = expected.result;
@@ -61,7 +61,7 @@ const triesOften: Rule = {
 const isNoAnswer = (action: string, body: string): boolean => !body.includes(`<${action}Response`);
 
 const noAnswer: Rule = {
-  row: 'an answer that is not from EC2 gets the code Internal',
+  row: 'an answer from another server than EC2 gets the code Internal',
   expect: (expected, situation) => {
     const odd = scriptOf(situation.recorded).find(
       ({ action, raw }) => raw !== undefined && raw.http >= 200 && raw.http < 300 && isNoAnswer(action, raw.body),
@@ -128,7 +128,7 @@ const unreadableKeys: Rule = {
 };
 
 const noSecondTry: Rule = {
-  row: 'a lack of capacity is not retried within the call',
+  row: 'a call does not retry after a lack of capacity',
   expect: (expected, situation) => {
     const lack = scriptOf(situation.recorded).find(
       ({ action, error, times }) =>
@@ -154,7 +154,7 @@ const noSecondTry: Rule = {
 const TOKENS = 5;
 
 const nextToken: Rule = {
-  row: 'a client token of another request is replaced by the next one',
+  row: 'the driver replaces the client token of another request',
   expect: (expected, situation) => {
     const { cloudError } = expected.result;
     const launch = expected.requests.findLast(({ action }) => action === 'RunInstances');
@@ -170,7 +170,7 @@ const COUNTS = ['api_request_duration_seconds_count', 'requests_total'];
  * The original reads the source/destination check only from the VM, which contains the check of its first interface.
  */
 const secondInterface: Rule = {
-  row: 'the source/destination check is disabled on every interface',
+  row: 'the driver disables the source/destination check on every interface',
   expect: (expected, situation) => {
     const instance = instanceOf(situation);
     const interfaces = (instance?.networkInterfaces ?? []).filter((each) => !/^efa/.test(each.interfaceType ?? ''));
@@ -231,7 +231,7 @@ function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
 
 /** EC2 accepted the launch, and then terminated the VM. */
 const endedAtOnce: Rule = {
-  row: 'a VM that ends immediately after its launch is reported as such',
+  row: 'the error reports that a VM ended immediately after its launch',
   expect: (expected, situation) => {
     const reported = scriptOf(situation.recorded).some(
       ({ action, raw }) => action === 'DescribeInstances' && /<name>(terminated|shutting-down)</.test(raw?.body ?? ''),
@@ -299,11 +299,11 @@ const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
 
 /** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
-  specIsKeptOtherwise('the provider spec is read in the form that the API server stores', [
+  specIsKeptOtherwise('the driver reads the provider spec as the API server stores it', [
     'InvalidArgument',
     'Internal',
   ]),
-  endsOriginal('the provider spec is read in the form that the API server stores', ['InvalidArgument']),
+  endsOriginal('the driver reads the provider spec as the API server stores it', ['InvalidArgument']),
   unreadableKeys,
   triesOften,
   throttledIsUnavailable('a throttled call gets the code Unavailable', isThrottling),
@@ -324,5 +324,5 @@ export const RULES: readonly Rule[] = [
   endedAtOnce,
   spotTags,
   readBefore,
-  noVolume('volumes are requested one at a time'),
+  noVolume('the driver requests volumes one at a time'),
 ];

@@ -156,7 +156,7 @@ test('a provider spec that ends the process of the original is refused', async (
   const result = { response: null, errorCode: null, panic: 'nil pointer' };
   const { failure, rows } = await played({ ...recorded, providerSpec: null, requests: [], result, metrics: undefined });
   expect(failure).toBeUndefined();
-  expect(rows).toContain('the provider spec is read in the form that the API server stores');
+  expect(rows).toContain('the driver reads the provider spec as the API server stores it');
 });
 
 test('a call without volumes counts nothing', async () => {
@@ -173,5 +173,5 @@ test('a call without volumes counts nothing', async () => {
     result,
     metrics,
   };
-  expect(await played(none)).toEqual({ failure: undefined, rows: ['volumes are requested one at a time'] });
+  expect(await played(none)).toEqual({ failure: undefined, rows: ['the driver requests volumes one at a time'] });
 });

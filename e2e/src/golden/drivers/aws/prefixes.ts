@@ -88,5 +88,9 @@ function found(
   });
 }
 
-export const ownEntry = reread('IPv6 prefixes are read from the interface’s own entry', ORIGINAL, OWN_ENTRY);
-export const moreIsFine = reread('more IPv6 prefixes than wanted are not an error', OWN_ENTRY, OURS);
+export const ownEntry = reread(
+  'the driver reads the IPv6 prefixes of an interface from its own entry',
+  ORIGINAL,
+  OWN_ENTRY,
+);
+export const moreIsFine = reread('the driver accepts more IPv6 prefixes than requested', OWN_ENTRY, OURS);

@@ -5,10 +5,10 @@ import { playCase } from './index.ts';
 
 /** Only recordings of another cloud, or the changed recordings in made-up.test.ts, need these rules. */
 const ELSEWHERE = [
-  'the provider spec is read in the form that the API server stores',
+  'the driver reads the provider spec as the API server stores it',
   'a failure of the token host gets the code Unavailable',
-  'a 404 without an error code of the cloud does not mean NotFound',
-  'the priority of a class is sent',
+  'a 404 without an error code of the cloud is different from NotFound',
+  'the driver sends the priority of a class',
 ];
 
 let all: Played;
@@ -27,21 +27,16 @@ test('a change of any recording is detected, unless a rule covers it', () => {
 
 test('a rule covers exactly the difference in its row', () => {
   expect(coverage(all)).toEqual({
-    'a call after its deadline gets the code DeadlineExceeded + a field that only Azure sets is not sent': [
-      'another code',
-      'one additional request',
-      'the code',
-      'the count of calls',
-      'the last request',
-    ],
-    'a code in a header counts if the body is not JSON + a field that only Azure sets is not sent': [
-      'one additional request',
-      'the count of calls',
-    ],
-    'a driver without initialize sends no call for it': ['another code', 'the code', 'the text'],
+    'a call after its deadline gets the code DeadlineExceeded + the driver does not send a field that only Azure sets':
+      ['another code', 'one additional request', 'the code', 'the count of calls', 'the last request'],
+    'the driver uses the code in a header if the body is not JSON + the driver does not send a field that only Azure sets':
+      ['one additional request', 'the count of calls'],
+    'mcm does not call initialize of a driver without this method': ['another code', 'the code', 'the text'],
     'a throttled request gets the code Unavailable': ['the count of calls'],
-    'a throttled request gets the code Unavailable + a field that only Azure sets is not sent': ['the count of calls'],
-    'the driver does not register resource providers + a field that only Azure sets is not sent': [
+    'a throttled request gets the code Unavailable + the driver does not send a field that only Azure sets': [
+      'the count of calls',
+    ],
+    'the driver does not register resource providers + the driver does not send a field that only Azure sets': [
       'another code',
       'one additional request',
       'the code',
@@ -50,7 +45,7 @@ test('a rule covers exactly the difference in its row', () => {
       'the response',
       'the text of the cloud',
     ],
-    'input that ends the process of the original causes an error here': ['a metric', 'the count of calls'],
+    'mcm returns an error for input that crashes the original': ['a metric', 'the count of calls'],
   });
 });
 

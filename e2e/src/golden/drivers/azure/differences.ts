@@ -57,7 +57,7 @@ const textWith = (result: Expected['result'], change: (pattern: string) => strin
 const PARTS = '(DELETE \\S+/(networkInterfaces|disks)/[^/ ]+: \\d+ .+?(; )?)+';
 
 const leftOvers: Rule = {
-  row: 'a failed deletion is reported with its reason',
+  row: 'the error of a failed deletion contains the reason',
   expect: (expected) => {
     if (!expected.result.errorText?.includes('Err: <nil>')) return undefined;
     const textMatches = textWith(expected.result, (pattern) => pattern.replaceAll('<nil>', () => PARTS));
@@ -73,7 +73,7 @@ const CAUSE = ': GET \\S+: \\d+ [^\\]]+';
 const URN = '[^:\\s]+(:[^:\\s]+){3}';
 
 const imageUrn: Rule = {
-  row: 'an image is named by its URN',
+  row: 'messages contain the URN of an image',
   expect: (expected) => {
     if (!expected.result.errorText?.includes('<pointer>')) return undefined;
     const textMatches = textWith(expected.result, (pattern) =>
@@ -196,7 +196,7 @@ function namedMachines({ recorded }: Situation): readonly string[] {
 }
 
 const dataDiskAlone: Rule = {
-  row: 'a data disk alone is not a machine',
+  row: 'the list ignores a data disk without a VM',
   expect: (expected, situation) => {
     const list = expected.result.response?.machineList as Readonly<Record<string, string>> | null | undefined;
     if (situation.step.method !== 'ListMachines' || !list) return undefined;
@@ -214,7 +214,7 @@ const quotable = (recorded: RecordedCase): readonly string[] => {
 };
 
 const quotes: Rule = {
-  row: 'a quote in a name does not end a query',
+  row: 'the driver escapes quotes in the names of a query',
   expect: (expected, { recorded }) => {
     const texts = quotable(recorded);
     const isQuery = ({ path }: ExpectedRequest): boolean => path.includes('Microsoft.ResourceGraph');
@@ -246,7 +246,7 @@ function plainToken(request: ExpectedRequest): ExpectedRequest {
 }
 
 const token: Rule = {
-  row: 'a token is requested once',
+  row: 'the driver requests a token once',
   expect: (expected, { recorded }) => {
     if (recorded.recordsToken !== true) return undefined;
     const isSearch = ({ method, path }: ExpectedRequest): boolean =>
@@ -254,7 +254,7 @@ const token: Rule = {
     const requests = expected.requests.filter((each) => !isSearch(each)).map(plainToken);
     const isOther = requests.some((each, i) => each !== expected.requests[i]);
     const missing = /^(.*)open \S+: no such file or directory$/.exec(expected.result.errorText ?? '');
-    const textMatches = missing && new RegExp(`^${escaped(missing[1] ?? '')}open \\S+: it cannot be read$`);
+    const textMatches = missing && new RegExp(`^${escaped(missing[1] ?? '')}open \\S+: the file cannot be read$`);
     if (!isOther && !textMatches) return undefined;
     return {
       ...expected,
@@ -292,7 +292,7 @@ const codeInHeader = (request: ExpectedRequest, { recorded }: Situation): string
 
 /** The original uses a library that reads the body of a 409 before the header. */
 const headerBesidePage: Rule = {
-  row: 'a code in a header counts if the body is not JSON',
+  row: 'the driver uses the code in a header if the body is not JSON',
   expect: (expected, situation) => {
     const put = expected.requests.find((each) => each.method === 'PUT' && isOfVm(each));
     const code = put && codeInHeader(put, situation);
@@ -331,7 +331,7 @@ const DISK_VERSION = { 'api-version': '2023-04-02' };
 
 /** The original treats any 404 as a response of the cloud. For this driver, the response needs an error code. */
 const nobodysNotFound: Rule = {
-  row: 'a 404 without an error code of the cloud does not mean NotFound',
+  row: 'a 404 without an error code of the cloud is different from NotFound',
   expect: (expected, situation) => {
     const isNobodys = (each: ExpectedRequest): boolean => {
       const { status, headers = {}, body, text = '' } = firstReply(situation.recorded.cloud, each) ?? {};
@@ -355,7 +355,7 @@ const priorityOf = ({ providerSpec }: RecordedCase): unknown => {
  * The original ignores `properties.priority`. This driver refuses an unknown value, after the original's own checks.
  */
 const priority: Rule = {
-  row: 'the priority of a class is sent',
+  row: 'the driver sends the priority of a class',
   expect: (expected, situation) => {
     const given = priorityOf(situation.recorded);
     const isRefused = expected.result.errorCode === 'InvalidArgument' || situation.step.method === 'InitializeMachine';
@@ -380,13 +380,9 @@ const priority: Rule = {
 
 /** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
-  methodIsAbsent('a driver without initialize sends no call for it', 'InitializeMachine'),
-  endsOriginal('input that ends the process of the original causes an error here', [
-    'InvalidArgument',
-    'Internal',
-    'NotFound',
-  ]),
-  specIsKeptOtherwise('the provider spec is read in the form that the API server stores', [
+  methodIsAbsent('mcm does not call initialize of a driver without this method', 'InitializeMachine'),
+  endsOriginal('mcm returns an error for input that crashes the original', ['InvalidArgument', 'Internal', 'NotFound']),
+  specIsKeptOtherwise('the driver reads the provider spec as the API server stores it', [
     'InvalidArgument',
     'Internal',
   ]),

@@ -47,7 +47,7 @@ function withoutReadOnly(request: RecordedRequest): RecordedRequest {
 }
 
 export const readOnlyFields: Rule = {
-  row: 'a field that only Azure sets is not sent',
+  row: 'the driver does not send a field that only Azure sets',
   expect: (expected) => {
     const requests = expected.requests.map(withoutReadOnly);
     return requests.some((each, i) => each !== expected.requests[i]) ? { ...expected, requests } : undefined;

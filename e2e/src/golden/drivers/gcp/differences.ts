@@ -64,7 +64,7 @@ const quota: Rule = {
 
 /** This driver refuses a class without the required tags before all other checks. */
 const untagged: Rule = {
-  row: 'a class without the tags for the listing creates no VM',
+  row: 'the driver creates no VM for a class without the tags',
   expect: (expected, situation) => {
     const { tags } = specOf(situation.recorded);
     const isCluster = (tag: string): boolean => tag.includes(CLUSTER);
@@ -77,7 +77,7 @@ const untagged: Rule = {
       / on (decodeProviderSpec|validateProviderSpec):|requested for Provider/.test(expected.result.errorText ?? '');
     if (situation.step.method !== 'CreateMachine' || missing.length === 0 || isWrongAnyway) return undefined;
     const problems = missing.map(
-      (mark) => `spec.tags: Required value: one tag must contain ${mark}, it is required to find the VMs`,
+      (mark) => `spec.tags: Required value: one tag must contain ${mark}, mcm needs this tag to find the VMs`,
     );
     const inner = `error while validating ProviderSpec [${problems.join(' ')}]`;
     const errorText = `${callText(situation)} on validateProviderSpec: machine codes error: code = [Internal] message = [${inner}]`;
@@ -107,7 +107,7 @@ const doneAtOnce: Rule = {
 };
 
 const takenName: Rule = {
-  row: 'an existing VM with the name is checked',
+  row: 'the driver checks an existing VM with the name',
   expect: (expected, situation) => {
     const insertion = expected.requests.find(isInsertion);
     if (situation.step.method !== 'CreateMachine' || !insertion) return undefined;
@@ -153,7 +153,7 @@ function foreignTokenHost({ secret }: RecordedCase): string | undefined {
 }
 
 const tokenHost: Rule = {
-  row: 'a token host outside of Google is refused',
+  row: 'the driver refuses a token host outside of Google',
   expect: (expected, situation) => {
     const host = foreignTokenHost(situation.recorded);
     const isRefusedBefore = / on \w+: machine codes error/.test(expected.result.errorText ?? '');
@@ -173,7 +173,7 @@ const isBeyond53Bits = (value: unknown): boolean =>
     : typeof value === 'object' && value !== null && Object.values(value).some(isBeyond53Bits);
 
 const bigNumber: Rule = {
-  row: 'a number over 53 bits is refused',
+  row: 'the driver refuses numbers over 53 bits',
   expect: (expected, situation) => {
     const isRefused = / on decodeProviderSpec:|requested for Provider/.test(expected.result.errorText ?? '');
     if (!isBeyond53Bits(situation.recorded.providerSpec) || isRefused) return undefined;
@@ -185,7 +185,7 @@ const bigNumber: Rule = {
 };
 
 const namelessInstance: Rule = {
-  row: 'an instance without a name is not listed',
+  row: 'the list omits an instance without a name',
   expect: (expected) => {
     const list = expected.result.response?.machineList as Readonly<Record<string, string>> | null | undefined;
     const named = Object.entries(list ?? {}).filter(([, name]) => name !== '');
@@ -226,7 +226,7 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 
 /** The original treats a success without content as an empty object, and an operation without a name as unfinished. */
 const oddAnswer: Rule = {
-  row: 'an answer that is not from Compute Engine gets the code Internal',
+  row: 'an answer from another server than Compute Engine gets the code Internal',
   expect: (expected, situation) => {
     const isOdd = (each: ExpectedRequest): boolean => {
       const { status = 200, body, text, network } = replyTo(situation, each) ?? { status: 404 };
@@ -245,8 +245,8 @@ const oddAnswer: Rule = {
 /** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('the driver does not have the unsupported methods', 'InitializeMachine'),
-  endsOriginal('input that ends the process of the original causes an error', ['Internal', 'NotFound']),
-  specIsKeptOtherwise('the provider spec is read in the form that the API server stores', ['Internal']),
+  endsOriginal('mcm returns an error for input that crashes the original', ['Internal', 'NotFound']),
+  specIsKeptOtherwise('the driver reads the provider spec as the API server stores it', ['Internal']),
   quota,
   throttledIsUnavailable('a throttled request gets the code Unavailable', isThrottling),
   doneAtOnce,
@@ -256,7 +256,7 @@ export const RULES: readonly Rule[] = [
   bigNumber,
   untagged,
   namelessInstance,
-  noVolume('volumes are requested one at a time'),
+  noVolume('the driver requests volumes one at a time'),
   nobodysNotFound,
   oddAnswer,
 ];

@@ -5,10 +5,10 @@ import { playCase } from './index.ts';
 
 /** Only recordings of another cloud, or the changed recordings in made-up.test.ts, need these rules. */
 const ELSEWHERE = [
-  'the provider spec is read in the form that the API server stores',
+  'the driver reads the provider spec as the API server stores it',
   'a failure of the token host gets the code Unavailable',
   'A 404 without an error of Google',
-  'an answer that is not from Compute Engine gets the code Internal',
+  'an answer from another server than Compute Engine gets the code Internal',
 ];
 
 let all: Played;
@@ -27,7 +27,7 @@ test('a change of any recording is detected, unless a rule covers it', () => {
 
 test('a rule covers exactly the difference in its row', () => {
   expect(coverage(all)).toEqual({
-    'a class without the tags for the listing creates no VM': [
+    'the driver creates no VM for a class without the tags': [
       'a metric',
       'one additional request',
       'the code',
@@ -37,8 +37,8 @@ test('a rule covers exactly the difference in its row', () => {
       'the response',
     ],
     'the driver does not have the unsupported methods': ['another code', 'the code', 'the text'],
-    'an existing VM with the name is checked': ['one additional request'],
-    'a number over 53 bits is refused': [
+    'the driver checks an existing VM with the name': ['one additional request'],
+    'the driver refuses numbers over 53 bits': [
       'a metric',
       'one additional request',
       'the code',
@@ -48,7 +48,7 @@ test('a rule covers exactly the difference in its row', () => {
       'the response',
     ],
     'a throttled request gets the code Unavailable': ['the count of calls'],
-    'a token host outside of Google is refused': [
+    'the driver refuses a token host outside of Google': [
       'a metric',
       'one additional request',
       'the code',
@@ -58,8 +58,8 @@ test('a rule covers exactly the difference in its row', () => {
       'the response',
     ],
     'a quota error at the insertion gets the code ResourceExhausted': ['the count of calls'],
-    'volumes are requested one at a time': ['the count of calls'],
-    'input that ends the process of the original causes an error': ['a metric', 'the count of calls'],
+    'the driver requests volumes one at a time': ['the count of calls'],
+    'mcm returns an error for input that crashes the original': ['a metric', 'the count of calls'],
   });
 });
 

@@ -42,7 +42,7 @@ function textProblems(value: unknown, nodes: readonly Fields[]): readonly string
     ...wrong.map((text) => `${text} is wrong`),
     ...(reason === right ? [] : [`reason is ${String(reason)}`]),
     ...(message === named.join(', ') ? [] : [`message is ${String(message)}`]),
-    ...(status !== 'True' && named.length > 0 ? ['the message names nodes without a reason'] : []),
+    ...(status !== 'True' && named.length > 0 ? ['the message contains nodes without a reason'] : []),
   ];
 }
 

@@ -28,12 +28,12 @@ const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 export const EVENT_RULES: readonly EventRule[] = [
   {
     row: 'Events of a Machine',
-    what: 'a failed or waiting machine has events, which the original does not record',
+    what: 'a failed or waiting machine has events, which the original does not write',
     excuses: ({ kind, theirs }) => kind === 'Machine' && theirs === 0,
   },
   {
     row: 'A machine with priority 1 while the replicas do not fall',
-    what: 'a machine that was named for deletion but is kept gets an event',
+    what: 'a machine that is marked for deletion but not deleted gets an event',
     excuses: ({ reason, theirs }) => reason === 'ScaleInPending' && theirs === 0,
   },
 ];
@@ -59,7 +59,9 @@ export function compareEvents(
     const rule = EVENT_RULES.find((one) => one.excuses(difference));
     if (rule) used.add(rule);
     else if (!(openEnd && difference.theirs > 0 && difference.ours > difference.theirs))
-      problems.push(`${type} event ${reason} of a ${kind} came ${difference.ours} times, not ${difference.theirs}`);
+      problems.push(
+        `mcm wrote the ${type} event ${reason} of a ${kind} ${difference.ours} times, the original ${difference.theirs} times`,
+      );
   }
   return { problems, used };
 }
@@ -99,7 +101,7 @@ function compareTurns(
     const [mine, wanted] = [ours.get(set) ?? [], theirs.get(set) ?? []];
     const isAhead = openEnd && wanted.slice(0, -1).every((size, index) => size === mine[index]);
     if (mine.join() !== wanted.join() && !isAhead)
-      problems.push(`events say that ${set} was scaled to ${print(mine)}, not to ${print(wanted)}`);
+      problems.push(`events contain a scaling of ${set} to ${print(mine)} instead of ${print(wanted)}`);
   }
   return problems;
 }

@@ -46,7 +46,7 @@ export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
     },
     {
       row: ROW,
-      what: 'the rollout marks of nodes are removed',
+      what: 'the manager removes the rollout labels and taints of nodes',
       kinds: ['Node'],
       excuses: ({ path, ours, theirs }) =>
         gone.size > 0 && ROLLOUT_MARK.test(path) && ours === undefined && theirs === 'true',

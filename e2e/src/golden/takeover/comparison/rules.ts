@@ -97,14 +97,14 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Finalizer of a Node',
-    what: 'the finalizer is set when the controller first sees the joined machine',
+    what: 'the controller sets the finalizer at the first reconcile of the joined machine',
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }) => isFinalizer(path) && ours === NODE_FINALIZER && theirs === undefined,
     excusesStep: ({ lane, ours, theirs }) => isFinalizer(lane) && ours === NODE_FINALIZER && theirs === undefined,
   },
   {
     row: 'Finalizer of a Node with nothing to drain',
-    what: 'the finalizer is removed together with the cordon',
+    what: 'the controller removes the finalizer together with the cordon',
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }, sides) =>
       isFinalizer(path) && theirs === NODE_FINALIZER && ours === undefined && isLeaving(sides.ours),
@@ -127,7 +127,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Failed machines',
-    what: 'a machine that fails during another replacement is replaced later',
+    what: 'mcm replaces a machine that fails during another replacement later',
     kinds: ['Machine'],
     excusesStep: ({ lane, ours, theirs }, courses) =>
       theirs === undefined &&
@@ -156,7 +156,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Finalizer and priority of a Machine',
-    what: 'the priority is set in the create request',
+    what: 'the create request sets the priority',
     kinds: ['Machine'],
     excuses: ({ path, ours, theirs }) =>
       path.endsWith('.machinepriority.machine.sapcloud.io') && ours === '3' && theirs === undefined,
@@ -175,14 +175,14 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'In-place: another template during an update',
-    what: 'the template that was current when the node was selected',
+    what: 'the update uses the template at the time of the selection',
     kinds: ['Node'],
     excuses: ({ path, theirs }) => path === SELECTED_FOR && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === SELECTED_FOR && theirs === undefined,
   },
   {
     row: PACE,
-    what: 'a deletion step that ends immediately is not written to the status',
+    what: 'the status omits a deletion step that ends immediately',
     kinds: ['Machine'],
     excusesStep: ({ lane, ours, theirs }, courses) =>
       lane === OPERATION &&
@@ -198,7 +198,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: PACE,
-    what: 'the original sets the marks of a node only at the second reconcile',
+    what: 'the original sets the labels and taints of a node only at the second reconcile',
     kinds: ['Node'],
     excuses: ({ path, theirs }, sides) =>
       FROM_MACHINE.test(path) && theirs === undefined && sides.ours.has(SYNCED) && !sides.theirs.has(SYNCED),
@@ -207,7 +207,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: PACE,
-    what: 'the original marks a node as a candidate at its next reconcile, or never if it was selected before',
+    what: 'the original marks a node as a candidate at the next reconcile, or never after a selection',
     kinds: ['Node', 'Machine'],
     excuses: ({ path, theirs }, sides) =>
       path.startsWith(IN_PLACE) &&

@@ -139,7 +139,7 @@ export class RequestMetrics {
     yield* family(
       'apiserver_current_inflight_requests',
       'gauge',
-      'Number of requests that the server processes now, by kind.',
+      'Number of requests in progress, by kind.',
       Object.entries(this.#inflight).map(
         ([kind, count]) => `apiserver_current_inflight_requests{request_kind="${kind}"} ${count}`,
       ),
@@ -155,7 +155,7 @@ export class RequestMetrics {
     yield* family(
       'apiserver_request_duration_seconds',
       'histogram',
-      'Time until the answer, without watches.',
+      'Duration of requests until the answer, without watches.',
       all.filter(({ labels }) => labels.verb !== 'WATCH').flatMap(histogramLines),
     );
     yield* family(

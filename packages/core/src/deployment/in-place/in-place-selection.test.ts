@@ -58,12 +58,12 @@ function plan(
 
 describe('the reason of a step', () => {
   test.each<[because: string, old: SetStates, current: SetStates, change: Partial<InPlaceSnapshot>]>([
-    ['no old machine is left', [0, []], [3, [READY, READY, READY]], {}],
+    ['no old machine remains', [0, []], [3, [READY, READY, READY]], {}],
     ['1 node is selected for an update', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], {}],
     ['2 nodes are selected for an update', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { unavailable: 2 }],
     ['waiting: a user must select nodes', [3, [CANDIDATE, CANDIDATE, CANDIDATE]], [0, []], { manual: true }],
-    ['waiting: no other machine may become unavailable now', [3, [SELECTED, CANDIDATE, CANDIDATE]], [0, []], {}],
-    ['adjusting the sizes of the sets to their machines', [3, [READY, READY]], [0, []], {}],
+    ['waiting: the disruption budget is exhausted', [3, [SELECTED, CANDIDATE, CANDIDATE]], [0, []], {}],
+    ['setting spec.replicas of each set to its number of machines', [3, [READY, READY]], [0, []], {}],
     ['moving updated machines to the current set', [1, [UPDATED]], [2, [READY, READY]], {}],
     [
       'the current set has all replicas: deleting surplus machines',

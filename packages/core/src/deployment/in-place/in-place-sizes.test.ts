@@ -163,14 +163,14 @@ test.each<
   ['all replicas have a machine', 1, 3, {}, undefined, ''],
   ['the surge is used', 1, 4, { surge: 1 }, undefined, ''],
   ['a current set with all replicas', 4, 0, {}, undefined, ''],
-  ['missing machines', 1, 1, {}, { new: 3 }, 'machines are missing: the current set creates them'],
+  ['missing machines', 1, 1, {}, { new: 3 }, 'the current set creates the missing machines'],
   [
     'missing machines and a ceiling',
     1,
     1,
     { ceiling: 1, good: 'old' },
     { old: 3 },
-    'machines are missing and the newest template is not proven yet: the last good set creates them',
+    'the last good set creates the missing machines, because the current set never had all its machines',
   ],
   ['missing machines, a ceiling and no good set', 1, 1, { ceiling: 1 }, undefined, ''],
 ])('sizes that need no machine to move: %s', (_what, current, old, change, sizes, because) => {

@@ -93,8 +93,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
   const resize = grown({ current: asSize(o.current), old: o.old.map(asSize) }, o.replicas - left - n, o);
   if (resize.size === 0) return undefined;
   const because = resize.has(name)
-    ? 'machines are missing: the current set creates them'
-    : 'machines are missing and the newest template is not proven yet: the last good set creates them';
+    ? 'the current set creates the missing machines'
+    : 'the last good set creates the missing machines, because the current set never had all its machines';
   return { resize, because };
 }
 

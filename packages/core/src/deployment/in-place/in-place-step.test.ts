@@ -45,7 +45,7 @@ describe('failed updates', () => {
   };
   const SILENT: UpdateState = { ...FAILED, marks: ['candidate', 'selected'] };
   const REST =
-    '. mcm also accepts a late success. After the health timeout, the machine is replaced, unless the timeout is disabled. A corrected template starts another update.';
+    '. If an update succeeds later, mcm accepts the result. Otherwise, mcm replaces the machine after the health timeout, unless the timeout is disabled. To start another update, correct the template.';
   const said = (message: string): Condition =>
     ({ type: 'RolloutBlocked', status: 'True', reason: 'InPlaceUpdateFailed', message }) as Condition;
 
@@ -64,7 +64,7 @@ describe('failed updates', () => {
       [FAILED, FAILED, FAILED, FAILED, FAILED],
     ],
   ])('are named with their reasons: %s', (text, states) => {
-    const message = `Updates in place failed: ${text}${REST}`;
+    const message = `In-place updates failed: ${text}${REST}`;
     const { condition, events } = step(pool(states.length), states);
     expect(condition).toMatchObject({ status: 'True', reason: 'InPlaceUpdateFailed', message });
     expect(events).toEqual([{ type: 'Warning', reason: 'InPlaceUpdateFailed', message }]);
@@ -85,7 +85,7 @@ describe('failed updates', () => {
       nodeOf: (name: string) => nodes.get(name),
     });
     expect(condition?.message).toBe(
-      `Updates in place failed: m0 (disk full), m1 (no result within its timeout), m2 (no result within its timeout)${REST}`,
+      `In-place updates failed: m0 (disk full), m1 (no result within its timeout), m2 (no result within its timeout)${REST}`,
     );
   });
 });

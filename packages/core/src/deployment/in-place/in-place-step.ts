@@ -55,7 +55,7 @@ function failedUpdates(
     type: ROLLOUT_BLOCKED,
     status: 'True',
     reason: 'InPlaceUpdateFailed',
-    message: `Updates in place failed: ${reported.join(', ')}${more}. mcm also accepts a late success. After the health timeout, the machine is replaced, unless the timeout is disabled. A corrected template starts another update.`,
+    message: `In-place updates failed: ${reported.join(', ')}${more}. If an update succeeds later, mcm accepts the result. Otherwise, mcm replaces the machine after the health timeout, unless the timeout is disabled. To start another update, correct the template.`,
   };
 }
 
@@ -71,7 +71,9 @@ export function movedStep(view: View): Step | undefined {
   if (deployment.spec.strategy?.type !== 'InPlaceUpdate' || !current) return undefined;
   const sets = { current: withMachines(view, current), old: old.map((one) => withMachines(view, one)) };
   const resize = sizesOfMoved({ ...sets, replicas, surge: limits.surge });
-  return resize.size > 0 ? { resize, because: 'adjusting the sizes of the sets to their machines' } : undefined;
+  return resize.size > 0
+    ? { resize, because: 'setting spec.replicas of each set to its number of machines' }
+    : undefined;
 }
 
 export function inPlaceStep(view: View): Step {

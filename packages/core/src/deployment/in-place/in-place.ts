@@ -51,7 +51,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
   if (repair.size > 0) {
     const resize = keptAboveZero(o, repair);
-    return { resize, work: NO_WORK, because: 'adjusting the sizes of the sets to their machines' };
+    return { resize, work: NO_WORK, because: 'setting spec.replicas of each set to its number of machines' };
   }
   const tidy = tidyUp(o);
   const sizes = resizeCurrent(o);
@@ -88,9 +88,9 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
 }
 
 function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: number): string {
-  if (left.length === 0) return 'no old machine is left';
+  if (left.length === 0) return 'no old machine remains';
   if (selected > 0) return `${selected} ${selected === 1 ? 'node is' : 'nodes are'} selected for an update`;
-  return o.manual ? 'waiting: a user must select nodes' : 'waiting: no other machine may become unavailable now';
+  return o.manual ? 'waiting: a user must select nodes' : 'waiting: the disruption budget is exhausted';
 }
 
 function startAgain(o: InPlaceSnapshot): NodeMark[] {

@@ -16,22 +16,22 @@ export function planRecreate({ current, old }: Sizes, replicas: number): Recreat
     return {
       kind: 'resize',
       resize: new Map(active.map((size) => [size.name, 0])),
-      because: 'deleting old machines before new ones are created',
+      because: 'deleting all old machines before the creation of new machines',
     };
   }
   const left = old.reduce((total, size: SetSize) => total + size.actual, 0);
   if (left > 0) return { kind: 'wait', because: `${left} old machines still exist` };
-  if (current === undefined) return { kind: 'create', because: 'no old machine is left' };
+  if (current === undefined) return { kind: 'create', because: 'no old machine remains' };
   if (current.replicas !== replicas) {
     return {
       kind: 'resize',
       resize: new Map([[current.name, replicas]]),
-      because: 'the current set gets all replicas',
+      because: 'scaling the current set to all replicas',
     };
   }
   const because =
     current.available < replicas
       ? `${current.available} of ${replicas} machines are available`
-      : 'no old machine is left';
+      : 'no old machine remains';
   return { kind: 'wait', because };
 }

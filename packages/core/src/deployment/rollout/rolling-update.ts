@@ -117,12 +117,12 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   if (wanted !== current.replicas) {
     return {
       resize: new Map([[current.name, wanted]]),
-      because: `${current.name} may have ${wanted} of ${target.replicas} machines`,
+      because: `the rollout limits allow ${wanted} of ${target.replicas} machines in set ${current.name}`,
     };
   }
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
-    return { resize: missing, because: 'the newest template is not proven yet: the last good set grows' };
+    return { resize: missing, because: 'the last good set grows, because the current set never had all its machines' };
   // If the sets request too many machines, the current set may create no machine. The rollout could then not replace a
   // deleted machine.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
@@ -130,6 +130,6 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);
   const resize = shrinkOld(sizes, { ...target, unavailable: Math.min(target.unavailable, growth) });
   if (resize.size > 0) return { resize, because: 'enough machines are available: deleting old machines' };
-  if (!sizes.old.some((size) => maximumMachines(size) > 0)) return { resize, because: 'no old machine is left' };
+  if (!sizes.old.some((size) => maximumMachines(size) > 0)) return { resize, because: 'no old machine remains' };
   return { resize, because: 'waiting: machines of the current set are not available, or old machines still exist' };
 }

@@ -40,8 +40,8 @@ describe('the text of a request', () => {
     [text({ from: 0, to: -1 }), 'r1', COUNTS],
     [text({ machines: [], to: 3 }), 'r1', ONCE],
     [text({ machines: ['a', 'a'], to: 1 }), 'r1', ONCE],
-    [text({ to: 1 }), 'r1', 'to must be from minus the number of named machines: 3 - 1, not 1'],
-    [text({ to: 3 }), 'r1', 'to must be from minus the number of named machines: 3 - 1, not 3'],
+    [text({ to: 1 }), 'r1', 'the field "to" must be "from" minus the number of machines (3 - 1), not 1'],
+    [text({ to: 3 }), 'r1', 'the field "to" must be "from" minus the number of machines (3 - 1), not 3'],
   ])('%s results in a problem', (written, requestID, problem) => {
     expect(parseScaleIn(written)).toEqual({
       requestID,
@@ -145,18 +145,14 @@ describe('an accepted request', () => {
 
 describe('a refused request', () => {
   test.each<[why: string, given: Case, replicas: number | undefined]>([
-    ['spec.replicas is 1 and not 2: the field changed after the request', { replicas: 1 }, undefined],
+    ['spec.replicas is 1, but the request has to=2: the field changed after the request', { replicas: 1 }, undefined],
     [
-      'spec.replicas is 0 and not 2: the field changed after the request',
+      'spec.replicas is 0, but the request has to=2: the field changed after the request',
       { replicas: undefined, sets: [current('')] },
       undefined,
     ],
-    ['the request expects 3 replicas, and there were 4; read the deployment again', { sets: [current('4')] }, 4],
-    [
-      'the request expects 3 replicas, and there were 2; read the deployment again',
-      { sets: [current('2')] },
-      undefined,
-    ],
+    ['the request has from=3, but spec.replicas was 4; read the deployment again', { sets: [current('4')] }, 4],
+    ['the request has from=3, but spec.replicas was 2; read the deployment again', { sets: [current('2')] }, undefined],
     [
       'a rollout is in progress; try again when the condition Progressing has the reason NewMachineSetAvailable',
       { sets: [former(1), current()] },

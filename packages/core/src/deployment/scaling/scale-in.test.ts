@@ -56,14 +56,18 @@ describe('one write that names machines and the new count', () => {
     [
       'a count that differs from that of the client',
       ([a = '']) => request('r', [a], 4),
-      /expects 4 replicas, and there were 3/,
+      /has from=4, but spec.replicas was 3/,
     ],
     [
       'a machine without an owner',
       ([a = '']) => request('r', [a, 'other'], 3),
       /other is not a machine of this deployment/,
     ],
-    ['counts that do not add up', ([a = '']) => request('r', [a], 3, 1), /to must be from minus the number/],
+    [
+      'counts that do not add up',
+      ([a = '']) => request('r', [a], 3, 1),
+      /the field "to" must be "from" minus the number/,
+    ],
     ['a repeated name', ([a = '']) => request('r', [a, a], 3), /no duplicates/],
     [
       'rubbish',
@@ -147,7 +151,9 @@ describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §
     await world.pass(120);
     expect(await names(world)).toEqual([a, b, c]);
     const said = (await world.events()).filter((event) => event.reason === 'ScaleInPending');
-    expect(said.map((event) => event.message)).toEqual([expect.stringContaining('was not reduced after the mark')]);
+    expect(said.map((event) => event.message)).toEqual([
+      expect.stringContaining('was not reduced after the machine was marked'),
+    ]);
     await world.change({ spec: { replicas: 2 } });
     await world.pass(30);
     expect(await names(world)).toEqual([a, c]);

@@ -59,7 +59,9 @@ export function parseScaleIn(text: string): ParsedScaleIn {
     return wrong('machines must contain at least one name and no duplicates');
   }
   if (to !== from - machines.length) {
-    return wrong(`to must be from minus the number of named machines: ${from} - ${machines.length}, not ${to}`);
+    return wrong(
+      `the field "to" must be "from" minus the number of machines (${from} - ${machines.length}), not ${to}`,
+    );
   }
   return { request: { requestID, machines, from, to } };
 }
@@ -94,10 +96,10 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   const { deployment } = snapshot;
   const replicas = deployment.spec.replicas ?? 0;
   if (replicas !== request.to)
-    return `spec.replicas is ${replicas} and not ${request.to}: the field changed after the request`;
+    return `spec.replicas is ${replicas}, but the request has to=${request.to}: the field changed after the request`;
   const before = replicasBefore(snapshot);
   if (before !== undefined && before !== request.from) {
-    return `the request expects ${request.from} replicas, and there were ${before}; read the deployment again`;
+    return `the request has from=${request.from}, but spec.replicas was ${before}; read the deployment again`;
   }
   return scaleInObjection(request, snapshot);
 }

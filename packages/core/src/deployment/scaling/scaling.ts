@@ -77,7 +77,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   // Only the strategy RollingUpdate reduces the sets by the surge. In-place updates handle the surge in their own
   // steps.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
-    return { resize: new Map(), annotate, because: 'the rollout is paused: the sets keep their sizes' };
+    return { resize: new Map(), annotate, because: 'the rollout is paused: each set keeps its size' };
   }
   if (isSaturated(sizes.current, replicas)) {
     const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
@@ -87,7 +87,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   // Without new annotations, every later reconcile would detect the same scaling event, and the rollout would make no
   // progress (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the replicas.
   if (!rolls && !paused) {
-    return { resize: named, annotate, because: 'the strategy of the rollout sets the sizes of the sets' };
+    return { resize: named, annotate, because: 'the rollout strategy determines the size of each set' };
   }
   const after = active.map((size) => ({ ...size, replicas: named.get(size.name) ?? size.replicas }));
   const toAdd = allowedOf(target) - sum(after, (size) => size.replicas);
@@ -95,7 +95,8 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     const shared = shareOut(after.filter(isActive), target, toAdd);
     return { resize: new Map([...named, ...shared]), annotate, because: 'in proportion' };
   }
-  if (named.size > 0) return { resize: named, annotate, because: 'deleting the named machines first' };
+  if (named.size > 0)
+    return { resize: named, annotate, because: 'deleting the machines of annotation trigger-deletion first' };
   const inactive = sizes.current === undefined || !isActive(sizes.current);
   if (inactive && !paused && target.ceiling === undefined)
     return { resize: new Map(), annotate, because: 'in proportion' };
@@ -160,7 +161,7 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
   const names = allOf(sizes).filter((size) => isActive(size) || resize.has(size.name));
   const because =
     target.good !== undefined && resize.has(target.good)
-      ? `the newest template is not proven yet: the last good set ${target.good} grows`
+      ? `the last good set ${target.good} grows, because the current set never had all its machines`
       : 'in proportion';
   return { resize, annotate: stays ? [] : names.map(({ name }) => name), because };
 }

@@ -170,10 +170,10 @@ describe('a mark that deletes no machine is reported', () => {
 
   test.each<[title: string, replicas: number, scaler: string | undefined, marked: number | undefined, why: RegExp]>([
     ['priority 1 without a time, without a scale-down', 2, undefined, undefined, /has no .*marked-for-deletion-time/],
-    ['marked, without any scale-down', 2, undefined, -5, /was not reduced after the mark/],
-    ['marked after the last scale-down', 2, T0, -5, /was not reduced after the mark/],
-    ['marked without a scale-down of the set', 2, 'soon', -5, /was not reduced after the mark/],
-    ['fewer machines than replicas', 3, undefined, undefined, /the set has only the 3 machines that it needs/],
+    ['marked, without any scale-down', 2, undefined, -5, /was not reduced after the machine was marked/],
+    ['marked after the last scale-down', 2, T0, -5, /was not reduced after the machine was marked/],
+    ['marked without a scale-down of the set', 2, 'soon', -5, /was not reduced after the machine was marked/],
+    ['fewer machines than replicas', 3, undefined, undefined, /the set has exactly its 3 desired machines/],
   ])('%s', (_title, replicas, scaler, marked, why) => {
     const named = running('a', { priority: '1', ...(marked === undefined ? {} : { marked }) });
     const unmet = unmetTriggers(scaled(replicas, scaler), [named, running('b')]);

@@ -159,8 +159,8 @@ export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): Un
     if (mark !== undefined && until !== undefined && mark <= until) return [];
     const lacking =
       mark === undefined
-        ? `it has no ${Annotations.MarkedForDeletionTime}`
-        : 'spec.replicas of its MachineDeployment was not reduced after the mark';
-    return [{ machine, why: `${lacking}, and the set has only the ${wanted} machines that it needs` }];
+        ? `the machine has no annotation ${Annotations.MarkedForDeletionTime}`
+        : 'spec.replicas of the MachineDeployment was not reduced after the machine was marked';
+    return [{ machine, why: `${lacking}, and the set has exactly its ${wanted} desired machines` }];
   });
 }

@@ -26,7 +26,9 @@ export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unava
   const before = sum(all, (size) => size.replicas);
   const after = sum(all, (size) => resize.get(size.name) ?? size.replicas);
   if (after > before && after > replicas + surge) {
-    throw new PlanRefused(`refused to grow from ${before} to ${after} machines: ${replicas} + ${surge} are allowed`);
+    throw new PlanRefused(
+      `refused to scale from ${before} to ${after} machines: the limit is ${replicas} replicas + ${surge} surge machines`,
+    );
   }
   const allowed = strategy === 'Recreate' || (before === 1 && unavailable >= replicas);
   if (after === 0 && before > 0 && replicas > 0 && !allowed) {

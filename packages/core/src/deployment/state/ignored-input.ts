@@ -54,7 +54,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;
   const texts = `${manual ? '' : `maxSurge ${limits.maxSurge} and `}maxUnavailable ${limits.maxUnavailable}`;
-  return `spec.strategy.${field}: ${texts} allow 0 of ${replicas} machines, which blocks every update. mcm lets one machine be unavailable. Set maxUnavailable: 1, or maxSurge to at least 1`;
+  return `spec.strategy.${field}: ${texts} allow no change of ${replicas} machines, so updates could not start. mcm uses maxUnavailable: 1. Set maxUnavailable or maxSurge to at least 1`;
 }
 
 export function ignoredInput(

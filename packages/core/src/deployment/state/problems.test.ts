@@ -460,7 +460,9 @@ describe('settings that have no effect as written', () => {
     expect(await types(world)).toEqual(['Available', 'InputIgnored', 'Progressing']);
     const said = await conditionOf(world, 'InputIgnored');
     expect(said).toMatchObject({ status: 'True', reason: 'LimitsComeToZero' });
-    expect(said?.message).toContain('spec.strategy.rollingUpdate: maxSurge 0 and maxUnavailable 10% allow 0 of 3');
+    expect(said?.message).toContain(
+      'spec.strategy.rollingUpdate: maxSurge 0 and maxUnavailable 10% allow no change of 3 machines',
+    );
     expect(await reported(world, 'InputIgnored')).toHaveLength(1);
     await world.changeClass('large');
     await world.until(() => world.complete(), 120);
@@ -512,7 +514,7 @@ describe('settings that have no effect as written', () => {
       await world.pass(5);
       expect(await conditionOf(world, 'InputIgnored')).toMatchObject({
         reason: 'LabelNotUnderstood',
-        message: `metadata.labels[freeze]: "${text}" freezes nothing; write "True", or remove the label.`,
+        message: `metadata.labels[freeze]: "${text}" has no effect; write "True", or remove the label.`,
       });
       expect(await reported(world, 'InputIgnored')).toHaveLength(1);
       await world.change({ metadata: { labels: { freeze: 'True' } } });
@@ -535,7 +537,7 @@ describe('settings that have no effect as written', () => {
     await world.pass(5);
     const events = await reported(world, 'InputIgnored');
     expect(events.map(({ involvedObject, message, count }) => [involvedObject.kind, message, count ?? 1])).toEqual([
-      ['MachineSet', 'metadata.labels[freeze]: "true" freezes nothing; write "True", or remove the label', 1],
+      ['MachineSet', 'metadata.labels[freeze]: "true" has no effect; write "True", or remove the label', 1],
     ]);
   });
 });

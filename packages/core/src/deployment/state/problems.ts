@@ -36,7 +36,7 @@ function replacementHeld({ repairs }: View): Reported | undefined {
   const [first] = repairs.held;
   if (first === undefined) return undefined;
   const names = listedNames(repairs.held.map(({ machine }) => machine));
-  const message = `Not replaced: ${names}. ${breakerMessage(first.breaker)}`;
+  const message = `Machines not replaced: ${names}. ${breakerMessage(first.breaker)}`;
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
@@ -49,7 +49,7 @@ export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' |
 function classNotFound(view: View): Reported | undefined {
   const name = missingClass(view);
   if (name === undefined) return undefined;
-  const message = `spec.template.spec.class.name: there is no MachineClass "${name}" in namespace "${view.deployment.metadata.namespace ?? ''}". No machine is created or rolled out until the class exists, or the field names another class.`;
+  const message = `spec.template.spec.class.name: there is no MachineClass "${name}" in namespace "${view.deployment.metadata.namespace ?? ''}". mcm creates no machine until the class exists or the field names another class.`;
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
@@ -119,7 +119,8 @@ export function problemsOf(view: View, step: Outcome): Problems {
   const begun = conditions.filter(({ type, reason }) => said(deployment, type)?.reason !== reason);
   const events = begun.map(({ type, message }): PlannedEvent => ({ type: 'Warning', reason: type, message }));
   if (!held && said(deployment, ReplacementHeld)) {
-    const message = 'Failed machines are replaced again: the circuit breaker closed, or an annotation overrides it.';
+    const message =
+      'mcm replaces Failed machines again: the circuit breaker closed, or an annotation overrides the circuit breaker.';
     events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
   }
   const waiting = waitingRollout(view, step);

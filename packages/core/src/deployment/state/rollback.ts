@@ -38,10 +38,13 @@ function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Re
 
 function noRevision(to: number, sets: readonly MachineSet[]): string {
   const there = sets.map((set) => revisionOf(set) ?? 0).filter((revision) => revision > 0);
-  const choice = there.length > 0 ? `name one of ${there.sort((a, b) => a - b).join(', ')}` : 'there is none';
+  const choice =
+    there.length > 0
+      ? `existing revisions: ${there.sort((a, b) => a - b).join(', ')}`
+      : 'the deployment has no revision';
   return to === 0
-    ? 'there is no revision before the current one'
-    : `there is no revision ${to} to go back to; ${choice}`;
+    ? 'the deployment has no revision before the current revision'
+    : `revision ${to} does not exist; ${choice}`;
 }
 
 /**

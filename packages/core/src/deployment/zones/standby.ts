@@ -49,7 +49,7 @@ export function standbyOf(view: View): StandbyChange {
 const lost = (zone: string, machines: number): PlannedEvent => ({
   type: 'Warning',
   reason: 'ZoneStandby',
-  message: `All ${machines} machines of zone ${zone} are down. New machines go to other zones until one of them is Ready.`,
+  message: `All ${machines} machines of zone ${zone} are unreachable. mcm creates machines in other zones until a machine of zone ${zone} is Ready.`,
 });
 
 const returned = (zone: string, machines: number): PlannedEvent => ({
@@ -57,6 +57,6 @@ const returned = (zone: string, machines: number): PlannedEvent => ({
   reason: 'ZoneReturned',
   message:
     machines > 0
-      ? `A machine of zone ${zone} is Ready. The zone gets new machines again.`
-      : `Zone ${zone} has no machines. It gets new machines again, to test whether it works.`,
+      ? `A machine of zone ${zone} is Ready. mcm creates machines in the zone again.`
+      : `Zone ${zone} has no machines. mcm creates machines in the zone again, to test whether the zone works.`,
 });

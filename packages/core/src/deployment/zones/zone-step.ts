@@ -48,12 +48,14 @@ export function zoneStep(view: View): Step | undefined {
   const size = limits.surge > 0 ? withSurge(view, standing, wanted) : withoutSurge(view, standing, wanted);
   const { evacuated } = input.setting;
   const why =
-    standing.movers.length > 0 ? `zone ${[...evacuated].join(', ')} is evacuated` : 'zones are out of balance';
+    standing.movers.length > 0
+      ? `zone ${[...evacuated].join(', ')} is evacuated`
+      : 'the zones have unequal numbers of machines';
   const because =
     size > current.replicas
       ? `${why}: creating machines in other zones first`
       : size < current.replicas
-        ? `${why}: deleting machines that move to other zones`
+        ? `${why}: deleting machines, because replacements in other zones are available`
         : `waiting: ${why}, and the new machines in other zones are not available yet`;
   return { resize: new Map([[current.name, size]]), measureProgress: false, because };
 }

@@ -38,35 +38,35 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     () => severalBlocker(pod('a', { budgets: [budget(), budget({ key: 'default/all' })] })),
     true,
     'budgets default/all and default/web',
-    'change the selectors or delete budgets, so that only one selects the pod',
+    'change or delete budgets until only one budget selects the pod',
   ],
   [
     'a misconfigured budget',
     () => misconfiguredBlocker(a, budget()),
     true,
     'budget default/web',
-    'let budget default/web allow a disruption, or run more replicas than it needs',
+    'change budget default/web to allow a disruption, or run more replicas than the budget needs',
   ],
   [
     'the same with its rule',
     () => misconfiguredBlocker(a, budget({ rule: 'maxUnavailable: 0' })),
     true,
     'budget default/web',
-    'let budget default/web allow a disruption (maxUnavailable: 0)',
+    'change budget default/web to allow a disruption (maxUnavailable: 0)',
   ],
   [
     'a budget that needs all pods',
     () => misconfiguredBlocker(a, budget({ rule: 'minAvailable: 100%, 3 of 3 pods needed' })),
     true,
     'budget default/web',
-    'let budget default/web allow a disruption (minAvailable: 100%, 3 of 3 pods needed)',
+    'change budget default/web to allow a disruption (minAvailable: 100%, 3 of 3 pods needed)',
   ],
   [
     'a budget that needs some pods',
     () => misconfiguredBlocker(a, budget({ rule: 'minAvailable: 3, 3 of 3 pods needed' })),
     true,
     'budget default/web',
-    'let budget default/web allow a disruption (minAvailable: 3, 3 of 3 pods needed), or run more replicas than it needs',
+    'change budget default/web to allow a disruption (minAvailable: 3, 3 of 3 pods needed), or run more replicas than the budget needs',
   ],
   ['a budget', () => budgetBlocker(a, budget()), false, undefined, 'make more pods of budget default/web healthy'],
   [
@@ -81,7 +81,7 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     () => refusedBlocker(a, { ...attempt, result: 'failed' }),
     true,
     'evicting pod default/a',
-    'mcm retries; the message names the cause',
+    'mcm retries; the message contains the cause',
   ],
   [
     'a namespace',
@@ -95,21 +95,21 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     () => refusedBlocker(pod('a'), { ...attempt, result: 'blocked' }),
     false,
     undefined,
-    'mcm retries; the API server evicts it when its budgets or its load allow',
+    'mcm retries; the API server accepts the eviction when its load and the pod disruption budgets allow',
   ],
   [
     'a deletion',
     () => undeletedBlocker(a, { ...attempt, result: 'failed' }),
     true,
     'deleting pod default/a',
-    'mcm retries; the message names the cause',
+    'mcm retries; the message contains the cause',
   ],
   [
     'a pod that stays',
     () => overstayBlocker(a, NOON),
     false,
     'pod default/a',
-    'it should have ended by 2026-01-01T12:00:00.000Z; check its finalizers and its kubelet; force-deletion=true on the machine ends the wait',
+    'the grace period ended at 2026-01-01T12:00:00.000Z; check its finalizers and the kubelet; force-deletion=true on the machine ends the wait',
   ],
 ])('what a user can do, and whether an event asks for it: %s', (_what, of, failed, cause, hint) => {
   const blocker = of();
@@ -130,8 +130,8 @@ test('a held drain names its budgets, so that a change of one starts a pass', ()
 
 test('the policy that holds a drain is named with its effect and its problem', () => {
   expect([held('Hold').text, held('Quarantine').text, held('Hold', 'value "x" is invalid').text]).toEqual([
-    'drain timeout expired with pod default/a left; undrainable policy Hold continues to wait for the pod',
-    'drain timeout expired with pod default/a left; undrainable policy Quarantine keeps the node cordoned until the pod ends',
-    'drain timeout expired with pod default/a left; undrainable policy Hold continues to wait for the pod; value "x" is invalid',
+    'drain timeout expired before pod default/a ended; undrainable policy Hold continues to wait for the pod',
+    'drain timeout expired before pod default/a ended; undrainable policy Quarantine keeps the node cordoned until the pod ends',
+    'drain timeout expired before pod default/a ended; undrainable policy Hold continues to wait for the pod; value "x" is invalid',
   ]);
 });

@@ -38,7 +38,7 @@ export function heldBlocker(
   const budgets = [...new Set(going.flatMap((pod) => pod.budgets.map(({ key }) => key)))];
   const what = policy === 'Quarantine' ? 'keeps the node cordoned until the pod ends' : 'continues to wait for the pod';
   return {
-    text: `drain timeout expired with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
+    text: `drain timeout expired before pod ${left}${more} ended; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
     // A quarantined node waits for changes of its budgets. On a held node, each pod reports its own budgets.
     budgets: budgets.length > 0 ? budgets : undefined,
@@ -68,7 +68,7 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
     text: `error while evicting pod "${nameOf(pod)}": pod disruption budgets ${keys.join(' and ')} both select it, so the API server refuses the eviction`,
     failed: true,
     budgets: keys,
-    hint: 'change the selectors or delete budgets, so that only one selects the pod',
+    hint: 'change or delete budgets until only one budget selects the pod',
     event: blocked(`budgets ${keys.join(' and ')}`),
   };
 };
@@ -80,7 +80,7 @@ export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget):
   text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${key} is misconfigured and requires zero voluntary evictions`,
   failed: true,
   budgets: [key],
-  hint: `let budget ${key} allow a disruption${rule ? ` (${rule})` : ''}${replicasHelp(rule) ? ', or run more replicas than it needs' : ''}`,
+  hint: `change budget ${key} to allow a disruption${rule ? ` (${rule})` : ''}${replicasHelp(rule) ? ', or run more replicas than the budget needs' : ''}`,
   event: blocked(`budget ${key}`),
 });
 
@@ -118,11 +118,11 @@ export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
   }
   const budget = pod.budgets[0];
   if (budget) return budgetBlocker(pod, budget);
-  const hint = 'mcm retries; the API server evicts it when its budgets or its load allow';
+  const hint = 'mcm retries; the API server accepts the eviction when its load and the pod disruption budgets allow';
   return { text: `pod ${nameOf(pod)} waits: the API server refuses its eviction for now`, failed: false, hint };
 }
 
-const TRIED_AGAIN = 'mcm retries; the message names the cause';
+const TRIED_AGAIN = 'mcm retries; the message contains the cause';
 
 export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker => ({
   text: `error when deleting pod "${nameOf(pod)}": ${message}`,
@@ -133,8 +133,8 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
 
 /** For a pod that should have ended by `dueAt`. */
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
-  text: `pod ${nameOf(pod)} does not end`,
+  text: `pod ${nameOf(pod)} does not terminate`,
   failed: false,
-  hint: `it should have ended by ${dueAt.toISOString()}; check its finalizers and its kubelet; ${forcedBy} on the machine ends the wait`,
+  hint: `the grace period ended at ${dueAt.toISOString()}; check its finalizers and the kubelet; ${forcedBy} on the machine ends the wait`,
   event: { reason: 'PodDoesNotEnd', cause: `pod ${nameOf(pod)}` },
 });

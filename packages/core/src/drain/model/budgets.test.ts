@@ -38,7 +38,7 @@ test('a budget over pods without a controller counts none of them and is misconf
   const counted = budget({ maxUnavailable: 1 }, status);
   expect(isMisconfigured(counted)).toBe(true);
   expect(drainBudget(counted).rule).toBe(
-    'maxUnavailable: 1 needs pods with a controller, and its pods have none; write minAvailable as a number',
+    'maxUnavailable: 1 applies only to pods with a controller, but the selected pods have no controller; write minAvailable as a number',
   );
   expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, disruptedPods: { p: 'now' } }))).toBe(false);
   expect(isMisconfigured(budget({ maxUnavailable: 1 }, { ...status, currentHealthy: 0 }))).toBe(false);

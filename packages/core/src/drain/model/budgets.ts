@@ -58,7 +58,7 @@ function ruleOf(budget: PodDisruptionBudget): string | undefined {
         : undefined;
   if (written === undefined || !status) return written;
   if (countsNone(budget))
-    return `${written} needs pods with a controller, and its pods have none; write minAvailable as a number`;
+    return `${written} applies only to pods with a controller, but the selected pods have no controller; write minAvailable as a number`;
   const { expected, healthy, desired } = countsOf(budget);
   return `${written}, ${desired} of ${expected} pods needed, ${healthy} healthy`;
 }

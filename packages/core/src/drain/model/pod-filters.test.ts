@@ -11,11 +11,21 @@ const bare = (change: Partial<DrainPod> = {}): DrainPod => {
 test.each<[what: string, pod: DrainPod, verdict: string, because: string]>([
   ['a static pod', pod('a', { mirror: true, dueAt: later(0) }), 'stay', 'only the kubelet can end a static pod'],
   ['of a DaemonSet', pod('a', { ownerKind: 'DaemonSet' }), 'stay', 'the DaemonSet of the pod would start it again'],
-  ['already deleted', pod('a', { dueAt: later(0) }), 'leaving', 'it is already being deleted'],
-  ['one that has succeeded', pod('a', { phase: 'Succeeded' }), 'evict', 'it has ended'],
-  ['one that has failed', pod('a', { phase: 'Failed' }), 'evict', 'it has ended'],
-  ['without an owner', bare(), 'evict', 'the pod has no controller that starts it again, but its node is deleted'],
-  ['with local data', pod('a', { localStorage: true }), 'evict', 'the local data of the pod is lost with the node'],
+  ['already deleted', pod('a', { dueAt: later(0) }), 'leaving', 'the pod is already being deleted'],
+  ['one that has succeeded', pod('a', { phase: 'Succeeded' }), 'evict', 'the pod has ended'],
+  ['one that has failed', pod('a', { phase: 'Failed' }), 'evict', 'the pod has ended'],
+  [
+    'without an owner',
+    bare(),
+    'evict',
+    'no controller starts the pod again, but the deletion of the node ends the pod',
+  ],
+  [
+    'with local data',
+    pod('a', { localStorage: true }),
+    'evict',
+    'the deletion of the node deletes the local data of the pod',
+  ],
   ['any other', pod('a'), 'evict', 'the controller of the pod starts it on another node'],
 ])('what a drain does with a pod, and why: %s', (_what, given, verdict, because) => {
   expect(verdictOf(given)).toEqual({ pod: verdict, because });

@@ -16,18 +16,20 @@ const daemonSetPod: PodFilter = (pod) =>
   pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'the DaemonSet of the pod would start it again' } : undefined;
 
 const leavingPod: PodFilter = (pod) =>
-  pod.dueAt ? { pod: 'leaving', because: 'it is already being deleted' } : undefined;
+  pod.dueAt ? { pod: 'leaving', because: 'the pod is already being deleted' } : undefined;
 
 const completedPod: PodFilter = (pod) =>
-  pod.phase === 'Succeeded' || pod.phase === 'Failed' ? { pod: 'evict', because: 'it has ended' } : undefined;
+  pod.phase === 'Succeeded' || pod.phase === 'Failed' ? { pod: 'evict', because: 'the pod has ended' } : undefined;
 
 const barePod: PodFilter = (pod) =>
   pod.ownerKind === undefined
-    ? { pod: 'evict', because: 'the pod has no controller that starts it again, but its node is deleted' }
+    ? { pod: 'evict', because: 'no controller starts the pod again, but the deletion of the node ends the pod' }
     : undefined;
 
 const localStoragePod: PodFilter = (pod) =>
-  pod.localStorage ? { pod: 'evict', because: 'the local data of the pod is lost with the node' } : undefined;
+  pod.localStorage
+    ? { pod: 'evict', because: 'the deletion of the node deletes the local data of the pod' }
+    : undefined;
 
 /** The filters in the order in which they decide. */
 export const POD_FILTERS: readonly PodFilter[] = [

@@ -53,8 +53,8 @@ export function planRequested(
 const responderBlocker = (pod: DrainPod, { name, message }: Responder): Blocker => ({
   text:
     name === undefined
-      ? `pod ${nameOf(pod)} waits until an eviction responder is chosen`
+      ? `pod ${nameOf(pod)} waits until the API server selects an eviction responder`
       : `pod ${nameOf(pod)} waits for the eviction responder ${name}`,
   failed: false,
-  hint: message ? `the responder reports: ${message}` : 'see the Eviction of the pod (lifecycle.k8s.io)',
+  hint: message ? `the responder reports: ${message}` : 'see the Eviction object of the pod (lifecycle.k8s.io)',
 });

@@ -11,9 +11,9 @@ export interface VolumeWaits {
 
 export const NO_VOLUMES: VolumeWaits = { blockers: [], waits: false };
 
-const DETACH_HINT = 'check its VolumeAttachment and the CSI driver; the detach timeout ends the wait';
+const DETACH_HINT = 'check the VolumeAttachment and the CSI driver; the detach timeout ends the wait';
 
-const IN_USE_HINT = 'check the log of the kubelet, which must unmount it; the detach timeout ends the wait';
+const IN_USE_HINT = 'the kubelet must unmount the volume, so check the kubelet log; the detach timeout ends the wait';
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
@@ -111,7 +111,7 @@ export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] 
     .map(({ attachment: { volume, inUse }, move }) => ({
       text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'} after ${formatDurationMs(o.detachTimeoutMs)}`,
       failed: false,
-      hint: inUse ? 'check the log of its kubelet' : 'check its VolumeAttachment and the CSI driver',
+      hint: inUse ? 'check the log of the kubelet' : 'check the VolumeAttachment and the CSI driver',
       event: { reason: 'VolumeStaysAttached', cause: `volume ${volume}` },
     }));
 }

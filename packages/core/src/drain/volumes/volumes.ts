@@ -24,7 +24,7 @@ export interface MoveStage {
 
 /**
  * Returns the next step of an evicted pod with volumes. Undefined if the move is complete or the pod does not return.
- * A pod that does not end counts for the limit only as long as its volumes would count. So other pods do not wait
+ * A pod that does not terminate counts for the limit only as long as its volumes would count. So other pods do not wait
  * until the end of the drain.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {

@@ -71,13 +71,13 @@ test.each(['{"access_token":"half-of-a-tok', '{"access_token":5}', 'oops', ''])(
   async (body) => {
     const error = await failure(answers(200, body));
     expect(error).toBeInstanceOf(TokenUnavailable);
-    expect(String(error)).toContain('200, and a response without a token');
+    expect(String(error)).toContain('200, but the response contains no token');
     expect(String(error)).not.toContain('half-of');
   },
 );
 
 test('an aborted request ends with the reason of its signal', async () => {
-  const reason = new Error('the client cancelled the call');
+  const reason = new Error('the client canceled the call');
   const rejects: Transport = () => Promise.reject(new Error('aborted'));
   expect(await failure(rejects, AbortSignal.abort(reason))).toBe(reason);
 });

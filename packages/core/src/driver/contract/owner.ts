@@ -38,7 +38,7 @@ export function refuseOthers(asked: Asked, tags: unknown): void {
   const { name, deletionTimestamp } = asked.machine.metadata;
   throw new MachineError(
     deletionTimestamp === undefined ? 'AlreadyExists' : 'NotFound',
-    `VM ${name} was created by another control cluster (${ownerOf(tags).owner}); if this cluster replaced it, add it to --orphan-former-owners`,
+    `another control cluster (${ownerOf(tags).owner}) created VM ${name}; if this cluster replaced that cluster, add its UID to --orphan-former-owners`,
   );
 }
 

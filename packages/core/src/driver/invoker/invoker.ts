@@ -263,7 +263,9 @@ function volumeIdOf<Spec, Credentials>(
     return id;
   } catch (thrown) {
     observe?.('volumeIds', 0, MachineError.from(thrown));
-    log.warn('Driver does not know the ID of a volume; the drain does not wait for it', { error: errorText(thrown) });
+    log.warn('Driver cannot determine the ID of a volume; the drain does not wait for its detachment', {
+      error: errorText(thrown),
+    });
     return undefined;
   }
 }

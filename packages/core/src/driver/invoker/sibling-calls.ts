@@ -62,12 +62,12 @@ async function findSibling<Spec, Credentials>(
       const attempt = { ...request, credentials: decodeInput(driver, input).credentials };
       await driver.status?.(attempt);
       const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
-      log.warn('Credentials of the class refused; using the credentials of another class', fields);
+      log.warn('Cloud refused the credentials of the class; using the credentials of another class', fields);
       return { request: attempt, secrets };
     } catch (thrown) {
       if (request.signal.aborted) throw thrown;
       const error = redact(MachineError.from(thrown).message, secrets.hidden);
-      log.debug('Credentials of another class do not work for the VM', { class: other.metadata.name, error });
+      log.debug('Cloud refused the credentials of another class for the VM', { class: other.metadata.name, error });
     }
   }
   return undefined;

@@ -99,7 +99,7 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
   if (alternative) return alternative;
   throw new MachineError(
     'InvalidArgument',
-    `annotation ${Annotations.CapacityOffering} of machine ${metadata.name} was edited and is not an offering; restore it`,
+    `annotation ${Annotations.CapacityOffering} of machine ${metadata.name} is not an offering; restore its previous value`,
   );
 }
 

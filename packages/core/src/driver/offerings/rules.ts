@@ -38,7 +38,7 @@ export function alternativeProblems<Spec>(
 ): readonly string[] {
   if (text === undefined || text.trim() === '') return [];
   const key = Annotations.CapacityAlternatives;
-  if (!rules) return [`${key}: has no effect, because the driver supports no alternatives; remove it`];
+  if (!rules) return [`${key}: has no effect, because the driver supports no alternatives; remove the annotation`];
   const { alternatives, problems } = parseAlternatives(text, rules.fields);
   if (problems.length > 0) return problems;
   return alternatives.flatMap((alternative, i) => {
@@ -70,7 +70,7 @@ export function specWith<Spec>(
   if (rules) return rules.apply(spec, alternative);
   throw new MachineError(
     'Unimplemented',
-    `annotation ${Annotations.CapacityOffering}: the driver supports no alternatives; use a driver that does`,
+    `annotation ${Annotations.CapacityOffering}: the driver supports no alternatives; use a driver with support for alternatives`,
   );
 }
 

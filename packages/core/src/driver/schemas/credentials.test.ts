@@ -24,7 +24,9 @@ test('a missing Secret is a problem with a hint, not silently empty [S-K3, O-16]
   expect(read(machineClass())).toEqual({
     data: {},
     hidden: {},
-    problems: ['Secret test/user-data, which MachineClass small refers to, does not exist; create it, or name another'],
+    problems: [
+      'MachineClass small refers to Secret test/user-data, which does not exist; create the Secret, or correct the reference',
+    ],
   });
 });
 
@@ -67,7 +69,7 @@ test('credentials must be text; keys that no driver reads need not', () => {
     readSecrets(machineClass(), ['test/s'], () => secret('s', { token: GZIP, other: GZIP }), reads);
   expect(found((key) => key === 'token')).toMatchObject({
     data: {},
-    problems: ['data.token of Secret test/s is not UTF-8 text; store the base64 of a text in this key'],
+    problems: ['data.token of Secret test/s is not UTF-8 text; write base64-encoded UTF-8 text to this key'],
   });
   expect(found(() => false).problems).toEqual([]);
 });

@@ -60,7 +60,7 @@ function decode(secret: Secret): Decoded {
 }
 
 const notText = (key: string, { metadata: { namespace, name } }: Secret): string =>
-  `data.${key} of Secret ${namespace}/${name} is not UTF-8 text; store the base64 of a text in this key`;
+  `data.${key} of Secret ${namespace}/${name} is not UTF-8 text; write base64-encoded UTF-8 text to this key`;
 
 const versions = new WeakMap<Secret, string>();
 
@@ -94,7 +94,7 @@ export function readSecrets(
     .filter(({ secret }) => !secret)
     .map(
       ({ key }) =>
-        `Secret ${key}, which MachineClass ${machineClass.metadata.name} refers to, does not exist; create it, or name another`,
+        `MachineClass ${machineClass.metadata.name} refers to Secret ${key}, which does not exist; create the Secret, or correct the reference`,
     );
   const data = Object.assign({}, ...parts.map((part) => part.data)) as Record<string, string>;
   const userData = parts.findLast((part) => part.userData !== undefined)?.userData;

@@ -28,20 +28,20 @@ test('valid input is accepted', () => {
 
 test('an invalid field of the provider spec is named with its class', () => {
   expect(decode({ providerSpec: { zone: 7 } }, RIGHT)).toThrow(
-    /^providerSpec\.zone: .*expected string, received number; correct it in MachineClass small$/,
+    /^providerSpec\.zone: .*expected string, received number; correct the field in MachineClass small$/,
   );
 });
 
 test('missing or invalid keys are named with their Secret', () => {
   expect(decode({}, { token: 'short' })).toThrow(
-    /^data\.token of Secret garden\/cloud: .*; correct the key in the Secret; data\.userData of Secret garden\/cloud is missing; add it$/,
+    /^data\.token of Secret garden\/cloud: .*; correct the key in the Secret; data\.userData of Secret garden\/cloud is missing; add the key$/,
   );
 });
 
 test('a key may be missing in either of two Secrets', () => {
   const credentialsSecretRef = { name: 'login', namespace: 'garden' };
   expect(decode({ credentialsSecretRef }, { userData: 'hello' })).toThrow(
-    'data.token of Secret garden/cloud or garden/login is missing; add it',
+    'data.token of Secret garden/cloud or garden/login is missing; add the key',
   );
 });
 

@@ -23,7 +23,7 @@ function parse<T>(
 const specProblem =
   ({ metadata }: MachineClass) =>
   (path: readonly PropertyKey[], message: string): string =>
-    `providerSpec${pathText(path)}: ${message}; correct it in MachineClass ${metadata.name}`;
+    `providerSpec${pathText(path)}: ${message}; correct the field in MachineClass ${metadata.name}`;
 
 const secretProblem =
   ({ machineClass, data }: DriverInput) =>
@@ -32,7 +32,7 @@ const secretProblem =
     if (secrets === '') return noSecret(machineClass);
     const [key] = path;
     if (key !== undefined && data[String(key)] === undefined)
-      return `data${pathText(path)} of Secret ${secrets} is missing; add it`;
+      return `data${pathText(path)} of Secret ${secrets} is missing; add the key`;
     return `data${pathText(path)} of Secret ${secrets}: ${message}; correct the key in the Secret`;
   };
 

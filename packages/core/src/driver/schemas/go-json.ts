@@ -52,7 +52,7 @@ export const specTypeProblems = (
   issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
 ): readonly string[] =>
   providerSpec === undefined
-    ? ['providerSpec: is missing; add it']
+    ? ['providerSpec: is missing; add the field']
     : issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
 
 function fold(

@@ -58,7 +58,7 @@ export function placeOf({ place }: MachineError, machineClass: MachineClass): st
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
   return secretKeysOf(machineClass).length === 0
     ? noSecret(machineClass)
-    : `correct it in ${secretNames(machineClass)}`;
+    : `correct the value in ${secretNames(machineClass)}`;
 }
 
 function credentialsHint(machineClass: MachineClass, secrets: Readonly<Record<string, string>>): string {
@@ -70,10 +70,10 @@ function credentialsHint(machineClass: MachineClass, secrets: Readonly<Record<st
 
 function networkHint(code: string, machineClass: MachineClass): string {
   if (UNTRUSTED.test(code))
-    return `the certificate of the cloud's endpoint is not trusted (${code}); name a file with its CA in NODE_EXTRA_CA_CERTS`;
+    return `the controller does not trust the certificate of the cloud endpoint (${code}); set NODE_EXTRA_CA_CERTS to the file with its CA`;
   const places = leaves(machineClass.providerSpec).filter(({ path }) => PLACES.has(String(path[0]).toLowerCase()));
   const where = places.length > 0 ? `${reported(places)}, ` : '';
-  return `the cloud cannot be reached (${code}); check ${where}the endpoint in Secret or environment, and the controller's network`;
+  return `the controller cannot reach the cloud (${code}); check ${where}the endpoint in Secret or environment, and the network`;
 }
 
 /** Searches the error and its causes. */

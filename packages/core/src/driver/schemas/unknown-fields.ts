@@ -19,6 +19,6 @@ export function unknownFields<Spec, Credentials>(
 ): readonly string[] {
   return foldGoJson(driver.providerSpec, machineClass.providerSpec).unknown.map(({ path, nearest }) => {
     const hint = nearest === undefined ? 'remove it' : `did you mean ${nearest}?`;
-    return `providerSpec${path}: is not a field of provider ${driver.name} and is ignored; ${hint}`;
+    return `providerSpec${path}: is not a field of provider ${driver.name}, so mcm ignores the field; ${hint}`;
   });
 }

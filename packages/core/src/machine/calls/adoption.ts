@@ -41,10 +41,11 @@ export async function findUnrecorded(
   }
   const [other] = free.length > 0 ? free : found;
   const id = other?.providerId ?? '';
-  if (free.length > 0) throw new MachineError('Aborted', `VM ${id} with the name of the machine is ${other?.ending}`);
+  if (free.length > 0)
+    throw new MachineError('Aborted', `VM ${id}, which has the name of the machine, is ${other?.ending}`);
   throw new MachineError(
     'NotFound',
-    `VM ${id} with the name of the machine belongs to another machine, or is kept for an investigation`,
+    `VM ${id} has the name of the machine, but belongs to another machine or is kept for an investigation`,
   );
 }
 

@@ -49,7 +49,7 @@ test('a call that ignores its signal frees its slot, but still blocks its machin
   await clock.settle();
   expect(woken).toEqual(['deaf', 'next']);
   expect(log.lines.find(({ level }) => level === 'warn')).toMatchObject({
-    message: 'Driver call ignores its signal; the machine waits for it',
+    message: 'Driver call ignores its abort signal; the machine waits for the end of the call',
     fields: { machine: 'test/deaf', call: 'create', error: 'too long' },
   });
   expect(calls.of(deaf.metadata.uid).running?.overdue?.outcome).toMatchObject({ ok: false });

@@ -135,7 +135,7 @@ export class DriverCalls {
     this.#options.observer?.ended(machine, kind, inputs, overdue.outcome);
     const trace_id = this.#options.traceIdOf?.(uid);
     const fields = { machine: `${namespace}/${name}`, call: kind, error: error.message, trace_id };
-    this.#options.log.warn('Driver call ignores its signal; the machine waits for it', fields);
+    this.#options.log.warn('Driver call ignores its abort signal; the machine waits for the end of the call', fields);
     this.#options.wake(machine);
   }
 

@@ -665,7 +665,7 @@ test('a Failed machine without an owner reports a stale Node once and waits', ()
   expect(reported.event).toEqual({
     type: 'Warning',
     reason: 'StaleNode',
-    message: 'The new VM was deleted because Node fakeNode-0 with its name belongs to an earlier VM',
+    message: 'mcm deleted the new VM, because Node fakeNode-0 with the same name belongs to an earlier VM',
   });
   expect(planCreation({ ...o, machine: machine({ status: reported.status }) }, NOON)).toMatchObject({
     actions: [],

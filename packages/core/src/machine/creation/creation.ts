@@ -71,11 +71,11 @@ function planVm(o: MachineObservation, now: Date): Plan {
     if (o.offerings && refusedCapacity(o)) return planElsewhere(o, error, now);
     return planCapacity(o, now) ?? planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
   }
-  if (!created) return act('finding the VM in the record of the machine', { do: 'call', call: 'create' });
+  if (!created) return act('finding the VM that the machine records', { do: 'call', call: 'create' });
   if (isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
   }
-  if (failed) return act('the VM of a Failed machine exists', creationRestarted(o, now));
+  if (failed) return act('the Failed machine has a VM', creationRestarted(o, now));
   return act('the VM exists', { do: 'record', instance: created });
 }
 
@@ -109,7 +109,7 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
   const { outcome } = last;
   if (outcome.ok) {
     if (!outcome.instance) return undefined;
-    if (failed) return act('the VM of a Failed machine exists', creationRestarted(o, now));
+    if (failed) return act('the Failed machine has a VM', creationRestarted(o, now));
     return act('a VM already exists', { do: 'record', instance: outcome.instance });
   }
   const { error } = outcome;
@@ -150,10 +150,10 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
   const event = {
     type: 'Warning' as const,
     reason: 'StaleNode' as const,
-    message: `The new VM was deleted because Node ${nodeName} with its name belongs to an earlier VM`,
+    message: `mcm deleted the new VM, because Node ${nodeName} with the same name belongs to an earlier VM`,
   };
   const status = withPhase(o.machine.status, { phase: 'Failed' }, operation, now);
-  return act('the Node name of the VM is in use', { do: 'writeStatus', status, event });
+  return act('another Node has the Node name of the VM', { do: 'writeStatus', status, event });
 }
 
 /** Initializes the VM if the driver supports it, then waits for the Node. */

@@ -36,5 +36,5 @@ export const isCreation = ({ actions }: Plan): boolean =>
 /** The annotation must go before the first `create`: after a crash, it is unknown whether the call reached the cloud. */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;
-  return act('its VM will be created next', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });
+  return act('mcm creates the VM next', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });
 }

@@ -34,7 +34,7 @@ export function planOffering(
   const record = o.machine.metadata.annotations?.[Annotations.CapacityOffering];
   const [first] = offerings;
   if (!isFree(o, record)) {
-    if (record === undefined && first) return choose(o, first, 'the call was sent for the first choice');
+    if (record === undefined && first) return choose(o, first, 'the create call used the first offering');
     return waitFor(
       offerings.filter((each) => each.record === record),
       now,

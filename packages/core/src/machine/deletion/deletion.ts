@@ -45,7 +45,7 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
   const until = repeatAfter(o.reported, report.reports, now);
   return until === undefined
     ? plan
-    : { actions: [], next: nextAt(until), because: `another process replaces this report: ${plan.because}` };
+    : { actions: [], next: nextAt(until), because: `another process overwrites this status: ${plan.because}` };
 }
 
 function planNext(o: MachineObservation, now: Date): Plan {
@@ -90,7 +90,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
 
 /** The status reports a long call, because a user waits for the deletion. */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
-  const because = `the driver's ${kind} call is in progress; a deletion at the same time could miss the VM`;
+  const because = `the deletion waits for the driver's ${kind} call, which may still create a VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
   if (now < announceAt) return wait(because, announceAt);
   return {
@@ -182,7 +182,7 @@ const endsWithoutClass = (o: MachineObservation): boolean =>
   (wasNeverCreated(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
 
 const UNKNOWN_VM =
-  'It is unknown whether the machine has a VM. Correct the class or Secret, or set the label force-deletion=true.';
+  'mcm cannot determine whether the machine has a VM. Correct the class or Secret, or set the label force-deletion=true.';
 
 function lookupFailed(error: MachineError): string {
   if (error.unsent) return at('getVmStatus', `${UNKNOWN_VM} machine code: ${printMachineError(error)}`);
@@ -280,7 +280,7 @@ const isEmpty = (node: Node, drain: DrainObservation): boolean =>
 
 const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
   awaitsWatch
-    ? 'the cache shows no pods, but the watch of pods is interrupted'
+    ? 'the pod cache is empty, but the watch of pods is interrupted'
     : (blockers[0]?.text ?? `${leaving.length} pods are terminating`);
 
 /**
@@ -320,10 +320,10 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
 
 function planForced(o: MachineObservation, error: MachineError, now: Date): Plan {
   const { name } = o.machine.metadata;
-  const message = `Machine ${name} is deleted by force-deletion, and its VM may be left behind. Its class is unusable: ${error.message}`;
+  const message = `mcm deletes machine ${name} because of force-deletion, but its VM may remain. The class is unusable: ${error.message}`;
   const status = withOperation(o.machine.status, operation(at('deleteNode', message)), now);
   const event = { type: 'Warning', reason: 'VMUnknown', message } as const;
-  return act('force-deletion deletes it without its class', { do: 'writeStatus', status, event });
+  return act('the label force-deletion deletes the machine without its class', { do: 'writeStatus', status, event });
 }
 
 const vmNote = (o: MachineObservation): string =>
@@ -369,7 +369,7 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
  * the Node again. The Node of a kept VM stays cordoned until the orphan collection deletes it.
  */
 function planEnd(o: MachineObservation): Plan {
-  if (isVmKept(o.machine)) return act('its VM is kept for an investigation', { do: 'removeFinalizer' });
+  if (isVmKept(o.machine)) return act('the VM is kept for an investigation', { do: 'removeFinalizer' });
   const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);
   if (o.node && (held || !o.node.metadata.deletionTimestamp))
     return act('the VM no longer exists', { do: 'releaseNode' });

@@ -27,7 +27,7 @@ test('a budget that never allows a disruption causes one event with a hint, howe
       type: 'Warning',
       reason: 'DeletionBlocked',
       message:
-        'Drain failed due to - error while evicting pod "default/a": pod disruption budget default/web is misconfigured and requires zero voluntary evictions; let budget default/web allow a disruption (maxUnavailable: 0, 3 of 3 pods needed)',
+        'Drain failed due to - error while evicting pod "default/a": pod disruption budget default/web is misconfigured and requires zero voluntary evictions; change budget default/web to allow a disruption (maxUnavailable: 0, 3 of 3 pods needed)',
     },
   ]);
 });
@@ -69,7 +69,7 @@ test('pods that do not end are reported together, by name', () => {
     {
       reason: 'PodDoesNotEnd',
       message:
-        'Pods default/a, default/b do not end; see their finalizers and their kubelet; force-deletion=true on the machine ends the wait',
+        'Pods default/a, default/b do not terminate. Check their finalizers and the kubelet. force-deletion=true on the machine ends the wait',
     },
   ]);
   expect(events({ ...o, memory: remembering(o) })).toEqual([]);
@@ -86,7 +86,7 @@ test('a volume that stays attached too long is reported once, with the pod that 
       type: 'Warning',
       reason: 'VolumeStaysAttached',
       message:
-        'The drain continues: volume pv-a of pod default/a is still attached after 2m0s; check its VolumeAttachment and the CSI driver',
+        'The drain continues: volume pv-a of pod default/a is still attached after 2m0s; check the VolumeAttachment and the CSI driver',
     },
   ]);
   expect(events({ ...o, memory: remembering(o, later(2 * MINUTE)) }, later(3 * MINUTE))).toEqual([]);

@@ -45,7 +45,7 @@ test.each<[what: string, observation: MachineObservation, kept: boolean]>([
   ['its volumes are unknown', failed({ drain: look([], { unseen: { volumes: 'no' } }) }), false],
   ['its kubelet does not report', failed({ node: node({ conditions: hc('Unknown') }) }), false],
   ['its drain was forced', failed({ drain: look([], { forced: true }) }), false],
-  ['its Node is being deleted', failed({ node: cordoned({ deletionTimestamp: at(0) }) }), false],
+  ['the Node is being deleted', failed({ node: cordoned({ deletionTimestamp: at(0) }) }), false],
   [
     'its Node reports an attached volume',
     failed({ node: node({ status: { volumesAttached: [{ name: 'csi^1', devicePath: '' }] } }) }),

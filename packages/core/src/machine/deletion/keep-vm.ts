@@ -23,7 +23,7 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
   const { keeping, machine } = o;
   if (!keeping) return act('keeping the VM of a failed machine for an investigation', { do: 'keepVm' });
   const until = new Date(keeping.since.getTime() + RECORD_BOUND_MS);
-  if (!keeping.settled) return now < until ? wait('the VM is being recorded as kept', until) : undefined;
+  if (!keeping.settled) return now < until ? wait('mcm is writing the ConfigMap of the kept VM', until) : undefined;
   if (!keeping.kept) return undefined;
   const { providerID, until: ends, configMap } = keeping.kept;
   const description = `VM ${providerID} ${KEPT} ${ends.toISOString()} (ConfigMap ${configMap}). ${STEP_TEXTS.deleteNode}`;

@@ -304,7 +304,7 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     given({ phase: 'Running' }),
     node({ conditions: sick }),
     'NodeUnhealthy',
-    'The machine is unhealthy: Ready is False. The machine becomes Failed if this lasts 10m0s',
+    'The machine is unhealthy: Ready is False. The machine becomes Failed after 10m0s without recovery',
   ],
   [
     'a node that may stay unhealthy',
@@ -318,7 +318,7 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     given({ phase: 'Running' }),
     undefined,
     'NodeMissing',
-    'Node fakeNode-0 went missing. The machine becomes Failed if this lasts 10m0s',
+    'Node fakeNode-0 went missing. The machine becomes Failed after 10m0s without recovery',
   ],
   [
     'unhealthy for too long',
@@ -357,7 +357,7 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
 });
 
 test.each<[what: string, node: Node | undefined, message: string]>([
-  ['no node came', undefined, 'no Node has registered for it'],
+  ['no node came', undefined, 'no Node has registered for the machine'],
   ['its node is not ready', node({ conditions: sick }), 'Ready is False'],
   [
     'its node lacks critical components',
@@ -379,7 +379,7 @@ test.each<[what: string, node: Node | undefined, message: string]>([
   const { event } = planHealth(observe(m, n), new Date(NOON.getTime() + 21 * 60_000));
   expect(event).toMatchObject({
     reason: 'FailedToJoin',
-    message: `The machine did not join within 20m0s of its creation and is Failed: ${message}`,
+    message: `The machine is Failed, because it did not join within 20m0s: ${message}`,
   });
 });
 
@@ -393,7 +393,7 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   [
     'its label was edited',
     { nodeOfOther: { node: 'fakeNode-0', ownedBy: 'machine-1', own: 'fakeNode-1' } },
-    'The machine has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: restore its label node=fakeNode-1. The machine becomes',
+    'The machine has no Node. Node fakeNode-0 already belongs to machine machine-1; Node fakeNode-1 belongs to this machine: set the label node=fakeNode-1 on the machine. The machine becomes',
   ],
   [
     'two VMs with one name',
@@ -403,7 +403,7 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   [
     'its provider ID was edited',
     { conflictingNode: node({ spec: { providerID: 'a:///1' } }) },
-    'The machine has no Node. Node fakeNode-0 has spec.providerID "a:///1", but the machine has "fakeID-0". Restore the machine',
+    'The machine has no Node. Node fakeNode-0 has spec.providerID "a:///1", but the machine has "fakeID-0". If a user edited spec.providerID of the machine, restore',
   ],
 ])('a machine with a Node that belongs to another machine or VM reports the fix: %s', (_what, change, message) => {
   const { event, status } = planHealth(observe(given({ phase: 'Running' }), undefined, change), NOON);

@@ -54,8 +54,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
   const damping = plan.writes && dampingOf(o.healthWrites, plan.writes, now);
   if (damping === undefined) return plan;
   if (damping === 'read')
-    return { read: true, because: 'the health of the machine changes often: reading its Node before the check' };
-  return { deadline: damping.until, because: 'the health of the machine changes often: pausing before the check' };
+    return { read: true, because: 'the health of the machine changes often: reading the Node before the next check' };
+  return { deadline: damping.until, because: 'the health of the machine changes often: delaying the next check' };
 }
 
 function undamped(o: MachineObservation, now: Date): HealthPlan {
@@ -64,7 +64,7 @@ function undamped(o: MachineObservation, now: Date): HealthPlan {
   // An outage can make a healthy machine look unhealthy, but never the reverse. So a Ready Node in an outdated cache
   // counts as Ready.
   if (o.doubt) {
-    const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not checked` };
+    const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health checks are paused` };
     return checkHealthyMachine(o, base, now) ?? doubted;
   }
   const checked = checkHealth(o, base, now);
@@ -186,12 +186,12 @@ function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObserva
   if (nodeOfOther) {
     const { node, ownedBy, own } = nodeOfOther;
     const hint = own
-      ? `Node ${own} belongs to this machine: restore its label node=${own}`
+      ? `Node ${own} belongs to this machine: set the label node=${own} on the machine`
       : 'delete one of the two machines, and make the VM names in the cloud unique';
     return `. Node ${node} already belongs to machine ${ownedBy}; ${hint}`;
   }
   return conflictingNode
-    ? `. Node ${conflictingNode.metadata.name} has spec.providerID "${conflictingNode.spec.providerID ?? ''}", but the machine has "${machine.spec.providerID ?? ''}". Restore the machine's spec.providerID if it was edited, or delete the machine`
+    ? `. Node ${conflictingNode.metadata.name} has spec.providerID "${conflictingNode.spec.providerID ?? ''}", but the machine has "${machine.spec.providerID ?? ''}". If a user edited spec.providerID of the machine, restore the field. Otherwise, delete the machine`
     : '';
 }
 
@@ -220,7 +220,7 @@ const unhealthyText = (
 const prospect = ({ settings }: MachineObservation): string =>
   settings.healthTimeoutDisabled
     ? 'The machine does not become Failed, because spec.disableHealthTimeout is true'
-    : `The machine becomes Failed if this lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
+    : `The machine becomes Failed after ${formatDurationMs(settings.healthTimeoutMs)} without recovery`;
 
 function toUnknown(
   o: MachineObservation,
@@ -278,9 +278,12 @@ function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan
     }
     case 'Unknown':
     case 'InPlaceUpdateFailed': {
-      if (o.settings.healthTimeoutDisabled) return { because: 'unhealthy; its health timeout is disabled' };
+      if (o.settings.healthTimeoutDisabled)
+        return { because: 'the machine is unhealthy, and its health timeout is disabled' };
       const deadline = healthDeadline(o.machine, o.settings);
-      return now <= deadline ? { deadline, because: 'unhealthy; waits for it to recover' } : markFailed(o, now);
+      return now <= deadline
+        ? { deadline, because: 'the machine is unhealthy and may still recover' }
+        : markFailed(o, now);
     }
     default:
       return { because: 'nothing to check', deadline: also };
@@ -291,12 +294,12 @@ const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
 function neverJoined(o: MachineObservation, now: Date): HealthPlan {
   const description = `Machine ${nameOf(o)} failed to join the cluster in ${formatDurationMs(o.settings.creationTimeoutMs)} minutes.`;
-  const message = `The machine did not join within ${formatDurationMs(o.settings.creationTimeoutMs)} of its creation and is Failed: ${missingForJoin(o, now)}`;
+  const message = `The machine is Failed, because it did not join within ${formatDurationMs(o.settings.creationTimeoutMs)}: ${missingForJoin(o, now)}`;
   return toFailed(o, now, description, { reason: 'FailedToJoin', message });
 }
 
 function missingForJoin(o: MachineObservation, now: Date): string {
-  if (!o.node) return `no Node has registered for it${contradiction(o)}`;
+  if (!o.node) return `no Node has registered for the machine${contradiction(o)}`;
   const wrong = unhealthyText(o, o.node.status?.conditions);
   if (wrong || waitsForCriticalComponents(o.node)) {
     return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;

@@ -31,7 +31,7 @@ export function planNameConflict(o: MachineObservation, now: Date): Plan | undef
   const due = after(conflictingNode.metadata.creationTimestamp, LET_BE_MS);
   if (now < due) {
     const asked = o.conflictCameBack || !isJoining(o) ? undefined : planReported(o, conflictingNode, now);
-    return asked ?? wait('a Node with its name belongs to another VM', due);
+    return asked ?? wait('another VM has a Node with the name of the machine', due);
   }
   if (!isReady(conflictingNode)) return leftOver;
   return isJoining(o) ? planReported(o, conflictingNode, now) : undefined;
@@ -39,7 +39,7 @@ export function planNameConflict(o: MachineObservation, now: Date): Plan | undef
 
 const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.currentStatus?.phase === 'Pending';
 
-const leftOver: Plan = act('a stale Node of an earlier VM has its name', { do: 'deleteStaleNode' });
+const leftOver: Plan = act('an earlier VM has a stale Node with the name of the machine', { do: 'deleteStaleNode' });
 
 /** The lookup decides whether the Node is stale. */
 function planReported(

@@ -157,7 +157,9 @@ export class ReachabilityCheck {
   readonly reconcile = async (): Promise<Outcome> => {
     const { caches, clock, log, timings, wake } = this.#options;
     const startedAt = clock.monotonic();
-    const rewound = this.#assessed().some(({ doubted }) => doubted) ? ['an API server returned to an older state'] : [];
+    const rewound = this.#assessed().some(({ doubted }) => doubted)
+      ? ['an API server was restored to an older state']
+      : [];
     const failures = [...rewound, ...(await this.#failures(startedAt))];
     const now = clock.monotonic();
     const failed = failures.length > 0;
@@ -169,7 +171,7 @@ export class ReachabilityCheck {
       this.#settle();
       log.info('API servers reachable again: checking machines', { afterMs: SETTLE_MS });
     } else if (step.state.frozen && !this.#state.frozen) {
-      log.error('API servers unreachable: machines are not checked until the servers answer', {
+      log.error('API servers unreachable: health checks are paused until the servers respond', {
         outOfReach: failures,
         sinceMs: now - (step.state.downSince ?? now),
       });
@@ -233,7 +235,7 @@ async function probe(
   } catch (error) {
     if (isNotFound(error) || isForbidden(error)) return undefined;
     const text = errorText(error);
-    log.debug('API server does not answer', {
+    log.debug('API server does not respond', {
       cluster,
       error: text,
       code: error instanceof KubeError ? error.code : 0,

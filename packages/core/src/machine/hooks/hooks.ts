@@ -45,7 +45,7 @@ export function planHooks(o: MachineObservation, stage: HookStage, now: Date, re
 
 function planExpired(stage: HookStage, expired: readonly PendingHook[]): Plan {
   const names = expired.map(({ hook }) => `${hook.name} of ${hook.owner}`).join(', ');
-  const message = `The machine continues without ${stage} hooks whose timeout has passed: ${names}`;
+  const message = `The machine continues, because the timeout of these ${stage} hooks has passed: ${names}`;
   return act(
     `the timeout of ${stage} hooks has passed`,
     { do: 'annotate', annotations: Object.fromEntries(expired.map(({ hook }) => [hookKey(hook), null])) },

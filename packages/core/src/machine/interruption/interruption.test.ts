@@ -100,10 +100,12 @@ describe('the drain of an interrupted machine', () => {
     const o = see(going(at(30)), { interruptions: true, successor: 'awaited', drain });
     const early = planDeletion(o, minutes(1));
     expect(described(early.actions)).toBe(
-      `Waiting: the replacement does not run yet, and there is time until the deadline. ${T1}`,
+      `Waiting: the replacement does not run yet, and the deadline has not passed. ${T1}`,
     );
     const begun = { ...o, machine: dying(terminating(T2), { annotations: stored(at(30)) }) };
-    expect(described(planDeletion(begun, minutes(1)).actions)).toMatch(/until the deadline\. Initiate node drain$/);
+    expect(described(planDeletion(begun, minutes(1)).actions)).toMatch(
+      /the deadline has not passed\. Initiate node drain$/,
+    );
     expect(verbs(planDeletion({ ...o, drain: { ...drain, forced: true } }, minutes(1)).actions)).toEqual([
       'deletePods',
     ]);

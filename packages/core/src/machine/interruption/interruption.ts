@@ -35,9 +35,9 @@ export function planInterruption(o: MachineObservation, now: Date): Plan | undef
   // Without the finalizer, the deletion of the Machine would leave an orphaned VM.
   if (!interruption || !machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   if (isOver(interruption, now) && isRunning(o)) {
-    const message = `The interruption of ${interruption.deadline.toISOString()} has passed, and the VM still runs`;
+    const message = `The VM still runs after the deadline of its interruption at ${interruption.deadline.toISOString()}`;
     return act(
-      'its VM has survived the interruption',
+      'the VM still runs after the interruption',
       { do: 'annotate', annotations: { [Annotations.Interruption]: null } },
       { do: 'say', event: { type: 'Normal', reason: 'InterruptionPassed', message } },
     );
@@ -74,6 +74,6 @@ export function planSuccessor(o: MachineObservation, now: Date): Plan | undefine
   return {
     actions: [],
     next: nextAt(drainAt),
-    because: 'the replacement does not run yet, and there is time until the deadline',
+    because: 'the replacement does not run yet, and the deadline has not passed',
   };
 }

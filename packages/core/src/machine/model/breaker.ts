@@ -8,7 +8,7 @@ export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
 
 export const heldBecause = ({ scope, unreachable, joined }: OpenBreaker): string =>
-  `${unreachable} of ${joined} machines of the ${scope} became unreachable together: none is replaced until they recover`;
+  `${unreachable} of ${joined} machines of the ${scope} became unreachable at the same time, so mcm replaces none of them`;
 
 const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
   const current = machine.status?.currentStatus;
@@ -32,7 +32,7 @@ export function reportHeld(o: MachineObservation, now: Date): Action | undefined
     return { do: 'reportHeld', held, event: { type: 'Warning', reason: 'ReplacementHeld', message } };
   }
   const message = o.breaker
-    ? 'An annotation overrides the circuit breaker: the machine can be replaced'
-    : 'The machine can be replaced again: the circuit breaker closed, or the machine recovered';
+    ? 'An annotation overrides the circuit breaker: mcm can replace the machine'
+    : 'mcm can replace the machine again: the circuit breaker closed, or the machine recovered';
   return { do: 'reportHeld', held, event: { type: 'Normal', reason: 'ReplacementResumed', message } };
 }

@@ -130,7 +130,7 @@ export interface MachineObservation {
   readonly replacementsInProgress: number;
   /** If absent, the maximum is one. */
   readonly replacementsAllowed?: number;
-  /** Set if too many machines became unreachable together with this machine. */
+  /** Set if too many machines became unreachable at the same time with this machine. */
   readonly breaker?: OpenBreaker | undefined;
   /** Set if the machine is unreachable in a small cluster and the cloud has not confirmed the VM yet. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };

@@ -15,7 +15,7 @@ export function planPods(o: MachineObservation, plan: DrainPlan, because: string
   const stops = o.drain !== undefined && stopsRequests(o.drain, now);
   if (stops && hasRequests(o)) return act('the undrainable policy stops evictions', { do: 'withdrawEvictions' });
   if (o.drain?.requests === 'unknown' && plan.evict.length + plan.leaving.length > 0)
-    return act('reading the kinds of the API server', { do: 'findEvictionApi' });
+    return act('reading the API kinds that the API server supports', { do: 'findEvictionApi' });
   const actions: Action[] = [];
   if (plan.evict.length > 0) {
     if (o.drain?.requests === 'served' && !stops && !hasRequests(o))

@@ -455,7 +455,7 @@ test.each<[what: string, given: Given, reason: string, message: string]>([
     'its time is over',
     { own: 'now', expiry: -1 },
     'PreservationEnded',
-    'The preservation of the machine ended: the time expired',
+    'The preservation of the machine ended: its time expired',
   ],
   [
     'a user ended it',
@@ -467,13 +467,13 @@ test.each<[what: string, given: Given, reason: string, message: string]>([
     'it has recovered',
     { own: 'when-failed', expiry: 9 },
     'PreservationEnded',
-    'The preservation of the machine ended: it is not Failed',
+    'The preservation ended: the machine is not Failed',
   ],
   [
     'the annotation of a Failed machine was removed',
     { phase: 'Failed', expiry: 9 },
     'PreservationEnded',
-    'The preservation of the machine ended: its annotation was removed',
+    'The preservation of the machine ended: a user removed the annotation',
   ],
 ])('an event reports a preservation: %s', (_what, given, reason, message) => {
   const { events } = settle(see(given));

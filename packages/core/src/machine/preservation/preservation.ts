@@ -108,7 +108,7 @@ function preserve(o: MachineObservation, value: string, now: Date): Plan | undef
       ...withExpiry(o, until, `The machine is preserved until ${until}, because of ${requestText(o, value)}`, now),
     );
   }
-  const due = { actions: [], next: nextAt(new Date(millis(expiry))), because: 'it is preserved' };
+  const due = { actions: [], next: nextAt(new Date(millis(expiry))), because: 'the machine is preserved' };
   const settled = node ? preserveNode(o, node, { value, expiry }, now) : undefined;
   return settled ?? recordNodeValue(o) ?? due;
 }
@@ -219,14 +219,14 @@ const requestText = ({ machine }: MachineObservation, value: string): string =>
 /** The annotation that requested the preservation may already be removed. */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
-  if (millis(expiryOf(machine)) <= now.getTime()) return 'The preservation of the machine ended: the time expired';
+  if (millis(expiryOf(machine)) <= now.getTime()) return 'The preservation of the machine ended: its time expired';
   const value = effectiveValue(machine, node);
   if (value === PreserveValues.False)
     return `The preservation of the machine ended because of ${requestText(o, value)}`;
-  if (phaseOf(o.machine) === 'Failed') return 'The preservation of the machine ended: its annotation was removed';
+  if (phaseOf(o.machine) === 'Failed') return 'The preservation of the machine ended: a user removed the annotation';
   // The recovery of the machine may have removed a request for Failed machines only.
-  const gone = value === '' ? ', or its annotation was removed' : '';
-  return `The preservation of the machine ended: it is not Failed${gone}`;
+  const gone = value === '' ? ', or a user removed the annotation' : '';
+  return `The preservation ended: the machine is not Failed${gone}`;
 }
 
 function removeRequests({ metadata: { annotations } }: Machine): Plan | undefined {

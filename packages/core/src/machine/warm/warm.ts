@@ -47,7 +47,7 @@ function refusalOf({ driver, hasTarget }: MachineObservation, state: WarmState):
   if (state === 'Running') return undefined;
   if (!driver.stop) return 'the driver cannot stop VMs; use the state Running';
   if (state === 'Hibernated' && !driver.hibernate) return 'the driver cannot hibernate VMs; use the state Stopped';
-  return hasTarget ? undefined : 'without a target cluster, a VM is never stopped; use the state Running';
+  return hasTarget ? undefined : 'without a target cluster, mcm stops no VM; use the state Running';
 }
 
 const isCurrent = (
@@ -74,11 +74,11 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   if (power === undefined) {
     const isInitialized = last?.kind !== 'initialize' || last.outcome.ok;
     if (phaseOf(o) !== 'Running' || running || !isInitialized) return undefined;
-    return act('the warm machine has joined, so its VM is stopped', annotatePower(powerText('Stopping', now)));
+    return act('the warm machine has joined: stopping its VM', annotatePower(powerText('Stopping', now)));
   }
   if (power.is === 'Stopped') return planStopped(o, now);
   if (power.is === 'Starting')
-    return act('the warm machine is in its pool again', annotatePower(powerText('Stopping', now)));
+    return act('the machine is a warm machine again', annotatePower(powerText('Stopping', now)));
   if (running) return wait('the VM of the warm machine is being stopped');
   if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
   if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
@@ -100,7 +100,7 @@ function planStopped(o: MachineObservation, now: Date): Plan {
     const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
     return act('its VM is stopped', { do: 'writeStatus', status: { ...status, conditions: [] } });
   }
-  const because = 'the machine is warm: its VM is stopped until a scale-up';
+  const because = 'the VM of the warm machine is stopped until a scale-up';
   const { running, last } = o.calls;
   if (running || !o.driver.status) return wait(because);
   if (last?.kind !== 'status' && last?.kind !== 'stop') return act(because, { do: 'call', call: 'status' });

@@ -70,14 +70,14 @@ const FORMAT = 'five cron fields, a time zone and a duration, such as "0 22 * * 
 function parseWindow(text: string): Parsed<Window> {
   const fields = text.split(/\s+/);
   const [zone = '', length = ''] = fields.slice(5);
-  if (fields.length !== 7) return { problem: `"${text}" must be ${FORMAT}` };
+  if (fields.length !== 7) return { problem: `"${text}" must have the format ${FORMAT}` };
   if (!isZone(zone)) return { problem: `"${text}": "${zone}" must be a time zone such as Europe/Berlin or UTC` };
   const durationMs = parseDurationMs(length);
   if (durationMs === undefined || durationMs < 60_000 || durationMs > LONGEST_MS) {
     return { problem: `"${text}": "${length}" must be a duration from 1m to 168h` };
   }
   const schedule = scheduleOf(fields.slice(0, 5).join(' '), zone);
-  if (schedule === undefined) return { problem: `"${text}" must be ${FORMAT}` };
+  if (schedule === undefined) return { problem: `"${text}" must have the format ${FORMAT}` };
   if (schedule.nextRun(new Date(0)) === null)
     return { problem: `"${text}" never opens: no date matches the cron fields` };
   return { value: { text, schedule, durationMs } };

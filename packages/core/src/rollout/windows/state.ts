@@ -67,12 +67,12 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
   const time = opening(all, at);
   const until =
     time === undefined
-      ? 'the windows and freezes never allow the rollout at the same time'
+      ? 'the windows and freezes together never allow the rollout'
       : `the rollout may continue at ${printed(time)}`;
   const because =
     freeze === undefined
       ? `waiting: no window is open (${(shut?.windows ?? []).map(({ text }) => text).join('; ')}); ${until}`
-      : `waiting: frozen until ${printed(freeze.until)} (${freeze.reason}); ${until}`;
+      : `waiting: a freeze stops rollouts until ${printed(freeze.until)} (${freeze.reason}); ${until}`;
   return {
     reason: freeze === undefined ? 'OutsideWindow' : 'InFreeze',
     opensAt: time === undefined ? undefined : new Date(time),

@@ -76,7 +76,7 @@ describe('freezes', () => {
     expect(stateAt('2026-12-19T23:00:00Z', rules)).toBe('open');
     expect(stateAt('2026-12-20T00:00:00Z', rules)).toBe('InFreeze 2027-01-04T22:00');
     expect(closedWindow([rules], new Date('2026-12-20T00:00:00Z'))?.because).toBe(
-      'waiting: frozen until 2027-01-04T06:00:00Z (end of the year); the rollout may continue at 2027-01-04T22:00:00Z',
+      'waiting: a freeze stops rollouts until 2027-01-04T06:00:00Z (end of the year); the rollout may continue at 2027-01-04T22:00:00Z',
     );
   });
 
@@ -94,8 +94,12 @@ describe('freezes', () => {
 
 describe('errors name the annotation, the entry and the fix', () => {
   test.each([
-    ['windows', '0 22 * * MON-FRI 4h', /"0 22 \* \* MON-FRI 4h" must be five cron fields, a time zone and a duration/],
-    ['windows', '0 25 * * * UTC 4h', /must be five cron fields/],
+    [
+      'windows',
+      '0 22 * * MON-FRI 4h',
+      /"0 22 \* \* MON-FRI 4h" must have the format five cron fields, a time zone and a duration/,
+    ],
+    ['windows', '0 25 * * * UTC 4h', /must have the format five cron fields/],
     ['windows', '0 22 * * * Mars/Olympus 4h', /"Mars\/Olympus" must be a time zone/],
     ['windows', '0 22 * * * UTC 30s', /"30s" must be a duration from 1m to 168h/],
     ['windows', '0 22 * * * UTC long', /"long" must be a duration/],

@@ -83,7 +83,7 @@ export class Listings {
     try {
       const vms = await invoker.list(machineClass, (error) => {
         leave();
-        log.warn('List call continues after its cancellation; the next list of the class waits', {
+        log.warn('List call of a class ignores its cancellation; the next call for the class waits', {
           ...fields,
           error: error.message,
         });

@@ -125,13 +125,13 @@ export class NodeCollector {
       confirmAfterMs: options.confirmAfterMs,
       listings,
     });
-    if (kept) return { outcome: `it is kept: ${kept.because}`, sendEvent: kept.passing !== true };
-    if (options.policy === 'report') return withEvent('mcm keeps it because of --orphan-policy=report');
-    if (this.#deleting.has(uid)) return { outcome: 'it is being deleted', sendEvent: false };
-    if (!this.#cap.admits(uid)) return withEvent('its deletion waits for the limit of deletions per hour');
+    if (kept) return { outcome: `mcm keeps the Node: ${kept.because}`, sendEvent: kept.passing !== true };
+    if (options.policy === 'report') return withEvent('mcm keeps the object because of --orphan-policy=report');
+    if (this.#deleting.has(uid)) return { outcome: 'mcm is deleting the Node', sendEvent: false };
+    if (!this.#cap.admits(uid)) return withEvent('the deletion waits, because of the limit of deletions per hour');
     this.#deleting.add(uid);
     void this.#delete(node, now).finally(() => this.#deleting.delete(uid));
-    return { outcome: 'mcm deletes it after a check of the API servers and the cloud', sendEvent: false };
+    return { outcome: 'mcm checks the API servers and the cloud, and then deletes the Node', sendEvent: false };
   }
 
   #report(node: Node, outcome: string): void {
@@ -152,7 +152,7 @@ export class NodeCollector {
       if (await this.#cloudHas(seen, now)) {
         log.warn('Node without a machine kept: its VM still exists', fields);
         if (!this.#reportedLiving.has(seen.metadata.uid))
-          this.#report(seen, 'mcm keeps it because its VM still exists');
+          this.#report(seen, 'mcm keeps the Node because its VM still exists');
         this.#reportedLiving.add(seen.metadata.uid);
         return;
       }
@@ -169,7 +169,7 @@ export class NodeCollector {
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
-      this.#report(seen, 'it is deleted');
+      this.#report(seen, 'mcm deleted the Node');
     } catch (error) {
       if (isConflict(error)) log.info('Orphan Node changed; checking it again', fields);
       else log.warn('Cannot delete orphan Node; the next search retries', { ...fields, error: errorText(error) });

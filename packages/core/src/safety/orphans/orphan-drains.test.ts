@@ -159,7 +159,7 @@ test.each<[policies: boolean, drained: boolean]>([
   const t = setUp({ node: cordoned(-120), pods: ['web'], policies });
   const held = small({ [Annotations.UndrainablePolicy]: 'Hold' });
   expect(await t.step(held)).toEqual(drained ? [true, 'DELETE web'] : [false, 'POST web/eviction']);
-  if (!drained) expect(t.waits()[0]).toMatch(/^drain timeout expired with pod default\/web left/);
+  if (!drained) expect(t.waits()[0]).toMatch(/^drain timeout expired before pod default\/web ended/);
 });
 
 test('a Node with the same name and another UID is not touched', async () => {

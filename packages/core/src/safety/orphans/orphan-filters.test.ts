@@ -27,7 +27,7 @@ test('a VM of another control cluster is kept, and each other cluster is reporte
     ['a', 'b'],
   ]);
   expect(events).toEqual([
-    'Warning ForeignVMs: VMs with the tags of the class, such as fake-d, belong to another control cluster (other) and are kept. If this cluster replaced the other cluster, add other to --orphan-former-owners',
+    'Warning ForeignVMs: VMs with the tags of the class, such as fake-d, belong to another control cluster (other), so mcm keeps them. If this cluster replaced the other cluster, add other to --orphan-former-owners',
   ]);
   const unknown = { recorder, options: {} } as never;
   const listing = { startedAt: NOON, vms: [vm('b', 'own'), vm('a')] };

@@ -27,7 +27,7 @@ export function withoutForeign(
   for (const { owner: other = '', providerId } of others) {
     if (reported.has(other)) continue;
     reported.add(other);
-    const text = `VMs with the tags of the class, such as ${providerId}, belong to another control cluster (${other}) and are kept. If this cluster replaced the other cluster, add ${other} to --orphan-former-owners`;
+    const text = `VMs with the tags of the class, such as ${providerId}, belong to another control cluster (${other}), so mcm keeps them. If this cluster replaced the other cluster, add ${other} to --orphan-former-owners`;
     recorder.event(machineClass, 'Warning', 'ForeignVMs', text);
   }
   return vms.filter((vm) => !others.has(vm));

@@ -55,17 +55,22 @@ test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvi
   ['Ready', orphan({ conditions: hc('True') }), {}, /is Ready/],
   ['no provider ID', orphan({ spec: {} }), {}, /spec\.providerID/],
   ['young', orphan(), { minAgeMs: 61 * minute }, /younger than the minimum age/],
-  ['seen for the first time', orphan(), { firstSeen: undefined }, /long enough/],
-  ['seen a moment ago', orphan(), { firstSeen: new Date(at(-4)) }, /long enough/],
+  ['seen for the first time', orphan(), { firstSeen: undefined }, /minimum time/],
+  ['seen a moment ago', orphan(), { firstSeen: new Date(at(-4)) }, /minimum time/],
   [
     'its class is deleted',
     orphan(),
     { listings: new Map([['test/other', listed(-1)]]) },
-    /test\/small no longer exists/,
+    /test\/small of the Node no longer exists/,
   ],
-  ['a class was never listed', orphan(), { listings: new Map([[CLASS, listed(-1)], ['test/b', undefined]]) }, /test\/b has not/], // biome-ignore format: a row
-  ['a class was only listed before', orphan(), { listings: new Map([[CLASS, listed(-11)]]) }, /test\/small has not/],
-  ['a class was listed just as it was first seen', orphan(), { listings: new Map([[CLASS, listed(-10)]]) }, /test\/small has not/], // biome-ignore format: a row
+  ['a class was never listed', orphan(), { listings: new Map([[CLASS, listed(-1)], ['test/b', undefined]]) }, /listed the VMs of MachineClass test\/b since/], // biome-ignore format: a row
+  [
+    'a class was only listed before',
+    orphan(),
+    { listings: new Map([[CLASS, listed(-11)]]) },
+    /listed the VMs of MachineClass test\/small since/,
+  ],
+  ['a class was listed just as it was first seen', orphan(), { listings: new Map([[CLASS, listed(-10)]]) }, /listed the VMs of MachineClass test\/small since/], // biome-ignore format: a row
   [
     'its instance is listed',
     orphan(),
@@ -94,12 +99,12 @@ test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]
 });
 
 test.each<[what: string, change: Partial<NodeEvidence>, kept: object | undefined, because: string, actions: string[]]>([
-  ['an orphan', {}, undefined, 'no machine and no VM belongs to the Node', ['delete after a check']],
+  ['an orphan', {}, undefined, 'no machine and no VM belongs to the Node', ['deleting the Node after a check']],
   [
     'a Node that is kept',
     { firstSeen: undefined },
-    { because: 'the Node was not in this state for long enough', passing: true },
-    'the Node was not in this state for long enough',
+    { because: 'the minimum time without a machine has not passed', passing: true },
+    'the minimum time without a machine has not passed',
     [],
   ],
 ])(

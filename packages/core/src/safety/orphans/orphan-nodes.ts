@@ -78,15 +78,17 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   const name = node.metadata.labels?.[Labels.MachineName];
   const key = classOfNode(node, namespace);
   if (!name || !key) return { because: 'the Node does not belong to a machine of this namespace' };
-  if (isReady(node)) return passing('it is Ready');
+  if (isReady(node)) return passing('the Node is Ready');
   const { providerID } = node.spec;
   if (!providerID) return { because: 'the Node has no spec.providerID to look up in the cloud' };
   if (ageMs(node, now) < minAgeMs) return passing('the Node is younger than the minimum age');
   if (!firstSeen || now.getTime() - firstSeen.getTime() < confirmAfterMs)
-    return passing('the Node was not in this state for long enough');
-  if (!listings.has(key)) return { because: `its MachineClass ${key} no longer exists, so mcm cannot look up the VM` };
+    return passing('the minimum time without a machine has not passed');
+  if (!listings.has(key))
+    return { because: `MachineClass ${key} of the Node no longer exists, so mcm cannot look up the VM` };
   for (const [other, listing] of listings) {
-    if (!listing || listing.startedAt <= firstSeen) return passing(`MachineClass ${other} has not been listed since`);
+    if (!listing || listing.startedAt <= firstSeen)
+      return passing(`mcm has not listed the VMs of MachineClass ${other} since`);
     const listed = listing.vms.some((vm) => vm.machineName === name || mayBeInstance(vm.providerId, providerID));
     if (listed) return { because: `the VM of the Node is still in the list of MachineClass ${other}` };
   }
@@ -131,7 +133,7 @@ export function decideOrphanNode(
   const input = { ...evidence, node, listings };
   const decision = planOrphanNode(input, now);
   const because = decision.kept?.because ?? 'no machine and no VM belongs to the Node';
-  const actions = decision.orphan ? ['delete after a check'] : [];
+  const actions = decision.orphan ? ['deleting the Node after a check'] : [];
   journal
     .record({ kind: 'orphannode', subject: subjectOf('Node', node), at: now, input, decision, because, actions })
     .ended();

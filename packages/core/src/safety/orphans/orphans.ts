@@ -108,7 +108,7 @@ export class OrphanCollector {
     this.#drains = new OrphanDrains(options);
     options.control.history.onWentBack(() => {
       this.#wentBackAt = options.clock.now();
-      this.#startOver('The API server returned to an older state: the search for orphans restarts');
+      this.#startOver('The API server was restored to an older state: restarting the search for orphans');
     });
   }
 
@@ -198,13 +198,13 @@ export class OrphanCollector {
     const error = this.#listings.error(key);
     if (error === undefined && state.unlisted) {
       delete state.unlisted;
-      recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
+      recorder.event(machineClass, 'Normal', 'ListingWorks', 'mcm can list the VMs of the class again');
     }
     if (error === undefined || state.unlisted || this.#listings.failures(key) < REPORTED_AFTER_FAILURES) return;
     // The class controller reports the problems of an invalid class.
     if (invoker.check(machineClass).length > 0) return;
     state.unlisted = true;
-    const text = `The VMs of the class cannot be listed, so orphans cannot be found: ${error}`;
+    const text = `mcm cannot list the VMs of the class, so it cannot find orphans: ${error}`;
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
@@ -262,7 +262,7 @@ export class OrphanCollector {
     if (!found || (this.#wentBackAt !== undefined && found.time.to <= this.#wentBackAt)) return;
     this.#wentBackAt = found.time.to;
     const fields = { providerId: found.vm.providerId, from: found.time.from, to: found.time.to };
-    log.warn('A VM was created while no process held the Lease: the API server was restored from a backup', fields);
+    log.warn('Cloud has a VM from a time without a leader: the API server was restored from a backup', fields);
   }
 
   /**
@@ -324,7 +324,7 @@ export class OrphanCollector {
       if (written) caches.classes.recordWrite(written);
     } catch (error) {
       const fields = { class: machineClass.metadata.name, error: errorText(error) };
-      log.warn('Cannot write the VMs in quarantine to their class; the next search retries', fields);
+      log.warn('Cannot record the VMs in quarantine on their class; the next search retries', fields);
     }
   }
 
@@ -382,7 +382,7 @@ export class OrphanCollector {
     const { providerId, machineName } = vm;
     const { log, recorder } = this.#o;
     const whose = exists
-      ? `has the name of machine ${machineName}, but is not the VM in its spec.providerID`
+      ? `has the name of machine ${machineName}, but spec.providerID of the machine names another VM`
       : `is an orphan: its machine ${machineName} does not exist`;
     const text = `VM ${providerId} ${whose}; ${verdict}`;
     log.warn('Orphan VM', { providerId, machine: machineName, verdict });
@@ -398,7 +398,7 @@ export class OrphanCollector {
       .run((leave) =>
         invoker.delete(orphan, (error) => {
           leave();
-          log.warn('Deletion of an orphan VM ignores its signal', { ...fields, error: error.message });
+          log.warn('Deletion of an orphan VM ignores its abort signal', { ...fields, error: error.message });
         }),
       )
       .then(

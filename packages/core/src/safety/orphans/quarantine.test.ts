@@ -36,7 +36,7 @@ const classOf = (annotations?: Record<string, string>): MachineClass => ({
 const released = classOf({ [Annotations.ReleaseVMs]: 'aws:///eu-west-1/i-9, aws:///eu-west-1/i-1' });
 const quarantined = classOf({ [Annotations.QuarantinedVMs]: 'aws:///eu-west-1/i-1' });
 
-const OLDER = 'the API server of the machines returned to an older state';
+const OLDER = 'the API server with the machines was restored to an older state';
 const ALREADY = 'the VM was already in quarantine';
 const many = (count: number): string => `${count} VMs with joined Nodes lost their machines at the same time`;
 

@@ -41,7 +41,7 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   if (new InstanceSet([...releasedVms(machineClass), ...releasedElsewhere]).has(vm.providerId)) return undefined;
   const made = parseTime(vm.createdAt);
   if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))
-    return 'the API server of the machines returned to an older state';
+    return 'the API server with the machines was restored to an older state';
   if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
     return `${lost} VMs with joined Nodes lost their machines at the same time`;
   if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'the VM was already in quarantine';
@@ -72,7 +72,7 @@ export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance
 
 /** Returns a text for an event with the actions that an operator can take. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
-  `it is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with this spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
+  `the VM is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with this spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
  * Records on the class which of its VMs are in quarantine, for a later process. Deleted VMs are removed from the list

@@ -12,32 +12,36 @@ const given: OrphanVmInput = {
 const claimed = { use: 'claimed', node: node() } as const;
 const unclaimed = { use: 'unclaimed', node: node() } as const;
 const lostMany = { ...given.view, lost: 20 };
-const KEPT = 'it is kept because';
+const KEPT = 'mcm keeps the VM because its';
 
 test.each<[what: string, change: Partial<OrphanVmInput>, starts: string]>([
-  ['its kubelet does not report', {}, 'it is deleted'],
-  ['its Node belongs to a machine', { use: claimed }, `${KEPT} Node fakeNode-0 runs on it and is Ready`],
-  ['orphans are only reported', { policy: 'report' }, 'mcm keeps it because of --orphan-policy=report'],
-  ['many lost their machines', { view: lostMany }, 'it is in quarantine (20 VMs'],
-  ['many lost their machines, and the limit is reached', { view: lostMany, admitted: false }, 'it is in quarantine'],
+  ['its kubelet does not report', {}, 'mcm deletes the VM'],
+  ['its Node belongs to a machine', { use: claimed }, `${KEPT} Node fakeNode-0 is Ready`],
+  ['orphans are only reported', { policy: 'report' }, 'mcm keeps the object because of --orphan-policy=report'],
+  ['many lost their machines', { view: lostMany }, 'the VM is in quarantine (20 VMs'],
+  [
+    'many lost their machines, and the limit is reached',
+    { view: lostMany, admitted: false },
+    'the VM is in quarantine',
+  ],
   [
     'its Node is lost',
     { use: { use: 'unseen' }, heldUntil: new Date(at(60)) },
-    'it is kept until 2026-01-01T13:00:00.000Z',
+    'mcm keeps the VM until 2026-01-01T13:00:00.000Z',
   ],
-  ['its Node was lost too long ago', { use: { use: 'unseen' }, heldUntil: NOON }, 'it is deleted'],
-  ['the limit is reached', { admitted: false }, 'its deletion waits for the limit of deletions per hour'],
-  ['its Node is Ready', { use: unclaimed }, 'it is drained and then deleted: Node fakeNode-0'],
+  ['its Node was lost too long ago', { use: { use: 'unseen' }, heldUntil: NOON }, 'mcm deletes the VM'],
+  ['the limit is reached', { admitted: false }, 'the deletion waits, because of the limit of deletions per hour'],
+  ['its Node is Ready', { use: unclaimed }, 'mcm drains and then deletes the VM: its Node fakeNode-0'],
   [
     'its Node is Ready, and the limit is reached',
     { use: unclaimed, admitted: false },
-    'its deletion waits for the limit',
+    'the deletion waits, because of the limit',
   ],
 ])('the decision about an orphan VM: %s', (_what, change, starts) => {
   const verdict = orphanVerdict({ ...given, ...change }, NOON);
   expect(verdict.startsWith(starts), verdict).toBe(true);
   expect([isDrained(verdict), isQuarantined(verdict)]).toEqual([
-    starts.startsWith('it is drained'),
-    starts.startsWith('it is in quarantine'),
+    starts.startsWith('mcm drains'),
+    starts.startsWith('the VM is in quarantine'),
   ]);
 });

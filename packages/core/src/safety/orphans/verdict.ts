@@ -3,9 +3,9 @@ import type { OrphanOptions } from './orphan-options.ts';
 import { type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
 import type { Use } from './served.ts';
 
-export const DELETED = 'it is deleted';
-const DRAINED = 'it is drained and then deleted';
-const QUARANTINED = 'it is in quarantine';
+export const DELETED = 'mcm deletes the VM';
+const DRAINED = 'mcm drains and then deletes the VM';
+const QUARANTINED = 'the VM is in quarantine';
 
 export interface OrphanVmInput {
   readonly vm: ListedInstance;
@@ -21,14 +21,14 @@ export interface OrphanVmInput {
 /** The function is pure. */
 export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: OrphanVmInput, now: Date): string {
   if (use.use === 'claimed')
-    return `it is kept because Node ${use.node.metadata.name} runs on it and is Ready. Restore the machine's spec.providerID if it was edited`;
-  if (policy === 'report') return 'mcm keeps it because of --orphan-policy=report';
+    return `mcm keeps the VM because its Node ${use.node.metadata.name} is Ready. If a user edited spec.providerID of the machine, restore the field`;
+  if (policy === 'report') return 'mcm keeps the object because of --orphan-policy=report';
   const because = quarantineReason(vm, view);
   if (because !== undefined) return quarantineText(vm, because);
   if (heldUntil && now < heldUntil)
-    return `it is kept until ${heldUntil.toISOString()}: its Node and pods are unknown. Restart the kubelet, so that mcm can drain the Node`;
-  if (!admitted) return 'its deletion waits for the limit of deletions per hour';
-  return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
+    return `mcm keeps the VM until ${heldUntil.toISOString()}, because its Node and pods are unknown. Restart the kubelet, so that mcm can drain the Node`;
+  if (!admitted) return 'the deletion waits, because of the limit of deletions per hour';
+  return use.use === 'unclaimed' ? `${DRAINED}: its Node ${use.node.metadata.name} is Ready` : DELETED;
 }
 
 export const isDrained = (verdict: string): boolean => verdict.startsWith(DRAINED);

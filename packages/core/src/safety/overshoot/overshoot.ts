@@ -88,7 +88,7 @@ export class OvershootReconciler {
       at: this.#context.clock.now(),
       input,
       decision: plan,
-      because: `${machines} machines; ${limits.upper} or more freeze the set`,
+      because: `the set has ${machines} machines, and ${limits.upper} or more freeze the set`,
       actions: verdict === 'leave' ? [] : [verdict],
     });
     if (verdict === 'leave') {
@@ -119,7 +119,7 @@ export class OvershootReconciler {
   }
 
   async #freezeSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {
-    const message = `The number of machines backing MachineSet "${set.metadata.name}" is ${machines}, at least ${upper}: no machine is added until it decreases`;
+    const message = `The number of machines backing MachineSet "${set.metadata.name}" is ${machines}, at least ${upper}. mcm adds no machine until the number decreases`;
     const change = {
       type: FROZEN,
       status: 'True',
@@ -144,13 +144,13 @@ export class OvershootReconciler {
     if (!marked) return;
     const because =
       machines < upper
-        ? `it has ${machines} machines`
-        : 'the annotation of the MachineSet requests the end of the freeze';
+        ? `the set has ${machines} machines`
+        : 'an annotation of the MachineSet requests the end of the freeze';
     this.#context.recorder.event(
       set,
       'Normal',
       EventReasons.UnfrozeMachineSet,
-      `Machines are added to MachineSet "${set.metadata.name}" again: ${because}`,
+      `mcm adds machines to MachineSet "${set.metadata.name}" again: ${because}`,
     );
   }
 

@@ -158,7 +158,7 @@ export class MachineWriter {
         return { machine: existing, isNew: false };
       }
       taken.add(name);
-      throw new Error(`the name ${name} belongs to a machine that this set does not control`, { cause: error });
+      throw new Error(`the name ${name} belongs to a machine of another owner`, { cause: error });
     }
   }
 
@@ -244,7 +244,7 @@ export class MachineWriter {
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
-    this.#context.log.info('Machine changed since the decision to delete it', { machine: name, isGone });
+    this.#context.log.info('Machine changed after the decision for its deletion', { machine: name, isGone });
     return isGone;
   }
 

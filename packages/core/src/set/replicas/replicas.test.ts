@@ -206,7 +206,10 @@ describe('replicas', () => {
   test('a plan without actions gives the reason', () => {
     expect(planReplicas(snapshot(1, machinesOf(1, 'Running'))).because).toBe('the set has all its replicas');
     const full = planReplicas(snapshot(2, machinesOf(1, 'Running'), { room: 0 }));
-    expect(full).toMatchObject({ create: 0, because: expect.stringContaining('1 missing, but terminating machines') });
+    expect(full).toMatchObject({
+      create: 0,
+      because: expect.stringContaining('1 machines missing, but terminating machines'),
+    });
   });
 
   test('a deletion that the cache does not show yet is not replaced by another one [BUG-3]', () => {

@@ -77,15 +77,17 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const uncertain = [...snapshot.deleting.values()].filter((state) => state === 'unanswered').length;
   const missing = wanted - alive.length - uncertain;
   if (missing > 0) {
-    if (isFrozen(set)) return nothing(`${missing} missing, but the set is frozen`);
+    if (isFrozen(set)) return nothing(`${missing} machines missing, but the set is frozen`);
     if (set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined) {
-      return nothing(`${missing} missing, but the set creates no machines during an in-place update`);
+      return nothing(`${missing} machines missing, but the set creates no machines during an in-place update`);
     }
     if (snapshot.lacksClass) {
-      return nothing(`${missing} missing, but MachineClass "${set.spec.template.spec.class.name}" does not exist`);
+      return nothing(
+        `${missing} machines missing, but MachineClass "${set.spec.template.spec.class.name}" does not exist`,
+      );
     }
     const create = Math.min(missing, BURST, snapshot.room ?? missing);
-    if (create <= 0) return nothing(`${missing} missing, but terminating machines count towards the surge`);
+    if (create <= 0) return nothing(`${missing} machines missing, but terminating machines count towards the surge`);
     return { create, toDelete: [], because: `${missing} of ${wanted} missing` };
   }
   // Named machines are deleted first, even if other machines have a lower priority.

@@ -74,7 +74,8 @@ class Members {
     }
     // The machines of a terminating namespace still need their controllers, and its Secret may already be deleted.
     if (namespace.metadata.deletionTimestamp !== undefined) return;
-    const missing = secret === undefined ? 'does not exist; create it' : `has no key ${KEYS.join(' or ')}; add one`;
+    const missing =
+      secret === undefined ? 'does not exist; create the Secret' : `has no key ${KEYS.join(' or ')}; add this key`;
     this.#found.refuse(name, `Secret ${name}/${this.#secret} ${missing} with the kubeconfig of the target cluster`);
   }
 }

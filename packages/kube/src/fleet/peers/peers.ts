@@ -108,10 +108,13 @@ export class Peers {
           return withoutUndefined({ [WEIGHT]: weight, [UNREACHABLE]: unreachable });
         },
         onLeader: (holder: string) =>
-          log.warn('Another process has the name of this replica; it serves no cluster until the Lease is free', {
-            replica: self.name,
-            holder,
-          }),
+          log.warn(
+            'Another process has the name of this replica; this replica serves no cluster until the peer Lease is free',
+            {
+              replica: self.name,
+              holder,
+            },
+          ),
       };
       const end = await runElected(options, async (term) => {
         this.#holds = true;

@@ -95,7 +95,7 @@ describe('access to metrics', () => {
     const refusal = await access(from(FAR, `Bearer ${token}`));
     expect(refusal).toEqual({
       status: 403,
-      body: 'system:serviceaccount:default:stranger may not get /metrics: allow it by a ClusterRole with nonResourceURLs\n',
+      body: 'system:serviceaccount:default:stranger has no permission to get /metrics: grant the permission with nonResourceURLs of a ClusterRole\n',
     });
     expect(JSON.stringify([refusal, log.lines])).not.toContain(token);
   });

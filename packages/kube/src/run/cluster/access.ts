@@ -58,7 +58,10 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
     { user: username, uid, groups, nonResourceAttributes: { path, verb } },
   );
   if (answer.status?.allowed === true) return undefined;
-  return { status: 403, body: `${username} may not ${verb} ${path}: allow it by a ClusterRole with nonResourceURLs\n` };
+  return {
+    status: 403,
+    body: `${username} has no permission to ${verb} ${path}: grant the permission with nonResourceURLs of a ClusterRole\n`,
+  };
 }
 
 /**
@@ -91,7 +94,7 @@ export function createAccess(options: {
     if (token === undefined) {
       return {
         status: 401,
-        body: 'allowed only from this machine, or with a bearer token of the cluster\n',
+        body: 'access requires a bearer token of the cluster, or a request from this machine\n',
       };
     }
     const key = createHash('sha256').update(`${verb} ${path} ${token}`).digest('base64');

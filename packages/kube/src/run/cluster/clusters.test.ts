@@ -117,7 +117,7 @@ test('a replaced client certificate is used and its expiry is monitored; an inva
   writeFileSync(at('c.pem'), one.cert);
   writeFileSync(at('k.pem'), two.key);
   await expect(connected(file)).rejects.toThrow(
-    `--target-kubeconfig=${file}: ${at('c.pem')} and ${at('k.pem')} do not match; use the pair that was issued together`,
+    `--target-kubeconfig=${file}: ${at('c.pem')} and ${at('k.pem')} do not match; use a certificate with its own key`,
   );
   writeFileSync(at('k.pem'), one.key);
   const clock = new VirtualClock({ start: from });
@@ -132,7 +132,7 @@ test('a replaced client certificate is used and its expiry is monitored; an inva
   expect(await look()).toContain('runtime_warning{kind="credentials",subject="control"} 1');
   const said = log.lines.filter(({ fields }) => fields?.warning === 'credentials');
   expect(said.map(({ message }) => message)).toEqual([
-    `new credentials of the control cluster cannot be used: ${at('c.pem')} and ${at('k.pem')} do not match; use the pair that was issued together; the previous configuration stays in use`,
+    `cannot use the new credentials of the control cluster: ${at('c.pem')} and ${at('k.pem')} do not match; use a certificate with its own key; continuing with the previous configuration`,
   ]);
   expect(certificates.list()).toMatchObject([{ certificate: one.cert, key: one.key, from: at('c.pem') }]);
   const { changed } = certificates;

@@ -72,7 +72,7 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
   if (control === NONE) {
     throw new ConfigError(
       settings.controlKubeconfig === NONE
-        ? '--control-kubeconfig must not be "none": that cluster contains the machine objects; give a path or "inClusterConfig"'
+        ? '--control-kubeconfig must not be "none", because the control cluster contains the machine objects; set a path or "inClusterConfig"'
         : '--target-kubeconfig=none needs --control-kubeconfig: a path or "inClusterConfig"',
     );
   }
@@ -94,7 +94,7 @@ function note(name: string, { ca, clientCertificate, from }: ClusterConfig, cert
 
 function reportFiles(name: string, news: FilesNews, { log, warnings, certificates }: ClientSettings): void {
   if (news.kind === 'unusable') {
-    warnings.raise('credentials', name, `new credentials of the ${name} cluster cannot be used: ${news.sentence}`);
+    warnings.raise('credentials', name, `cannot use the new credentials of the ${name} cluster: ${news.sentence}`);
     return;
   }
   warnings.clear('credentials', name);

@@ -38,7 +38,7 @@ export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | u
   if (!isLoopback(socket.remoteAddress)) return undefined;
   const hostname = urlOf(`http://${headers.host ?? ''}`)?.hostname ?? '';
   if (!isOwnName(hostname))
-    return { status: 421, body: 'for requests over loopback, use localhost or an IP address as the host\n' };
-  if (!isOwnPage(headers)) return { status: 403, body: 'requests of pages with another origin are refused\n' };
+    return { status: 421, body: 'the Host header of requests over loopback must be localhost or an IP address\n' };
+  if (!isOwnPage(headers)) return { status: 403, body: 'the server refuses requests of pages with another origin\n' };
   return undefined;
 }

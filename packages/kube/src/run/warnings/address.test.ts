@@ -58,12 +58,16 @@ async function reportedOf(server: string): Promise<readonly string[]> {
   return reported(server, transport);
 }
 
-const STRANGER = 'the server at its address is not a Kubernetes API server: correct the address';
+const STRANGER = 'the server at the address is not a Kubernetes API server: correct the address';
 
 test.each([
   ['a web page', () => answering(200, '<html></html>'), STRANGER],
   ['a page that is not found', () => answering(404, '<html></html>'), STRANGER],
-  ['a proxy without its server', () => answering(502, 'Bad Gateway'), 'is a proxy that does not reach the API server'],
+  [
+    'a proxy without its server',
+    () => answering(502, 'Bad Gateway'),
+    'the proxy at the address does not reach the API server',
+  ],
   ['a server that wants TLS', () => answering(400, 'Client sent HTTP'), 'use https://'],
   ['JSON that is not a Status', () => answering(200, '{"version":1}'), STRANGER],
   ['an empty JSON answer', () => answering(200, 'null'), STRANGER],
@@ -71,16 +75,16 @@ test.each([
   [
     'what hangs up',
     () => listening(createTcpServer((socket) => void socket.end())),
-    'closes the connection without an answer',
+    'closes the connection without a response',
   ],
   ['a server without TLS', async () => (await answering(200, '')).replace('http', 'https'), 'does not use TLS'],
-  ['a port without a server', async () => 'http://127.0.0.1:1', 'nothing listens at its address'],
-  ['an unknown host name', async () => 'https://nowhere.invalid', 'the host name of its address'],
+  ['a port without a server', async () => 'http://127.0.0.1:1', 'no server listens at the address'],
+  ['an unknown host name', async () => 'https://nowhere.invalid', 'the host name of the address'],
 ])('another server instead of an API server: %s', async (_what, place, words) => {
   const server = await place();
   const [sentence, ...others] = await reportedOf(server);
   expect(others).toEqual([]);
-  expect(sentence).toContain('api-server control: the control API server cannot be reached: ');
+  expect(sentence).toContain('api-server control: cannot reach the control API server: ');
   expect(sentence).toContain(words);
   expect(sentence).toContain(`; the address is ${server}, from --target-kubeconfig=k (GET /version: `);
 });
@@ -90,7 +94,7 @@ test('a server that never answers is reported after ten seconds', async () => {
   const never: Transport = ({ signal }) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
   expect(await reported('http://mute', never, clock)).toEqual([
-    expect.stringMatching(/nothing answers at its address: check firewalls.*no answer within 10000 ms/),
+    expect.stringMatching(/no server responds at the address: check firewalls.*no answer within 10000 ms/),
   ]);
 });
 

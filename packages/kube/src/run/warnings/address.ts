@@ -15,7 +15,7 @@ function addressSentence({ name, server, source }: Addressed, error: unknown): s
   const fault = unreached(error);
   const words = errorText(error);
   if (fault !== undefined)
-    return `the ${name} API server cannot be reached: ${fault}; the address is ${server}, from ${source} (${words})`;
+    return `cannot reach the ${name} API server: ${fault}; the address is ${server}, from ${source} (${words})`;
   if (error instanceof KubeError && error.code === 403)
     return `the ${name} API server ${server} refuses the credentials of ${source}: use other credentials (${words})`;
   return `the ${name} API server ${server}, from ${source}, is not ready; retrying (${words})`;

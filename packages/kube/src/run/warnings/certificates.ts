@@ -33,7 +33,8 @@ export function checkCertificate(
 ): CertificateCheck {
   const parsed = parseCertificate(certificate);
   const named = where === undefined ? what : `${what} (${where})`;
-  if (parsed === undefined) return { sentence: `the ${named} is not a PEM certificate; replace it with one` };
+  if (parsed === undefined)
+    return { sentence: `the ${named} is not a PEM certificate; replace the file content with a PEM certificate` };
   const [from, until] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
   const sentence = fault({
     what: named,
@@ -55,10 +56,11 @@ interface Facts {
 
 function fault({ what, from, until, now, fits }: Facts): string | undefined {
   const at = (time: number): string => new Date(time).toISOString();
-  if (!fits) return `the ${what} and its key do not match; use the pair that was issued together`;
-  if (now > until) return `the ${what} expired at ${at(until)}; issue another`;
-  if (now < from) return `the ${what} is valid only from ${at(from)}; check this machine's clock, or issue another`;
-  if (until - now < SOON_MS) return `the ${what} expires at ${at(until)}; issue another before then`;
+  if (!fits) return `the ${what} and its key do not match; use a certificate with its own key`;
+  if (now > until) return `the ${what} expired at ${at(until)}; issue a new certificate`;
+  if (now < from)
+    return `the ${what} is valid only from ${at(from)}; check the clock of this machine, or issue a new certificate`;
+  if (until - now < SOON_MS) return `the ${what} expires at ${at(until)}; issue a new certificate before this time`;
   return undefined;
 }
 
@@ -67,14 +69,14 @@ function fault({ what, from, until, now, fits }: Facts): string | undefined {
  * the source of the certificate authority.
  */
 const UNTRUSTED: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'has expired; renew it on the server',
-  CERT_NOT_YET_VALID: "is not valid yet; check this machine's clock",
-  ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name; correct the server, or tls-server-name, in the kubeconfig',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is signed by an authority that is not in CA; add it',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is signed by an authority that is not in CA; add it',
-  SELF_SIGNED_CERT_IN_CHAIN: 'is signed by an authority that is not in CA; add it',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed; add it to CA',
-  CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new one to CA',
+  CERT_HAS_EXPIRED: 'has expired; renew the certificate on the server',
+  CERT_NOT_YET_VALID: 'is not valid yet; check the clock of this machine',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name; correct server or tls-server-name in the kubeconfig',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is signed by an authority outside of CA; add this authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is signed by an authority outside of CA; add this authority',
+  SELF_SIGNED_CERT_IN_CHAIN: 'is signed by an authority outside of CA; add this authority',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed; add the certificate to CA',
+  CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new authority to CA',
 };
 
 /** For messages without a configured certificate authority. */

@@ -74,7 +74,7 @@ const NAMED = 4;
 /** Undefined if there is no problem. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
-    return `CRD ${name} is not installed: the controllers that need it wait for it; ${HINT}`;
+    return `CRD ${name} is not installed, so its controllers wait; ${HINT}`;
   }
   const missing = missingFields(expected, served);
   if (missing.length === 0) return undefined;

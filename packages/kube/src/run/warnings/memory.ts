@@ -13,7 +13,7 @@ const NEARLY_FULL = 0.75;
  */
 const AGAIN_FREE = 0.65;
 
-const HINT = 'give its container more memory (resources.limits.memory)';
+const HINT = 'increase the memory of the container (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
@@ -29,18 +29,18 @@ export function checkMemory(
     warnings,
     'heap',
     heap / heapLimit,
-    () => `${of(heap, heapLimit)} of its heap are in use; V8 aborts the process when it is full; ${HINT}`,
+    () => `the process uses ${of(heap, heapLimit)} of its heap; V8 aborts the process at the limit; ${HINT}`,
   );
   assess(
     warnings,
     'container',
     residentLimit === undefined ? 0 : resident / residentLimit,
     () =>
-      `it uses ${of(resident, residentLimit ?? 0)} of its container; the kernel kills it at the limit (OOMKilled); ${HINT}`,
+      `the process uses ${of(resident, residentLimit ?? 0)} of its container; at the limit, the kernel kills the process (OOMKilled); ${HINT}`,
   );
   return heap < FULL * heapLimit
     ? undefined
-    : `its memory is full: ${of(heap, heapLimit)} of its heap are in use; ${HINT}`;
+    : `the memory is full: the process uses ${of(heap, heapLimit)} of its heap; ${HINT}`;
 }
 
 function assess(warnings: Warnings, subject: string, share: number, sentence: () => string): void {

@@ -14,6 +14,6 @@ export function compareVersions(
   warnings.raise(
     'version',
     own.name,
-    `the leader ${leader} has version ${version}, this standby has ${own.version}; complete or revert the upgrade`,
+    `the leader ${leader} has version ${version}, but this standby has version ${own.version}; complete or revert the upgrade`,
   );
 }

@@ -70,13 +70,18 @@ describe('certificates', () => {
 
   test.each([
     ['in order', -DAY, 2 * SOON_MS, undefined],
-    ['about to expire', -DAY, SOON_MS - DAY, 'expires at 2026-03-07T12:00:00.000Z; issue another before then'],
-    ['expired', -2 * DAY, -DAY, 'expired at 2026-02-28T12:00:00.000Z; issue another'],
+    [
+      'about to expire',
+      -DAY,
+      SOON_MS - DAY,
+      'expires at 2026-03-07T12:00:00.000Z; issue a new certificate before this time',
+    ],
+    ['expired', -2 * DAY, -DAY, 'expired at 2026-02-28T12:00:00.000Z; issue a new certificate'],
     [
       'not valid yet',
       DAY,
       30 * DAY,
-      "is valid only from 2026-03-02T12:00:00.000Z; check this machine's clock, or issue another",
+      'is valid only from 2026-03-02T12:00:00.000Z; check the clock of this machine, or issue a new certificate',
     ],
   ])('a certificate that is %s', async (_how, from, until, sentence) => {
     const assessed = checkCertificate(await issued(from, until), NOW);
@@ -89,19 +94,19 @@ describe('certificates', () => {
     expect(checkCertificate({ ...one, key: other.key }, NOW).sentence).toMatch(/and its key do not match/);
     expect(checkCertificate({ ...one, key: 'nonsense' }, NOW).sentence).toMatch(/and its key do not match/);
     expect(checkCertificate({ ...one, certificate: 'x', from: '/run/client.crt' }, NOW).sentence).toBe(
-      'the client certificate of the control cluster (/run/client.crt) is not a PEM certificate; replace it with one',
+      'the client certificate of the control cluster (/run/client.crt) is not a PEM certificate; replace the file content with a PEM certificate',
     );
   });
 
   test('the warning of an untrusted server certificate contains the reason, but other failures have no warning', () => {
     const tls = Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' });
     expect(untrustedSentence('control', new Error('no answer', { cause: tls }))).toBe(
-      'the certificate of the control API server has expired; renew it on the server (CERT_HAS_EXPIRED)',
+      'the certificate of the control API server has expired; renew the certificate on the server (CERT_HAS_EXPIRED)',
     );
     expect(untrustedSentence('control', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }))).toBeUndefined();
     const unknown = Object.assign(new Error('x'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
     expect(untrustedSentence('control', unknown, '/run/ca.crt')).toBe(
-      'the certificate of the control API server is signed by an authority that is not in /run/ca.crt; add it (SELF_SIGNED_CERT_IN_CHAIN)',
+      'the certificate of the control API server is signed by an authority outside of /run/ca.crt; add this authority (SELF_SIGNED_CERT_IN_CHAIN)',
     );
   });
 });
@@ -119,8 +124,8 @@ describe('clocks', () => {
 
   test('a skew is reported from ten seconds on, with its direction', () => {
     expect(skewSentence('control', 9_999)).toBeUndefined();
-    expect(skewSentence('control', 60_000)).toContain('is 60 s behind that of the control API server');
-    expect(skewSentence('target', -60_000)).toContain('is 60 s ahead of that of the target API server');
+    expect(skewSentence('control', 60_000)).toContain('is 60 s behind the clock of the control API server');
+    expect(skewSentence('target', -60_000)).toContain('is 60 s ahead of the clock of the target API server');
   });
 });
 
@@ -210,7 +215,7 @@ test('a standby warns while another version leads', () => {
   const warnings = new Warnings(log, createMetrics().meters);
   const own = { name: 'demo', version: '2.0.0' };
   compareVersions(own, 'old-pod', '1.0.0', warnings);
-  expect(log.lines[0]?.message).toMatch(/^the leader old-pod has version 1.0.0, this standby has 2.0.0/);
+  expect(log.lines[0]?.message).toMatch(/^the leader old-pod has version 1.0.0, but this standby has version 2.0.0/);
   compareVersions(own, 'new-pod', '2.0.0', warnings);
   expect(warnings.list()).toEqual([]);
   compareVersions(own, 'a-client-go-candidate', undefined, warnings);

@@ -34,12 +34,12 @@ export class AnswerWatcher {
     this.#warnings = warnings;
     this.#skew = meters.gauge({
       name: 'apiserver_clock_skew_seconds',
-      help: 'Lower bound of the difference between the clocks of the API server and of this process, at the last response. Negative: the API server is behind',
+      help: 'Lower bound of the clock difference between the API server and this process at the most recent response. Negative: the API server is behind',
       labels: ['cluster'],
     });
     this.#refusals = meters.counter({
       name: 'rest_client_forbidden_requests_total',
-      help: 'Requests that the API server rejected because a permission is missing',
+      help: 'Requests that the API server rejected because of a missing permission',
       labels: ['cluster', 'verb', 'resource', 'group'],
     });
   }
@@ -60,7 +60,7 @@ export class AnswerWatcher {
         this.#warnings.raise(
           'forbidden',
           `${cluster}: ${what}`,
-          `the roles of this process do not allow it to ${what} in the ${cluster} cluster. The controllers that need this permission wait. Apply the roles of this version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
+          `the process has no permission to ${what} in the ${cluster} cluster. The controllers that need this permission wait. Apply the roles of this version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
         );
       },
     };

@@ -31,8 +31,8 @@ function refuse(field: string, value: string, problem: string, hint: string): ne
 const isFileName = (name: string): boolean => !name.includes('/') && !name.includes('\0');
 
 function checkUnitNames({ systemd }: IgnitionConfig): void {
-  const problem = 'is not a file name: it would be written outside of the directory of units';
-  const hint = 'write the name alone, such as "x.service" or "10-x.conf"';
+  const problem = 'is not a file name, because the path would leave the directory of units';
+  const hint = 'write only the file name, such as "x.service" or "10-x.conf"';
   for (const [index, { name, dropins = [] }] of (systemd?.units ?? []).entries()) {
     const at = `systemd.units.${index}`;
     if (!isFileName(name)) refuse(`${at}.name`, name, problem, hint);
@@ -71,7 +71,7 @@ function checkPaths({ storage = {} }: IgnitionConfig): void {
       const field = `storage.${list}.${index}.path`;
       if (path === '/') refuse(field, path, 'is the root directory', 'use a path below it');
       if (path.includes('\0'))
-        refuse(field, path, 'contains a NUL character', 'remove it: no file system supports such paths');
+        refuse(field, path, 'contains a NUL character', 'remove the NUL character, because no file system supports it');
       if (list === 'directories' ? isKept(path) || path === KEPT_BELOW : isKept(path)) {
         refuse(field, path, 'is a file of the machine-config-daemon', 'choose another path');
       }
@@ -91,7 +91,7 @@ function checkSources({ storage = {} }: IgnitionConfig): void {
 function checkSource({ source, compression }: IgnitionResource, at: string): void {
   if (source === undefined) return;
   if (!source.startsWith('data:')) {
-    const hint = 'write the content itself, as a data: URL: running nodes download nothing';
+    const hint = 'write the content as a data: URL, because running nodes download no files';
     refuse(`${at}.source`, source, 'is not in the config', hint);
   }
   if (compression === undefined || compression === '') return;

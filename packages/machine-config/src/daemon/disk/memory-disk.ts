@@ -45,7 +45,8 @@ export class MemoryDisk implements NodeDisk {
       const found = this.#entries.get(parent);
       if (found && found.kind !== 'directory') throw new Error(`cannot write ${path}: ${parent} is not a directory`);
     }
-    if (entry.kind !== 'directory' && this.#below(path)) throw new Error(`cannot write ${path}: it is a directory`);
+    if (entry.kind !== 'directory' && this.#below(path))
+      throw new Error(`cannot write ${path}: the path is a directory`);
     this.#entries.set(path, entry);
     this.#onChange?.();
   }

@@ -30,7 +30,7 @@ function settingsOf({ metadata: { name, annotations = {} } }: MachineConfigPool)
   const malformed = (key: string, text: string, hint: string) => ({
     problem:
       `annotation ${key} of MachineConfigPool ${name} is ${JSON.stringify(text)}: no node gets a target` +
-      `${HINT_MARK}write ${hint}, or remove it`,
+      `${HINT_MARK}write ${hint}, or remove the annotation`,
   });
   if (!/^[1-9]\d{0,4}$/.test(wanted)) return malformed(Canary, wanted, 'a count of nodes such as "1"');
   const soakText = annotations[CanarySoak] ?? '0s';

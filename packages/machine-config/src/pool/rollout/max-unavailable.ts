@@ -31,7 +31,7 @@ export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxU
   if (parsed.kind === 'percent' && parsed.value > WHOLE) return refused('more than 100%');
   if (parsed.value > 0) return {};
   return {
-    note: `${what}, which counts as 1: every pool must make progress${HINT_MARK}to pause the pool, set spec.paused`,
+    note: `${what}, which counts as 1, so that every pool makes progress${HINT_MARK}to pause the pool, set spec.paused`,
   };
 }
 

@@ -53,7 +53,7 @@ export function adminRoutes(
 }
 
 function required(behaviour: KubeletBehaviour | undefined, id: string): KubeletBehaviour {
-  if (!behaviour) throw new CloudError('NotFound', `There is no kubelet of instance ${JSON.stringify(id)}.`);
+  if (!behaviour) throw new CloudError('NotFound', `Instance ${JSON.stringify(id)} has no kubelet.`);
   return behaviour;
 }
 

@@ -22,7 +22,7 @@ export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promi
   return check(schema, body);
 }
 
-const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `A body may have ${MAX_BODY_BYTES} bytes.`);
+const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `The body has more than ${MAX_BODY_BYTES} bytes.`);
 
 /** @throws {CloudError} InvalidParameter with the name of each invalid field */
 function check<T>(schema: z.ZodType<T>, value: unknown): T {

@@ -35,7 +35,7 @@ const createBody = z
   })
   .refine(({ userData, userDataBase64 }) => userData === '' || userDataBase64 === undefined, {
     path: ['userDataBase64'],
-    message: 'contradicts userData; send one of them',
+    message: 'contradicts userData; send only one of the two fields',
   });
 
 export interface InstanceRouteParts {
@@ -115,7 +115,7 @@ async function read(c: Context, parts: InstanceRouteParts, { staleMs, signal }: 
   const instance = parts.instances.get(idOf(c));
   await waited(c, parts, instance, signal);
   const state = visibleState(instance, staleMs, parts.context.clock.now());
-  if (state === undefined) throw new CloudError('NotFound', `There is no instance ${JSON.stringify(instance.id)}.`);
+  if (state === undefined) throw new CloudError('NotFound', `Instance ${JSON.stringify(instance.id)} does not exist.`);
   return shown(200, parts, instance, state);
 }
 

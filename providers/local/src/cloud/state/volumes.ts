@@ -90,7 +90,10 @@ export class Volumes {
     if (instance.state !== 'running' && instance.state !== 'pending')
       throw new CloudError('IncorrectState', `Instance ${instanceId} is ${instance.state}.`);
     if (instance.zone !== volume.zone)
-      throw new CloudError('InvalidParameter', `Volume ${id} is in ${volume.zone}, the instance in ${instance.zone}.`);
+      throw new CloudError(
+        'InvalidParameter',
+        `Volume ${id} is in zone ${volume.zone}, but the instance is in zone ${instance.zone}.`,
+      );
     if (volume.instanceId === instanceId && volume.state !== 'detaching') return volume;
     if (volume.state !== 'available')
       throw new CloudError('ResourceInUse', `Volume ${id} is ${volume.state} (instance ${volume.instanceId}).`);

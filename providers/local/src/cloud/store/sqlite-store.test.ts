@@ -130,13 +130,13 @@ test('damaged pages are refused', () => {
   const bytes = readFileSync(file());
   bytes.fill(0xff, 4096, 12_288);
   writeFileSync(file(), bytes);
-  expect(() => openSqliteStore(dir)).toThrow(/is damaged: restore it/);
+  expect(() => openSqliteStore(dir)).toThrow(/is damaged: restore the file/);
 });
 
 test('a second process on the same folder is refused', () => {
   const first = openSqliteStore(dir);
   first.put('instance', 'i-1', {});
-  expect(() => openSqliteStore(dir)).toThrow(/in use by another local-cloud/);
+  expect(() => openSqliteStore(dir)).toThrow(/another local-cloud uses/);
   first.close();
 });
 

@@ -21,7 +21,7 @@ export function openSqliteStore(dir: string): CloudStore {
   try {
     makeFolder(dir, 0o700);
   } catch (error) {
-    throw new StoreError(`--data-dir ${dir} cannot be used: ${messageOf(error)}; use another directory`);
+    throw new StoreError(`cannot use --data-dir ${dir}: ${messageOf(error)}; use another directory`);
   }
   const fresh = inspectFile(file) === 'fresh';
   keepPrivate(file);
@@ -52,7 +52,9 @@ function inspectFile(file: string): 'fresh' | 'ours' {
   const header = readHeader(file);
   if (header === undefined || header.length === 0) return 'fresh';
   if (header.length < 100 || header.toString('latin1', 0, 16) !== MAGIC)
-    throw new StoreError(`${file} is damaged or not a store of local-cloud: restore it or use another --data-dir`);
+    throw new StoreError(
+      `${file} is damaged or not a store of local-cloud: restore the file or use another --data-dir`,
+    );
   if (header.readUInt32BE(68) !== APPLICATION_ID)
     throw new StoreError(`${file} belongs to another program: use another --data-dir`);
   const layout = header.readUInt32BE(60);
@@ -103,8 +105,9 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
 }
 
 function explainOpen(file: string, reason: string): string {
-  if (/locked|busy/i.test(reason)) return `${file} is in use by another local-cloud: stop it or use another --data-dir`;
-  if (/malformed|not a database/i.test(reason)) return `${file} is damaged: restore it or use another --data-dir`;
+  if (/locked|busy/i.test(reason))
+    return `another local-cloud uses ${file}: stop that local-cloud or use another --data-dir`;
+  if (/malformed|not a database/i.test(reason)) return `${file} is damaged: restore the file or use another --data-dir`;
   return `${file} cannot be opened: ${reason}`;
 }
 
@@ -130,7 +133,7 @@ class SqliteStore implements CloudStore {
         yield { kind, id, body: JSON.parse(String(row.body)) };
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
-        throw new StoreError(`${this.#file} is damaged at ${kind} ${id}: restore it or use another --data-dir`);
+        throw new StoreError(`${this.#file} is damaged at ${kind} ${id}: restore the file or use another --data-dir`);
       }
     }
   }

@@ -45,8 +45,7 @@ export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): C
   const usable = (found: ClassSecrets): ClassSecrets => {
     if (found.problems.length === 0) return found;
     const unseen = refusalOf(caches.secrets);
-    if (unseen !== undefined)
-      throw new MachineError('Unavailable', `the Secrets of the class are not known: ${unseen}`);
+    if (unseen !== undefined) throw new MachineError('Unavailable', `cannot read the Secrets of the class: ${unseen}`);
     throw new MachineError('InvalidArgument', found.problems.join('; '));
   };
 
@@ -57,12 +56,12 @@ export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): C
     if (found) return found;
     const unseen = refusalOf(caches.classes);
     if (unseen !== undefined) {
-      const message = `MachineClass "${machine.spec.class.name}" is not known: ${unseen}`;
+      const message = `cannot read MachineClass "${machine.spec.class.name}": ${unseen}`;
       throw new MachineError('Unavailable', message);
     }
     throw new MachineError(
       'InvalidArgument',
-      `spec.class.name: MachineClass "${machine.spec.class.name ?? ''}" does not exist in namespace ${machine.metadata.namespace}; create it or name another`,
+      `spec.class.name: MachineClass "${machine.spec.class.name ?? ''}" does not exist in namespace ${machine.metadata.namespace}; create the class, or set the name of an existing class`,
     );
   };
 

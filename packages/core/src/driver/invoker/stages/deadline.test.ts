@@ -49,7 +49,7 @@ test('aborts the signal at once and fails with Canceled when the process stops',
   await clock.advance(SECOND);
   stop.abort();
   await clock.advance(0);
-  expect(end()).toBe('Canceled: create of machine m was canceled: the process stops');
+  expect(end()).toBe('Canceled: create of machine m was canceled, because the process stops');
 });
 
 test('starts no call after the process stops', async () => {

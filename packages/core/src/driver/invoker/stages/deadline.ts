@@ -26,7 +26,7 @@ export interface DeadlineOptions {
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, stop, what, onOverdue } = options;
-  if (stop.aborted) throw new MachineError('Canceled', `${what} was not started: the process stops`);
+  if (stop.aborted) throw new MachineError('Canceled', `${what} was not started, because the process stops`);
   const controller = new AbortController();
   const ended = Promise.withResolvers<never>();
   let because: MachineError | undefined;
@@ -44,7 +44,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
     grace = undefined; // A stop of the process ends the wait too.
   };
   let grace: ReturnType<Clock['setTimeout']> | undefined;
-  const onStop = (): void => end(new MachineError('Canceled', `${what} was canceled: the process stops`));
+  const onStop = (): void => end(new MachineError('Canceled', `${what} was canceled, because the process stops`));
   const timer = clock.setTimeout(
     () => end(new MachineError('DeadlineExceeded', `${what} took longer than ${timeoutMs / 1000} s`)),
     timeoutMs,

@@ -13,7 +13,7 @@ export async function confirmLeader(fence: Fence | undefined, call: string): Pro
   try {
     await fence?.confirm();
   } catch (error) {
-    const message = `${call} is not sent: the process cannot confirm that it is still the leader (${errorText(error)})`;
+    const message = `${call} was not sent, because the process cannot confirm its leadership (${errorText(error)})`;
     throw new MachineError('Aborted', message, { cause: error });
   }
 }
