@@ -145,7 +145,13 @@ export async function* handOverFigures(): AsyncGenerator<Figure> {
         spread(worked),
       );
     }
-    yield atMost('time from SIGTERM to the end while a cloud call is open', await stopDuringCall(stack), 10, 's', '');
+    yield atMost(
+      'time from SIGTERM to the end of the process, with a cloud call in progress',
+      await stopDuringCall(stack),
+      10,
+      's',
+      '',
+    );
   } finally {
     await relay.end();
     await stack.stop();

@@ -106,7 +106,7 @@ const hasTaint = (node: Node | undefined, key: string): boolean =>
 const untilPhase = ({ world }: Story, phase: string): Promise<number> =>
   world.until(async () => (await world.machines()).some(({ status }) => status?.currentStatus?.phase === phase));
 
-/** Causes for an unavailable machine, except a pool. Each cause lasts at least the given duration. */
+/** Events that make a machine unavailable. An update by a MachineConfigPool is not in the list. */
 const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][] = [
   [
     'a roll of the deployment',

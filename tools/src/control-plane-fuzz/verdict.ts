@@ -34,8 +34,7 @@ const general = (path: string): string =>
 
 /**
  * The differences between two responses that affect clients: the status code, the reason, the fields of the causes, and
- * the object. The battery itself compares messages, headers and warnings, one case at a time. Undefined if there are
- * none.
+ * the object. The tests of the battery compare messages, headers and warnings. Undefined without differences.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer): string | undefined {
   const actual = answer ?? {};

@@ -62,6 +62,6 @@ function libraryPath(name: string, architecture: string): string {
   const path = folders.map((folder) => `${folder}/${name}`).find((candidate) => existsSync(candidate));
   if (path !== undefined) return path;
   throw new Error(
-    `${name} for ${architecture} is not on this machine; build on this architecture, or set a base with --base`,
+    `library ${name} for ${architecture} is not installed; build on a computer with ${architecture}, or set a base image with --base`,
   );
 }

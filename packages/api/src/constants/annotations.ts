@@ -161,7 +161,7 @@ export const Annotations = {
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
   /**
    * On a MachineDeployment or MachineConfigPool, RFC 3339: until then, its rollout ignores windows, freezes and nodes
-   * that postpone. Only in mcm.
+   * that postpone their replacement. Only in mcm.
    */
   RolloutOpenUntil: 'rollout.machine.sapcloud.io/open-until',
   /**

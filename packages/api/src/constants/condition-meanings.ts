@@ -34,7 +34,7 @@ const FAILED_DELETE = {
 const INVALID_FIELD = {
   status: 'True',
   means: 'A field has an invalid value. The manager ignores the object.',
-  help: 'Correct the field in the message.',
+  help: 'Correct the field that the message names.',
 } as const;
 const CLASS_NOT_FOUND = {
   status: 'True',

@@ -141,7 +141,7 @@ export const EVENTS = {
     on: ['MachineDeployment', 'MachineSet'],
     type: 'Warning',
     means: 'The spec is invalid. The condition of the same name contains the details.',
-    help: 'Correct the field in the message.',
+    help: 'Correct the field that the message names.',
   },
   RolloutBlocked: {
     on: DEPLOYMENT,
@@ -200,7 +200,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'A condition of the node reports a problem. The health timeout started.',
-    help: 'Check the node. `mcm explain machine/NAME` shows the end of the health timeout.',
+    help: 'Check the node. `mcm explain machine/NAME` shows when the health timeout expires.',
   },
   NodeMissing: {
     on: MACHINE,
@@ -288,7 +288,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'The cloud did not start the VM of a warm machine, or the VM no longer exists. mcm replaces the machine.',
-    help: 'If the cloud has no capacity, use alternatives or the state `Running`.',
+    help: 'If the cloud has no capacity, define capacity alternatives, or use warm machines with the state `Running`.',
   },
   WarmUnsupported: {
     on: MACHINE,

@@ -21,7 +21,7 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   Running: { means: 'The node is healthy.' },
   Unknown: {
     means: 'The node is no longer healthy, or no longer exists. The machine can recover within the health timeout.',
-    help: 'Check the node. `mcm explain machine/NAME` shows the condition and the end of the health timeout.',
+    help: 'Check the node. `mcm explain machine/NAME` shows the unhealthy condition, and when the health timeout expires.',
   },
   Failed: {
     means:

@@ -3,7 +3,9 @@ import type { ConditionStatus } from '../constants/conditions.ts';
 import type { MachineOperationType, MachineState } from '../constants/machine-phases.ts';
 import { crd, knownText, labelKey, labelMap, labelValue, optional, stringMap, text, time } from './fields.ts';
 
-const CLASS_GROUP = optional(text('API group of the class. The controllers find the class only by its name.'));
+const CLASS_GROUP = optional(
+  text('API group of the class. The controllers ignore this field, because they find the class by its name.'),
+);
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
 const CLASS_NAME = crd(z.string(), { description: 'Name of the class in the same namespace.', maxLength: 253 });
 

@@ -51,8 +51,8 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Returns why no API server answered a request, with a hint, as a clause. Undefined if an API server answered, or if
- * only the text of the error is known. Pass an answer without a `Status` only for a path that every API server has:
+ * Returns the reason why no API server answered a request, and a hint. The text is a part of a sentence. Undefined if an
+ * API server answered, or if only the text of the error is known. Pass an answer without a `Status` only for a path that every API server has:
  * `/version`.
  */
 export function unreached(error: unknown): string | undefined {

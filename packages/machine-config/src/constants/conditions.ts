@@ -11,7 +11,7 @@ export const PoolConditions = {
   RequiresReplacement: 'RequiresReplacement',
   /** Too many nodes with the target are Degraded. Only in mcm. */
   RolloutHalted: 'RolloutHalted',
-  /** The rollout waits for a window, for the end of a freeze, or for nodes that postpone. Only in mcm. */
+  /** The rollout waits for a window, for the end of a freeze, or for nodes that postpone their update. Only in mcm. */
   RolloutWaiting: 'RolloutWaiting',
   /** Other custom pools claim nodes of the pool, so no pool updates these nodes. Only in mcm. */
   NodesClaimed: 'NodesClaimed',
@@ -78,7 +78,7 @@ export const ConfigEvents = {
   DrainFailed: 'DrainFailed',
   /** The API server has no eviction API. Only in mcm. */
   EvictionUnavailable: 'EvictionUnavailable',
-  /** The rollout waits for a window, for the end of a freeze, or for nodes that postpone. Only in mcm. */
+  /** The rollout waits for a window, for the end of a freeze, or for nodes that postpone their update. Only in mcm. */
   RolloutWaiting: 'RolloutWaiting',
   /** Too many updated nodes are Degraded, so no further node gets the target. Only in mcm. */
   RolloutHalted: 'RolloutHalted',

@@ -42,7 +42,7 @@ export const CONFIG_EVENTS = {
     on: POOL,
     type: 'Warning',
     means: 'The controller cannot render a configuration. The target is still the most recent valid configuration.',
-    help: 'Correct the field in the message. Runbook McmPoolDegraded.',
+    help: 'Correct the field that the message names. Runbook McmPoolDegraded.',
   },
   RenderedConfigLarge: {
     on: POOL,
@@ -54,19 +54,19 @@ export const CONFIG_EVENTS = {
     on: ['ControllerConfig'],
     type: 'Warning',
     means: 'The templates, the pull secret or the ControllerConfig are invalid, so there are no MachineConfigs.',
-    help: 'Correct the field in the message.',
+    help: 'Correct the field that the message names.',
   },
   KubeletConfigRefused: {
     on: ['KubeletConfig'],
     type: 'Warning',
     means: 'The object is invalid, so the controller did not apply it.',
-    help: 'Correct the field in the message.',
+    help: 'Correct the field that the message names.',
   },
   ContainerRuntimeConfigRefused: {
     on: ['ContainerRuntimeConfig'],
     type: 'Warning',
     means: 'The object is invalid, so the controller did not apply it.',
-    help: 'Correct the field in the message.',
+    help: 'Correct the field that the message names.',
   },
   UnknownFields: {
     on: ['KubeletConfig', 'ContainerRuntimeConfig', 'MachineConfigPool'],

@@ -136,7 +136,7 @@ const machineConfigPoolStatusSchema = z
     machineCount: optional(int32('Nodes of the pool.')),
     updatedMachineCount: optional(int32('Nodes with the target.')),
     readyMachineCount: optional(int32('Ready nodes with the target.')),
-    unavailableMachineCount: optional(int32('Nodes that are not Ready or in an update.')),
+    unavailableMachineCount: optional(int32('Number of nodes that are being updated, or that are not Ready.')),
     degradedMachineCount: optional(int32('Nodes that are Degraded or Unreconcilable.')),
     conditions: conditions('Conditions of the pool.'),
     certExpirys: optional(

@@ -302,7 +302,7 @@ function values(): Fields {
     crds: group('CustomResourceDefinitions of machines, and of machine configs with machineConfig.', {
       enabled: enabled(
         true,
-        'Installs and upgrades the CRDs. If CRDs of no release exist, set this value to false, or use --take-ownership.',
+        'Installs and upgrades the CRDs. If the cluster has CRDs that belong to no Helm release, set this value to false, or use --take-ownership.',
       ),
       keep: enabled(
         true,

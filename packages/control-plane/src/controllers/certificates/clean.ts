@@ -23,8 +23,7 @@ function endOfCertificate(request: ApiObject): number {
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // The signer of another signer name may have written an invalid certificate. The age of such a request decides its
-    // deletion.
+    // Another signer may have written an invalid certificate. Such a request is deleted after its maximum age.
     return Number.POSITIVE_INFINITY;
   }
 }

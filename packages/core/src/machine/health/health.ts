@@ -36,7 +36,7 @@ export interface HealthPlan {
   readonly joined?: boolean;
   readonly deadline?: Date | undefined;
   readonly ask?: true;
-  /** The kind of a health write that counts as flapping. Without a kind, mcm never delays the write. */
+  /** Set for a write that counts as flapping. mcm may delay such a write. */
   readonly writes?: HealthWrite;
   readonly read?: true;
   readonly because: string;

@@ -38,7 +38,7 @@ export const faultRule = z
     effect: z.boolean().optional(),
     /** The delay before the cloud processes the request. */
     latency: latency.optional(),
-    /** Answers of `get` and `list` contain the state of the instances from this long ago. */
+    /** Age of the data in answers of `get` and `list`. */
     stale: durationMs.optional(),
     /** For `instances.boot`: the behavior of the kubelet of a matching instance. */
     kubelet: kubeletBehaviour.optional(),

@@ -75,7 +75,7 @@ export function missingAnnotations(
   return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => known[name] !== value));
 }
 
-/** Creates the replica set for the template of a deployment, with the first size that the rollout allows. */
+/** Creates the replica set for the template of a deployment, with its initial number of replicas. */
 export function newReplicaSet(deployment: ApiObject, old: readonly ApiObject[], revision: bigint): ApiObject {
   const template = copyJson(look(deployment, 'spec', 'template'));
   const { collisionCount } = look(deployment, 'status');

@@ -19,7 +19,7 @@ export interface StatefulView {
   readonly now: Date;
 }
 
-/** Returns the partition of the update. Pods from this ordinal on get the update revision. */
+/** Returns the partition of the update. Pods with this ordinal or a higher one get the update revision. */
 const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
