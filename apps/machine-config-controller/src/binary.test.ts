@@ -210,7 +210,7 @@ test('without permission to list machines, pools with machines report verb and r
       status: 'False',
       reason: 'Forbidden',
       message: expect.stringContaining(
-        'does not allow it to list machines.machine.sapcloud.io: apply the ClusterRoles',
+        'has no permission to list machines.machine.sapcloud.io: apply the ClusterRoles',
       ),
     });
     const target = (await pool('worker')).spec?.configuration?.name;

@@ -209,7 +209,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'the list contains',
+    'the listing contains',
     'a disk made first, which the listing leaves out',
     spoilt((toy) => ({
       create: async (r: never) => {

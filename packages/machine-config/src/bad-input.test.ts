@@ -89,19 +89,19 @@ test.each<[what: string, spec: object, reported: RegExp]>([
   [
     'a unit whose name leads out of its directory',
     ignition({ systemd: { units: [{ name: '../../../x.service', contents: '[Unit]' }] } }),
-    /99-bad: spec\.config\.systemd\.units\.0\.name "\.\.\/\.\.\/\.\.\/x\.service" is not a file name.*write the name alone/,
+    /99-bad: spec\.config\.systemd\.units\.0\.name "\.\.\/\.\.\/\.\.\/x\.service" is not a file name.*write only the file name/,
   ],
   [
     'a drop-in whose name leads out of its directory',
     ignition({ systemd: { units: [{ name: 'x.service', dropins: [{ name: '../../y.conf', contents: '[Unit]' }] }] } }),
-    /99-bad: spec\.config\.systemd\.units\.0\.dropins\.0\.name.*write the name alone/,
+    /99-bad: spec\.config\.systemd\.units\.0\.dropins\.0\.name.*write only the file name/,
   ],
   [
     'the root directory',
     files({ path: '/', ...data }),
     /99-bad: spec\.config\.storage\.files\.0\.path "\/" is the root/,
   ],
-  ['a path with a NUL', files({ path: '/etc/x\0y', ...data }), /99-bad: .*files\.0\.path.*NUL character.*remove it/],
+  ['a path with a NUL', files({ path: '/etc/x\0y', ...data }), /99-bad: .*files\.0\.path.*NUL character.*remove the NUL character/],
   [
     'what the daemon keeps for itself',
     files({ path: '/etc/machine-config-daemon/currentconfig', ...data }),
@@ -120,7 +120,7 @@ test.each<[what: string, spec: object, reported: RegExp]>([
   [
     'a file below a file',
     files({ path: '/etc/x', ...data }, { path: '/etc/x/y', ...data }),
-    /file \/etc\/x\/y of MachineConfig 99-bad is below file \/etc\/x of MachineConfig 99-bad.*change the path/,
+    /file \/etc\/x\/y of MachineConfig 99-bad is below file \/etc\/x of MachineConfig 99-bad.*change one of the paths/,
   ],
   [
     'a file below one of another MachineConfig',
@@ -141,7 +141,7 @@ test.each<[what: string, spec: object, reported: RegExp]>([
       }
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(reported);
       expect(conditionOf(pool.status?.conditions, 'RenderDegraded')?.message).toMatch(
-        /\. To fix it: .*until then, rendered-/,
+        /\. To fix it: .*until then, the nodes keep rendered-/,
       );
       expect((await eventsOf(plane, 'RenderFailed'))[0]).toMatch(reported);
       await client.resource(machineConfigs).delete('99-bad');

@@ -14,7 +14,7 @@ test('an expired or invalid authority is refused with a hint', () => {
   expect(keepAuthority(dir, NOW).certificate).toBe(made.certificate);
   const late = new Date('2066-01-01T00:00:00Z');
   expect(() => keepAuthority(dir, late)).toThrow(
-    /^the certificate authority in .* ca.crt expired at 20.*: remove both/,
+    /^cannot use the certificate authority in .* ca.crt expired at 20.*: remove both/,
   );
   writeFileSync(join(dir, 'ca.key'), createAuthority(NOW).key);
   expect(() => keepAuthority(dir, NOW)).toThrow(

@@ -97,11 +97,11 @@ test.each([
   ['another one runs on it', () => void openStore(), /in use by another running control plane/],
   ['it is no database', () => write('store.sqlite', 'not a database, by far'), /damaged or not a store/],
   ['it belongs to something else', () => foreign('CREATE TABLE t (a)'), /not a store of a control plane/],
-  ['it is newer', () => foreign(`PRAGMA application_id = ${0x6d636d50}; PRAGMA user_version = 99`), /newer/],
+  ['it is newer', () => foreign(`PRAGMA application_id = ${0x6d636d50}; PRAGMA user_version = 99`), /has layout 99, .* newer version/],
   [
     'it is older than any',
     () => foreign(`PRAGMA application_id = ${0x6d636d50}`),
-    /layout 0, which this program does not read/,
+    /the unsupported layout 0; the store stays unchanged/,
   ],
   ['the folder is not empty', () => write('holiday.txt', 'sun'), /not empty and contains no data of a control plane/],
 ])('refused: %s', (_why, prepare, message) => {

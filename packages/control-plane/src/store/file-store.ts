@@ -157,7 +157,7 @@ function openStore(path: string): DatabaseSync {
       const layout = readNumber(database, 'user_version');
       if (layout > LAYOUT) {
         throw new StoreError(
-          `the store ${path} has layout ${layout}, but this program supports layout ${LAYOUT} and older layouts`,
+          `the store ${path} has layout ${layout}, but this program supports only layout ${LAYOUT}; use a newer version of the program`,
         );
       }
       if (layout < LAYOUT) {

@@ -302,7 +302,7 @@ test('unknown fields are reported at any depth with the most similar known one; 
   };
   expect(unknownKubeletFields(unknown)).toEqual([
     'spec.kubeletConfig.maxPod is an unknown field without effect (did you mean maxPods?)',
-    'spec.kubeletConfig.somethingElseAltogether is an unknown field without effect (remove it)',
+    'spec.kubeletConfig.somethingElseAltogether is an unknown field without effect (remove the field)',
     'spec.kubeletConfig.logging.option is an unknown field without effect (did you mean options?)',
     'spec.kubeletConfig.tracing.endPoints is an unknown field without effect (did you mean endpoint?)',
     'spec.kubeletConfig.registerWithTaints[0].effects is an unknown field without effect (did you mean effect?)',

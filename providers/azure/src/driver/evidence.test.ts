@@ -74,7 +74,7 @@ test.each<[what: string, answers: Answers, says: RegExp]>([
         body: '{"error":{"code":"Conflict","message":"disabled"}}',
       },
     },
-    /console output could not be read: .*disabled/s,
+    /mcm could not read its console output: .*disabled/s,
   ],
   [
     'there is no address',
@@ -88,12 +88,12 @@ test.each<[what: string, answers: Answers, says: RegExp]>([
         body: JSON.stringify({ serialConsoleLogBlobUri: 'http://logs.example.net/x?sig=topsecret' }),
       },
     },
-    /could not be read: http:\/\/logs\.example\.net is not allowed/,
+    /could not read its console output: http:\/\/logs\.example\.net is not allowed/,
   ],
   [
     'the log is gone',
     { [`POST ${VM}/retrieveBootDiagnosticsData`]: { body: JSON.stringify({ serialConsoleLogBlobUri: LOG }) } },
-    /could not be read: https:\/\/logs\.example\.net answers 404/,
+    /could not read its console output: https:\/\/logs\.example\.net answers 404/,
   ],
 ])('without a console the state and the reason are reported: %s', async (_what, answers, says) => {
   const { session } = sessionWith({ [`GET ${VM}/instanceView`]: view, ...answers });

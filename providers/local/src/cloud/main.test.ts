@@ -122,7 +122,7 @@ describe('local-cloud', () => {
     [['--data-dir=x', '--memory'], /cannot be used with option '--memory'/],
     [['--kubelet-pod-shutdown=never'], /--kubelet-pod-shutdown.*grace, immediate/],
     [['--node-kubeconfig=/nowhere/kubeconfig'], /\/nowhere\/kubeconfig cannot be read/],
-    [['surplus'], /^local-cloud: surplus: only flags are accepted/],
+    [['surplus'], /^local-cloud: surplus: is not a flag/],
   ])('local-cloud refuses %j', async (args, message) => {
     const { code, stderr } = await start(args).end;
     expect(code).toBe(1);

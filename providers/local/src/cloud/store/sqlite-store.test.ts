@@ -142,6 +142,6 @@ test('a second process on the same folder is refused', () => {
 
 test('an unusable folder is reported with its name', () => {
   writeFileSync(join(dir, 'file'), '');
-  expect(() => openSqliteStore(join(dir, 'file', 'below'))).toThrow(/--data-dir .*below cannot be used/);
+  expect(() => openSqliteStore(join(dir, 'file', 'below'))).toThrow(/cannot use --data-dir .*below: /);
   chmodSync(dir, 0o700);
 });
