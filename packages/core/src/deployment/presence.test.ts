@@ -42,7 +42,7 @@ describe('keys whose presence counts', () => {
     expect(await inputIgnored(world)).toEqual([
       [
         'MachineSet',
-        'metadata.labels[node.machine.sapcloud.io/scale-up-disabled]: "false" keeps the MachineSet from adding machines, because only the presence counts; remove the label',
+        'metadata.labels[node.machine.sapcloud.io/scale-up-disabled]: "false" prevents the MachineSet from adding machines, because only the presence counts; remove the label',
         1,
       ],
     ]);

@@ -195,6 +195,6 @@ test('invalid windows of a deployment are refused with the field', async () => {
   expect(await world.sizes()).toBe('small:4');
   const conditions = (await world.deployment()).status?.conditions ?? [];
   expect(findCondition(conditions, MachineDeploymentConditions.InvalidSpec)?.message).toMatch(
-    /metadata\.annotations\[rollout\.machine\.sapcloud\.io\/windows\]: .* must be five cron fields/,
+    /metadata\.annotations\[rollout\.machine\.sapcloud\.io\/windows\]: .* must have the format five cron fields/,
   );
 });

@@ -207,7 +207,7 @@ test('bad input: invalid annotations and durations are each reported once and ig
     /effective-creation-timeout\]: "soon" is not a duration and is ignored/,
     /\/preserve\]: "perhaps" is ignored; write one of now, when-failed/,
     /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" contains no reason and is ignored; write/,
-    /undrainable-policy of Machine bad is "Whatever"; mcm uses Hold/,
+    /undrainable-policy of Machine bad is "Whatever", so mcm uses Hold/,
     /metadata\.labels\[force-deletion\]: "maybe" is ignored; write "true" or "false"/,
     /metadata\.labels\[force-drain\]: "true" is ignored; write "True" or "False"/,
   ])

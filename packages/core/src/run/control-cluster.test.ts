@@ -131,7 +131,7 @@ test('the side without access to the target cluster changes nothing in the cloud
   await clock.advance(5 * MINUTE);
   expect(rig.cloud.calls).toMatchObject({ create, delete: deleted });
   expect(await rig.description('late')).toContain(
-    'create is not sent: the process cannot confirm that it is still the leader',
+    'create was not sent, because the process cannot confirm its leadership',
   );
 });
 

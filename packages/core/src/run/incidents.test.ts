@@ -99,7 +99,7 @@ test('a process that was suspended while another took the lease changes nothing 
   expect(rig.cloud.calls).toMatchObject({ create: made, delete: deleted });
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m']);
   expect(await rig.description('late')).toContain(
-    'create is not sent: the process cannot confirm that it is still the leader',
+    'create was not sent, because the process cannot confirm its leadership',
   );
   await clock.advance(2_000);
   expect(await ended).toBe('lost');
@@ -146,7 +146,7 @@ test('two control clusters with one cloud account and one cluster tag keep each 
     reported.map(({ involvedObject, message, count }) => `${involvedObject.kind} ${count} ${message}`).sort(),
   ).toEqual([
     expect.stringMatching(
-      /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\) .*--orphan-former-owners/,
+      /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\), .*--orphan-former-owners/,
     ),
     expect.stringMatching(/^MachineClass 1 .*\(cluster-moved-away\)/),
   ]);

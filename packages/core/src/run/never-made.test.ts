@@ -89,7 +89,7 @@ test('a machine of an earlier process may have a VM: the status reports what is 
   await gone(rig, MINUTE);
   await rig.clock.advance(2_000);
   expect(await reported(rig, 'VMUnknown')).toEqual([
-    expect.stringMatching(/^Machine m-0 is deleted by force-deletion, and its VM may be left/),
+    expect.stringMatching(/^mcm deletes machine m-0 because of force-deletion, but its VM may remain/),
   ]);
 });
 
@@ -152,7 +152,7 @@ describe('the cloud never accepted the credentials of the class', () => {
     await gone(rig, MINUTE);
     await rig.clock.advance(2_000);
     expect(await reported(rig, 'VMUnknown')).toEqual([
-      expect.stringMatching(/^Machine m-0 is deleted by force-deletion/),
+      expect.stringMatching(/^mcm deletes machine m-0 because of force-deletion/),
     ]);
   });
 

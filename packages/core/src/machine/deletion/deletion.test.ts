@@ -298,7 +298,7 @@ test('a forced drain continues after a failed cordon [S-D6]', () => {
 });
 
 test.each([
-  ['create', T1, "Waiting: the deletion waits for the driver's create call, which may still create a VM."],
+  ['create', T1, "Waiting: the driver's create call is in progress and may still create a VM."],
   ['status', T1, "Waiting: the driver's status call, which returns the name of the Node, is in progress."],
 ] as const)('a %s that takes long is reported once, with its name', (kind, said, reported) => {
   const since = new Date(NOON.getTime() - 4_000);

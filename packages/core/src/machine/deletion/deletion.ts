@@ -90,7 +90,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
 
 /** The status reports a long call, because a user waits for the deletion. */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
-  const because = `the deletion waits for the driver's ${kind} call, which may still create a VM`;
+  const because = `the driver's ${kind} call is in progress and may still create a VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
   if (now < announceAt) return wait(because, announceAt);
   return {
