@@ -24,7 +24,7 @@ test.each(['compute', 'network'] as const)(
 
 test('the bundler fails if a used group no longer exists in the SDK', async () => {
   const source = (await sourceOf('compute')).replace('this.disks = ', 'this.disk = ');
-  expect(() => slimAzure(source, OPERATION_GROUPS.compute)).toThrow('no group disks');
+  expect(() => slimAzure(source, OPERATION_GROUPS.compute)).toThrow('no operation group disks');
 });
 
 const describedByGoogle = async (): Promise<Description> =>

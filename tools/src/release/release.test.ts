@@ -67,7 +67,7 @@ test.each([
   [
     'a changed file',
     (dist: string) => writeFile(join(dist, 'mcm.tar.gz'), 'other'),
-    [/^mcm\.tar\.gz is not the signed/],
+    [/^mcm\.tar\.gz differs from the signed file/],
   ],
   ['a missing file', (dist: string) => rm(join(dist, 'packages/core.tgz')), [/^packages\/core\.tgz is missing$/]],
   ['an additional file', (dist: string) => writeFile(join(dist, 'more'), ''), [/^more has no signature$/]],
