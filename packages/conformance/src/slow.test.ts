@@ -86,5 +86,8 @@ test('an inventory of the driver’s module finds disks that a deletion leaves',
     { only: 'deletion' },
   );
   expect(new Set(seen)).toEqual(new Set(['slow-token ours']));
-  expect(report.outcomes[0]).toMatchObject({ state: 'failed', why: expect.stringMatching(/these resources remain: disks\/ours\//) });
+  expect(report.outcomes[0]).toMatchObject({
+    state: 'failed',
+    why: expect.stringMatching(/these resources remain: disks\/ours\//),
+  });
 });

@@ -101,7 +101,11 @@ test.each<[what: string, spec: object, reported: RegExp]>([
     files({ path: '/', ...data }),
     /99-bad: spec\.config\.storage\.files\.0\.path "\/" is the root/,
   ],
-  ['a path with a NUL', files({ path: '/etc/x\0y', ...data }), /99-bad: .*files\.0\.path.*NUL character.*remove the NUL character/],
+  [
+    'a path with a NUL',
+    files({ path: '/etc/x\0y', ...data }),
+    /99-bad: .*files\.0\.path.*NUL character.*remove the NUL character/,
+  ],
   [
     'what the daemon keeps for itself',
     files({ path: '/etc/machine-config-daemon/currentconfig', ...data }),

@@ -97,7 +97,11 @@ test.each([
   ['another one runs on it', () => void openStore(), /in use by another running control plane/],
   ['it is no database', () => write('store.sqlite', 'not a database, by far'), /damaged or not a store/],
   ['it belongs to something else', () => foreign('CREATE TABLE t (a)'), /not a store of a control plane/],
-  ['it is newer', () => foreign(`PRAGMA application_id = ${0x6d636d50}; PRAGMA user_version = 99`), /has layout 99, .* newer version/],
+  [
+    'it is newer',
+    () => foreign(`PRAGMA application_id = ${0x6d636d50}; PRAGMA user_version = 99`),
+    /has layout 99, .* newer version/,
+  ],
   [
     'it is older than any',
     () => foreign(`PRAGMA application_id = ${0x6d636d50}`),

@@ -320,10 +320,18 @@ test.each<[what: string, annotations: Record<string, string>, why: RegExp]>([
   ],
   ['no zone left', { [Zones]: LIST, [ZonesEvacuated]: 'a,b,c' }, /contains all zones, so machines can run in no zone/],
   ['no list', { [ZonesEvacuated]: 'a' }, /has no effect without the annotation zones\.machine/],
-  ['a limit without a list', { [ZonesMaxUnavailable]: '1' }, /unavailable\]: has no effect without the annotation zones\.machine/],
+  [
+    'a limit without a list',
+    { [ZonesMaxUnavailable]: '1' },
+    /unavailable\]: has no effect without the annotation zones\.machine/,
+  ],
   ['a limit of 0', { [Zones]: LIST, [ZonesMaxUnavailable]: '0' }, /is "0"; write a number of at least 1/],
   ['a limit that is no number', { [Zones]: LIST, [ZonesMaxUnavailable]: 'one' }, /is "one"; write a number of/],
-  ['warm machines', { [Zones]: LIST, [Annotations.WarmMachines]: '1' }, /cannot be combined with annotation warm\.machine/],
+  [
+    'warm machines',
+    { [Zones]: LIST, [Annotations.WarmMachines]: '1' },
+    /cannot be combined with annotation warm\.machine/,
+  ],
 ])(
   '%s: the deployment is refused with the field and the fix, and no machine is created',
   async (_what, annotations, why) => {

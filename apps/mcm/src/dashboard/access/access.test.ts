@@ -98,7 +98,10 @@ describe('a dashboard for other machines', () => {
 
   test.each(PROTECTED)('%s is refused for a user without the permission, and for an invalid token', async (path) => {
     const refused = await ask(path, bearer(stranger));
-    expect([refused.status, refused.body]).toEqual([403, expect.stringContaining('has no permission to get /dashboard')]);
+    expect([refused.status, refused.body]).toEqual([
+      403,
+      expect.stringContaining('has no permission to get /dashboard'),
+    ]);
     const invalid = await ask(path, bearer(`${allowed}x`));
     expect([301, 303, 401]).toContain(invalid.status);
   });
