@@ -104,6 +104,6 @@ test('a package whose dependencies are not installed is an error that names the 
   const { code, stderr } = await mcm(['up', '--provider', './slow', '--no-tty'], { cwd, program }).ended;
   expect([code, stderr]).toEqual([
     1,
-    expect.stringMatching(/its package needs @mcm\/conformance .*run "npm install" there/),
+    expect.stringMatching(/the package needs @mcm\/conformance .*run "npm install" in this folder/),
   ]);
 });

@@ -138,7 +138,7 @@ test.concurrent.for(PROVIDERS)(
 
     await cloud.program.stop();
     await make(client, 'unreachable', cloudsOwn, data);
-    const endpoint = /cannot be reached \(E\w+\); check .*endpoint/;
+    const endpoint = /cannot reach the cloud \(E\w+\); check .*endpoint/;
     await expectReported({ client, expect }, { name: 'unreachable', reason: 'CloudUnreachable', hint: endpoint });
 
     const readable = [log()];

@@ -89,7 +89,7 @@ test.each([
     'aws',
     { AWS_ENDPOINT_URL_EC2: 'https://ec2.example.net/', AWS_ROLE_ARN: 'arn:aws:iam::1:role/r' },
     '"endpoints":{"AWS_ENDPOINT_URL_EC2":"https://ec2.example.net"}',
-    'AWS_ROLE_ARN is set and AWS_WEB_IDENTITY_TOKEN_FILE is not',
+    'AWS_ROLE_ARN is set, but AWS_WEB_IDENTITY_TOKEN_FILE is not set',
   ],
   [
     'azure',

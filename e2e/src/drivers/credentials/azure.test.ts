@@ -111,7 +111,11 @@ describe('certificates', () => {
     ['no certificate', pemOf(one.privateKey), 'contains no certificate'],
     ['another key', `${CERTIFICATE}${pemOf(two.privateKey)}`, 'does not belong to its certificate'],
     ['half a key', PEM.replace(/MII.{200}/s, 'MII'), 'contains an unreadable private key'],
-    ['half a certificate', `${pemOf(one.privateKey)}${CERTIFICATE.replace(/MII.{90}/s, 'MII')}`, 'cannot be read'],
+    [
+      'half a certificate',
+      `${pemOf(one.privateKey)}${CERTIFICATE.replace(/MII.{90}/s, 'MII')}`,
+      'contains an unreadable certificate',
+    ],
     ['a password', PEM.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'), 'decrypt it with openssl pkey'],
   ])('an invalid certificate is refused with the fix, and not quoted: %s [E1-55]', async (_, pem, says) => {
     const { wire, stage } = open();
@@ -189,8 +193,8 @@ describe('managed identities', () => {
 });
 
 test.each([
-  [['clientCertificate', 'clientSecret'], 'data.clientCertificate: Forbidden: remove it, or clientSecret'],
-  [['managedIdentity', 'clientSecret'], 'data.managedIdentity: Forbidden: remove it, or clientSecret'],
+  [['clientCertificate', 'clientSecret'], 'data.clientCertificate: Forbidden: remove this key, or remove clientSecret'],
+  [['managedIdentity', 'clientSecret'], 'data.managedIdentity: Forbidden: remove this key, or remove clientSecret'],
   [['managedIdentity:root'], 'data.managedIdentity: Unsupported value: "root": supported values: "system", "user"'],
   [['managedIdentity:user', '-clientID'], 'data.clientID: Required value'],
   [['-clientCertificate'], 'must provide clientSecret or workloadIdentityTokenFile'],

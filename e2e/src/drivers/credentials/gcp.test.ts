@@ -162,7 +162,7 @@ describe('sources of workload tokens', () => {
     const text = await refused(list(json), 'Internal', '/tokens/google returned no JSON with a string in value');
     expect(text).not.toContain('of-another-workload');
     files.delete('/tokens/google');
-    await refused(list(json), 'Internal', '/tokens/google cannot be read');
+    await refused(list(json), 'Internal', '/tokens/google of the workload is unreadable or empty');
     expect(timesOf(wire, 'POST /v1/token')).toHaveLength(2);
   });
 

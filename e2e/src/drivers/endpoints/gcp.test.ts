@@ -207,7 +207,7 @@ describe('tokens', () => {
     expect(used(wire)).toEqual([...Array(3).fill('Bearer own-1'), 'Bearer own-2']);
     workload.token = undefined;
     await clock.advance(3_600_000);
-    await refused(stage.list(external), 'Internal', 'workload-identity/token cannot be read');
+    await refused(stage.list(external), 'Internal', 'workload-identity/token of the workload is unreadable or empty');
   });
 
   test('impersonation: the workload’s token is exchanged for a token of the account with its own lifetime [E1-49]', async () => {

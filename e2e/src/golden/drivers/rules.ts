@@ -40,7 +40,7 @@ export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => Ca
     const end = endOf(situation.recorded);
     if (end === 'never' || expected.result.errorCode === null) return undefined;
     const how = end === 'before' ? 'not started' : 'canceled';
-    const textMatches = new RegExp(`^${callPattern(situation)} was ${how}: the process stops$`);
+    const textMatches = new RegExp(`^${callPattern(situation)} was ${how}, because the process stops$`);
     const failed = failsWith(expected, situation, 'Canceled', { textMatches });
     const metrics = end === 'before' ? withoutServices(failed.metrics) : failed.metrics;
     return { ...failed, extent: 'may end earlier', metrics };

@@ -118,7 +118,7 @@ describe('a history that cannot be verified is a failure', () => {
       }),
     );
     expect(await failuresOf(varied, [1])).toEqual([
-      expect.stringContaining('the recording says "the manager was restarted"'),
+      expect.stringContaining('the recording contains "the manager was restarted"'),
       expect.stringContaining('unknown action'),
     ]);
   });

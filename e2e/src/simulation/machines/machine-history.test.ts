@@ -34,7 +34,7 @@ test('a plan repeats the history, and a part of it repeats its acts', async () =
 test('a controller that writes without end ends its history with a violation that names the object', async () => {
   const { violations } = await playMachines({ seed: 1, defect: DEFECTS.flipFlop() });
   expect(violations[0]).toMatch(
-    /^the controllers do not become idle: machines\/m1 was written 200 times within a minute$/,
+    /^the controllers do not become idle: the controllers wrote machines\/m1 200 times within a minute$/,
   );
 });
 

@@ -141,7 +141,7 @@ test.each([200, 204])('an answer with the status %i and no content is not an emp
   const result = { response: { machineList: {} }, errorCode: null };
   const { failure, rows } = await played({ ...recorded, cloud, result });
   expect(failure).toBeUndefined();
-  expect(rows).toContain('an answer that is not from EC2 gets the code Internal');
+  expect(rows).toContain('an answer from another server than EC2 gets the code Internal');
 });
 
 test('keys that are not UTF-8 are refused', async () => {
