@@ -6,7 +6,7 @@ import { again, seedsOf } from './suites/seeds.testing.ts';
 import { InterruptionVerifier } from './verifiers/interruption-verifier.ts';
 import { World } from './world/world.ts';
 
-const cases = seedsOf('interruptions', 10);
+const cases = seedsOf('interruptions', 6);
 let verified = 0;
 
 test.each(cases)(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 
-const cases = seedsOf('pauses', 10);
+const cases = seedsOf('pauses', 6);
 let verified = 0;
 
 test.each(cases)('$suite $seed: a paused rollout creates and deletes no machine under any fault', async (one) => {

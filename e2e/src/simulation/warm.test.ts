@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 
-const cases = seedsOf('warm', 10);
+const cases = seedsOf('warm', 6);
 let verified = 0;
 
 test.each(cases)('$suite $seed: no warm machine counts as a replica, and no VM is lost or left over', async (one) => {

@@ -6,7 +6,7 @@ const { MCM_SEEDS } = process.env;
 /** A thorough run plays this many times the histories of a plain run. */
 const THOROUGH_FACTOR = 5;
 /** A run of all cases plays this many times the histories of `.ci/run`. */
-const ALL_FACTOR = 2;
+const ALL_FACTOR = 3;
 
 /**
  * The cases of a suite in tests: the seeds up to `count`, and selected seeds. A plain run plays a fifth of the seeds.

@@ -198,7 +198,7 @@ async function live(
   expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
 }
 
-const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(25, 3)), endOnFailure: true };
+const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(15, 3, 25)), endOnFailure: true };
 const patienceMs = 60_000 + runs.numRuns * 5_000;
 
 test(

@@ -253,7 +253,7 @@ async function dyingAt(
 }
 
 /** Thorough runs stop the manager at each write, plain runs at each sixth write. */
-const STEP = thoroughly(2, 6, 1);
+const STEP = thoroughly(4, 8, 1);
 const MANY_WRITES = 60;
 
 describe('the manager dies at any of its writes', () => {
@@ -351,7 +351,7 @@ const isNamed = (order: readonly Write[]): boolean =>
   before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
 
 describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the writes of a scale-in: %s', (mark) => {
-  test.each(sampled(ORDERS, 5, 2).map((order) => [order.join(', '), order] as const))(
+  test.each(sampled(ORDERS, 5, 3).map((order) => [order.join(', '), order] as const))(
     '%s: all of them while no manager runs',
     async (_title, order) => {
       const { world, budget, first } = await fleet(5);
@@ -366,7 +366,7 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
   );
 
   const live = permutations<Write>(['mark', 'replicas', 'priority']);
-  test.each(sampled(live, 6, 2).map((order) => [order.join(', '), order] as const))(
+  test.each(sampled(live, 6, 3).map((order) => [order.join(', '), order] as const))(
     '%s, with a manager that reconciles after each, and dies after any of them',
     async (_title, order) => {
       for (let deadAfter = 0; deadAfter <= order.length; deadAfter += 1) {

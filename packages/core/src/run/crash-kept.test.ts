@@ -92,7 +92,7 @@ test.each([
   async (_, story) => {
     const { points } = await play([], story);
     expect(points).toBeGreaterThan(15);
-    for (let at = 0; at < points; at += thoroughly(1, 8)) {
+    for (let at = 0; at < points; at += thoroughly(2, 8, 1)) {
       const { crashes } = await play([at], story).catch((error: unknown) => {
         throw new Error(`killed at ${at} of ${points}: ${String(error)}`, { cause: error });
       });
