@@ -33,7 +33,10 @@ export class LeaseLost extends Error {
 
 export interface ServedClusterParts {
   readonly serve: Serve;
-  /** Reads the identity of the cluster, without a Lease and without a write. Rejects with `Unreachable` without an answer. */
+  /**
+   * Reads the identity of the cluster, without a Lease and without a write. Rejects with `Unreachable` without an answer,
+   * and with `OtherCluster` after the answer of another cluster.
+   */
   readonly probe: (run: ClusterRun) => Promise<void>;
   /** Whether another replica may reach the API server of the cluster. */
   readonly elsewhere: (cluster: string) => boolean;
@@ -201,8 +204,9 @@ export class ServedCluster {
       if (!signal.aborted) await probe(this.#runOf(member, { state: () => undefined }, signal));
       if (!signal.aborted) this.#setUnreachable(false);
     } catch (error) {
+      const lost = error instanceof Unreachable || error instanceof OtherCluster;
       // The next run reports any other error.
-      if (!signal.aborted && !(error instanceof Unreachable)) this.#setUnreachable(false);
+      if (!signal.aborted && !lost) this.#setUnreachable(false);
     }
     this.#probing = false;
   }

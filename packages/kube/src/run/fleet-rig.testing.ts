@@ -107,7 +107,7 @@ export class FleetRig {
   readonly #hanging = new Set<string>();
   /** Pairs of a process and a server without a connection. */
   readonly #cut = new Map<string, 'hangs' | 'is refused'>();
-  /** Server names that are answered by another plane, as after a wrong change of DNS. */
+  /** Server names that are answered by another plane, as after a wrong change of DNS. A key may begin with a process. */
   readonly redirected = new Map<string, string>();
   /** Clusters whose server has another name. */
   readonly #clusterOf = new Map<string, string>();
@@ -185,10 +185,17 @@ export class FleetRig {
     this.#cut.set(`${process} ${server}`, how);
   }
 
-  /** Ends `hang` and `cut` for the server. */
+  /** The requests of one process to the server reach another server. */
+  redirect(process: string, server: string, other: string): void {
+    this.#cut.delete(`${process} ${server}`);
+    this.redirected.set(`${process} ${server}`, other);
+  }
+
+  /** Ends `hang`, `cut` and `redirect` for the server. */
   heal(server: string): void {
     this.#hanging.delete(server);
-    for (const pair of this.#cut.keys()) if (pair.endsWith(` ${server}`)) this.#cut.delete(pair);
+    for (const pairs of [this.#cut, this.redirected])
+      for (const pair of pairs.keys()) if (pair.endsWith(` ${server}`)) pairs.delete(pair);
   }
 
   replica(name: string, flags: readonly string[] = []): Promise<Replica> {
@@ -285,7 +292,8 @@ export class FleetRig {
         return new Promise<never>((_, reject) =>
           request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
         );
-      const plane = this.#planes.get(this.redirected.get(server) ?? server);
+      const place = this.redirected.get(`${process} ${server}`) ?? this.redirected.get(server) ?? server;
+      const plane = this.#planes.get(place);
       if (plane === undefined) throw new Error('ENOTFOUND');
       if (request.path.includes('/configmaps/')) await this.#checkFence(process, server, request);
       return handlerTransport((asked) => plane.fetch(asked))(request);

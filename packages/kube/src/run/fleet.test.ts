@@ -322,6 +322,24 @@ describe('an API server that does not answer', () => {
     },
   );
 
+  test('a replica whose connection leads to another cluster after the outage does not take the cluster again', async () => {
+    await setUp(['c1']);
+    await rig.addPlane('stranger');
+    const { owner, other } = await pair((name) => rig.replica(name));
+    rig.cut(owner.name, 'c1', 'is refused');
+    await rig.clock.advance(90_000);
+    expect(await rig.holder('c1')).toBe(other.name);
+    rig.redirect(owner.name, 'c1', 'stranger');
+    const before = (await rig.beats('c1')) ?? 0;
+    await rig.clock.advance(120_000);
+    expect(await rig.holder('c1')).toBe(other.name);
+    expect(await rig.beats('c1')).toBe(before + 120);
+    expect(await rig.beats('stranger')).toBeUndefined();
+    rig.heal('c1');
+    await rig.clock.advance(60_000);
+    expect(await rig.holder('c1')).toBe(owner.name);
+  });
+
   test('a short outage at the start of a replica moves no cluster', async () => {
     await setUp(['c1']);
     const [owner, other] = assigned('c1', PAIR) === 'a' ? ['a', 'b'] : ['b', 'a'];

@@ -1,3 +1,4 @@
+import { errorText } from '../base/error-text.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Fence } from '../election/fence.ts';
 import { runElected } from '../election/run-elected.ts';
@@ -5,7 +6,7 @@ import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import { OtherCluster, recordedIdentity, TARGET_UID } from '../fleet/identity.ts';
 import type { LeaseBook } from '../fleet/peers/lease-book.ts';
-import { Reach } from '../fleet/reach.ts';
+import { Reach, Unreachable } from '../fleet/reach.ts';
 import { type ClusterRun, LeaseLost } from '../fleet/served-cluster.ts';
 import type { Slots } from '../fleet/slots.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
@@ -98,16 +99,31 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
 
 /**
  * Reads the identity of a cluster, and compares it with the known one. Sends no write.
- * @throws Unreachable without an answer; OtherCluster if the identity differs
+ * @throws Unreachable without an answer of the seed or the cluster; OtherCluster if the identity differs
  */
 export async function probeCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
   const own = await connect(run, shared);
   try {
-    await identify(run, own, undefined);
+    await identify(run, own, await recorded(run, shared, own.clusters));
   } catch (error) {
     throw error instanceof OtherCluster ? error : own.reach.explain(error);
   } finally {
     await own.clusters.close();
+  }
+}
+
+/** Returns the identity in the Lease of a seed. Without an answer of the seed, the identity of the cluster is unknown. */
+async function recorded<F extends Flags>(
+  { signal }: ClusterRun,
+  { definition, seed }: SharedParts<F>,
+  { control, namespace }: MemberClusters,
+): Promise<string | undefined> {
+  if (seed === undefined) return undefined;
+  const lease = { namespace, name: leaseNameOf(definition) };
+  try {
+    return await recordedIdentity(control.urgentClient('leader-election'), lease, signal);
+  } catch (error) {
+    throw new Unreachable(`cannot read Lease ${namespace}/${lease.name}: ${errorText(error)}`);
   }
 }
 
