@@ -79,7 +79,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   if (!breaker || !deletedForHealth || !isHeld(o, now) || isForceDeletion(machine)) return undefined;
   if (hasReached(machine.status, 'deleteVm') || o.calls.last?.kind === 'delete') return undefined;
   const begun = machine.status?.currentStatus?.phase === 'Terminating';
-  const step = hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
+  const step = stepOfDrain(o);
   const note = `Waiting: too many machines of the ${breaker.scope} are unreachable.`;
   return {
     actions: begun ? say(o, operation(at(step, note)), now) : [],
@@ -133,7 +133,7 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   if (calls.running?.kind === 'delete' || calls.last?.kind === 'delete') return undefined;
   if (!machine.spec.providerID && machine.metadata.labels?.node === undefined) return undefined;
   const because = `the pods of the node cannot be read: ${nodesUnseen}`;
-  const step = hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
+  const step = stepOfDrain(o);
   const text = `Drain failed due to - ${because}. Will retry in next sync.`;
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
@@ -208,20 +208,27 @@ function planRetry(
   return act('try again', { do: 'call', call: last.kind });
 }
 
+const stepOfDrain = ({ machine }: MachineObservation): 'drain' | 'getVmStatus' =>
+  hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
+
 /** Hooks that are added during the drain also count. */
 function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
-  const step = hasReached(o.machine.status, 'drain') ? 'drain' : 'getVmStatus';
+  const step = stepOfDrain(o);
   return planHooks(o, 'before-drain', now, (because, event) =>
     withEvent(say(o, operation(at(step, `${capitalized(because)}.`)), now), event),
   );
 }
 
-/** The Node is already drained. */
+/**
+ * The Node is already drained. Without a Node, the status stays at an earlier step, because the VM may still register
+ * its Node during the wait. mcm then drains this Node.
+ */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (wasNeverCreated(o)) return undefined;
+  const step = o.hasTarget && !o.node ? stepOfDrain(o) : 'deleteVm';
   return planHooks(o, 'before-delete', now, (because, event) =>
-    withEvent(say(o, operation(at('deleteVm', `${capitalized(because)}.`)), now), event),
+    withEvent(say(o, operation(at(step, `${capitalized(because)}.`)), now), event),
   );
 }
 
@@ -243,7 +250,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   }
   const awaited = planSuccessor(o, now);
   if (awaited && !drain.forced) {
-    const step = hasReached(o.machine.status, 'drain') ? 'drain' : 'getVmStatus';
+    const step = stepOfDrain(o);
     return { ...awaited, actions: say(o, operation(at(step, `Waiting: ${awaited.because}.`)), now) };
   }
   if (drain.undrained && o.machine.metadata.annotations?.[Annotations.Undrained] !== drain.undrained) {

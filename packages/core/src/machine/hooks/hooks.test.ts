@@ -5,7 +5,7 @@ import type { HookStage } from '../../hooks/definitions.ts';
 import { planDeletion } from '../deletion/deletion.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { described, dying, nodeless, see, T1, T2, T3, T4, terminating, verbs } from '../test-dying.ts';
-import { at, machine, NOON } from '../testing.ts';
+import { at, hc, machine, NOON, node } from '../testing.ts';
 
 const waitingFor = (stage: HookStage) => ({
   annotations: {
@@ -47,4 +47,14 @@ test.each<[what: string, observation: MachineObservation, actions: string[]]>([
   ],
 ])('a machine does not wait for %s', (_what, observation, actions) => {
   expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
+});
+
+test('a Node that joins during a before-delete hook is drained before the VM is deleted', () => {
+  const started = { ...nodeless, machine: hooked('before-delete', T1) };
+  const [report] = planDeletion(started, NOON).actions;
+  if (report?.do !== 'writeStatus') throw new Error('the status does not contain the hook');
+  expect(report.status.lastOperation?.description).toBe(said('before-delete', T1));
+  const waiting = { ...started.machine, status: report.status };
+  const joined = see(waiting, { node: node({ conditions: hc('True') }), drain });
+  expect(verbs(planDeletion(joined, NOON).actions)).toEqual(['cordon']);
 });
