@@ -45,7 +45,7 @@ async function expectReported(two: TwoClasses, { event, says }: Case): Promise<v
 }
 
 describe.each(Object.entries(CASES))('%s', (provider, cases) => {
-  test.each(sampled(cases, 4, 3).map((each) => [each.what, each] as const))('%s', async (_what, bad) => {
+  test.each(sampled(cases, 8, 3).map((each) => [each.what, each] as const))('%s', async (_what, bad) => {
     const open = CLOUDS[provider];
     if (!open) throw new Error(`there is no cloud of ${provider}`);
     const { variables = {}, files = {} } = bad;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { machineDeployments } from '@mcm/api';
 import { pods } from '@mcm/kube';
-import { sampled } from '@mcm/kube/testing';
+import { isThorough, sampled } from '@mcm/kube/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { chromiumPath, startBrowser } from './browser.ts';
@@ -206,7 +206,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     problems.length = 0; // The browser logged these errors.
   });
 
-  test.each(sampled(['light', 'dark'] as const, 2))(
+  test.runIf(isThorough).each(sampled(['light', 'dark'] as const, 2))(
     'all pages are accessible and fit the screen in %s colors, on a desktop and on a phone',
     async (colorScheme) => {
       const axe = await readFile(AXE, 'utf8');

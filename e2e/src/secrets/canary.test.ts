@@ -19,6 +19,7 @@ import {
   type Transport,
   type TransportRequest,
 } from '@mcm/kube';
+import { sampled } from '@mcm/kube/testing';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
@@ -188,11 +189,16 @@ async function live(world: World): Promise<void> {
   await world.untilSettled(2, 'green', 24 * 60 * MINUTE);
 }
 
-test.each<[what: string, api: boolean, cloud: boolean]>([
-  ['nothing fails', false, false],
-  ['the API server echoes', true, false],
-  ['the cloud echoes', false, true],
-])('%s: no secret is printed', { timeout: 180_000 }, async (_what, api, cloud) => {
+test.each(
+  sampled<[what: string, api: boolean, cloud: boolean]>(
+    [
+      ['the API server echoes', true, false],
+      ['nothing fails', false, false],
+      ['the cloud echoes', false, true],
+    ],
+    3,
+  ),
+)('%s: no secret is printed', { timeout: 180_000 }, async (_what, api, cloud) => {
   tokens.clear();
   const machine = cloud ? { creationTimeout: '30m' } : {};
   const { tracer, spans } = spanRecorder();

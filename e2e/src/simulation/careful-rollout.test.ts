@@ -1,5 +1,6 @@
 import { Annotations } from '@mcm/api';
 import { type EventObject, events } from '@mcm/kube';
+import { isThorough } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
@@ -66,7 +67,7 @@ test('a manager that is killed during the soak time does not start it again', as
   });
 });
 
-test('all new machines have a soak time between batches', async () => {
+test.runIf(isThorough)('all new machines have a soak time between batches', async () => {
   const annotations = { [Annotations.RolloutBatchPause]: '5m' };
   await inWorld({ annotations, maxSurge: 1 }, async (world) => {
     await world.createDeployment(4);
@@ -78,7 +79,7 @@ test('all new machines have a soak time between batches', async () => {
   });
 });
 
-test('an in-place update has canaries too', async () => {
+test.runIf(isThorough)('an in-place update has canaries too', async () => {
   await inWorld({ annotations: canaries, inPlace: 'Auto', maxSurge: 0, maxUnavailable: 2 }, async (world) => {
     await world.createDeployment(8);
     await world.untilSettled(8, 'blue');

@@ -112,7 +112,7 @@ const creation: readonly (readonly [string, FaultRule])[] = [
     { operation: 'instances.create', zone: 'local-a', error: { code: 'InsufficientCapacity' }, count: 3 },
   ],
 ];
-test.each(sampled(creation, 2))('the cloud %s when VMs are created', async (_, fault) => {
+test.each(sampled(creation, 4))('the cloud %s when VMs are created', async (_, fault) => {
   await inWorld({}, async (world) => {
     world.cloud.faults.order(fault);
     const since = world.log.lines.length;
@@ -133,7 +133,7 @@ const deletion: readonly (readonly [string, FaultRule])[] = [
   ['times out with effect', { operation: 'instances.delete', timeout: {}, effect: true, count: 3 }],
   ['forbids', { operation: 'instances.delete', error: { code: 'PermissionDenied' }, count: 2 }],
 ];
-test.each(sampled(deletion, 2))('the cloud %s when VMs are deleted', async (_, fault) => {
+test.each(sampled(deletion, 4))('the cloud %s when VMs are deleted', async (_, fault) => {
   await inWorld({}, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');

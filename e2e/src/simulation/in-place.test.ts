@@ -8,7 +8,7 @@ import {
   Taints,
 } from '@mcm/api';
 import { type EventObject, events, type Node, nodes } from '@mcm/kube';
-import { sampled } from '@mcm/kube/testing';
+import { isThorough, sampled } from '@mcm/kube/testing';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
 import { Workload } from './world/workload.ts';
@@ -176,28 +176,31 @@ async function selectAll(world: World): Promise<void> {
   }
 }
 
-test('Manual twice in a row: the selection of an updated node does not count for the next template', async () => {
-  await inWorld({ inPlace: 'Manual' }, async (world) => {
-    const before = await begin(world, 2);
-    await selectAll(world);
-    await untilUpdated(world, 2, 'green');
-    for (const machineClass of ['blue', 'green']) {
+test.runIf(isThorough)(
+  'Manual twice in a row: the selection of an updated node does not count for the next template',
+  async () => {
+    await inWorld({ inPlace: 'Manual' }, async (world) => {
+      const before = await begin(world, 2);
       await selectAll(world);
-      await world.until(async () => (await selectedNames(world)).length === 0, MINUTE);
-      await world.change({ template: { spec: { class: { name: machineClass } } } });
-      await world.clock.advance(30 * MINUTE);
-      expect([await selectedNames(world), await sizeOf(world, machineClass)]).toEqual([[], 0]);
-      await selectAll(world);
-      await untilUpdated(world, 2, machineClass);
-    }
-    const reported = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
-      ({ reason }) => reason === 'SelectionTakenOff',
-    );
-    expect(reported.length).toBeGreaterThan(0);
-    expect(vmIds(world)).toEqual(before);
-    await expectQuiet(world);
-  });
-});
+      await untilUpdated(world, 2, 'green');
+      for (const machineClass of ['blue', 'green']) {
+        await selectAll(world);
+        await world.until(async () => (await selectedNames(world)).length === 0, MINUTE);
+        await world.change({ template: { spec: { class: { name: machineClass } } } });
+        await world.clock.advance(30 * MINUTE);
+        expect([await selectedNames(world), await sizeOf(world, machineClass)]).toEqual([[], 0]);
+        await selectAll(world);
+        await untilUpdated(world, 2, machineClass);
+      }
+      const reported = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
+        ({ reason }) => reason === 'SelectionTakenOff',
+      );
+      expect(reported.length).toBeGreaterThan(0);
+      expect(vmIds(world)).toEqual(before);
+      await expectQuiet(world);
+    });
+  },
+);
 
 test.each(sampled([1, 2, 3, 4, 5, 6], 3))(
   'kills, conflicts and lost answers (seed %i): the VMs stay, and then there are no further writes',
@@ -223,41 +226,47 @@ test.each(sampled([1, 2, 3, 4, 5, 6], 3))(
   },
 );
 
-test('a failing agent delays the other nodes, and the rollout continues when it succeeds', async () => {
-  await inWorld({ machine: { disableHealthTimeout: true } }, async (world) => {
-    await world.createDeployment(3);
-    await world.untilSettled(3, 'blue');
-    const before = vmIds(world);
-    for (const name of world.vms()) order(world, name, { update: 'fail', updateFailure: 'disk full' });
-    await world.change({ template: { spec: { class: { name: 'green' } } } });
-    const name = await firstSelected(world);
-    await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdateFailed', 10 * MINUTE);
-    await world.clock.advance(60 * MINUTE);
-    expect([await selectedNames(world), vmIds(world)]).toEqual([[name], before]);
-    await expectQuiet(world);
-    for (const each of world.vms()) order(world, each, { update: 'succeed' });
-    await untilUpdated(world, 3, 'green');
-    expect(vmIds(world)).toEqual(before);
-  });
-});
+test.runIf(isThorough)(
+  'a failing agent delays the other nodes, and the rollout continues when it succeeds',
+  async () => {
+    await inWorld({ machine: { disableHealthTimeout: true } }, async (world) => {
+      await world.createDeployment(3);
+      await world.untilSettled(3, 'blue');
+      const before = vmIds(world);
+      for (const name of world.vms()) order(world, name, { update: 'fail', updateFailure: 'disk full' });
+      await world.change({ template: { spec: { class: { name: 'green' } } } });
+      const name = await firstSelected(world);
+      await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdateFailed', 10 * MINUTE);
+      await world.clock.advance(60 * MINUTE);
+      expect([await selectedNames(world), vmIds(world)]).toEqual([[name], before]);
+      await expectQuiet(world);
+      for (const each of world.vms()) order(world, each, { update: 'succeed' });
+      await untilUpdated(world, 3, 'green');
+      expect(vmIds(world)).toEqual(before);
+    });
+  },
+);
 
-test('an agent that does not answer exceeds the timeouts, and only its machine is replaced', async () => {
-  await inWorld({ machine: { inPlaceUpdateTimeout: '5m', healthTimeout: '5m' } }, async (world) => {
-    await world.createDeployment(3);
-    await world.untilSettled(3, 'blue');
-    const before = vmIds(world);
-    const victim = world.vms()[0] ?? '';
-    order(world, victim, { update: 'hang' });
-    await world.change({ template: { spec: { class: { name: 'green' } } } });
-    await untilUpdated(world, 3, 'green');
-    expect(vmIds(world).filter((id) => before.includes(id))).toHaveLength(2);
-    expect(world.vms()).not.toContain(victim);
-    expect(world.vmsMade).toBe(4);
-    await expectQuiet(world);
-  });
-});
+test.runIf(isThorough)(
+  'an agent that does not answer exceeds the timeouts, and only its machine is replaced',
+  async () => {
+    await inWorld({ machine: { inPlaceUpdateTimeout: '5m', healthTimeout: '5m' } }, async (world) => {
+      await world.createDeployment(3);
+      await world.untilSettled(3, 'blue');
+      const before = vmIds(world);
+      const victim = world.vms()[0] ?? '';
+      order(world, victim, { update: 'hang' });
+      await world.change({ template: { spec: { class: { name: 'green' } } } });
+      await untilUpdated(world, 3, 'green');
+      expect(vmIds(world).filter((id) => before.includes(id))).toHaveLength(2);
+      expect(world.vms()).not.toContain(victim);
+      expect(world.vmsMade).toBe(4);
+      await expectQuiet(world);
+    });
+  },
+);
 
-test('the result of a slow agent counts even after its timeout', async () => {
+test.runIf(isThorough)('the result of a slow agent counts even after its timeout', async () => {
   await inWorld(
     { machine: { inPlaceUpdateTimeout: '5m', healthTimeout: '60m' }, kubelets: { updateDelay: 8 * MINUTE } },
     async (world) => {
@@ -295,19 +304,22 @@ test('scaled down during the update: at most the requested number of machines, a
   });
 });
 
-test('paused during the update: selected nodes finish, no other update starts, and a resume continues', async () => {
-  await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
-    const before = await begin(world, 3);
-    const name = await firstSelected(world);
-    await world.change({ paused: true });
-    await world.clock.advance(30 * MINUTE);
-    expect([await selectedNames(world), vmIds(world)]).toEqual([[name], before]);
-    await world.change({ paused: false });
-    await untilUpdated(world, 3, 'green');
-    expect(vmIds(world)).toEqual(before);
-    await expectQuiet(world);
-  });
-});
+test.runIf(isThorough)(
+  'paused during the update: selected nodes finish, no other update starts, and a resume continues',
+  async () => {
+    await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
+      const before = await begin(world, 3);
+      const name = await firstSelected(world);
+      await world.change({ paused: true });
+      await world.clock.advance(30 * MINUTE);
+      expect([await selectedNames(world), vmIds(world)]).toEqual([[name], before]);
+      await world.change({ paused: false });
+      await untilUpdated(world, 3, 'green');
+      expect(vmIds(world)).toEqual(before);
+      await expectQuiet(world);
+    });
+  },
+);
 
 test('a deployment that is deleted during the update leaves nothing', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
@@ -372,61 +384,67 @@ test('another template during an update: the result counts for the template of t
   });
 });
 
-test('a failed update is reported on the deployment, and a corrected template starts it again [ODD-19]', async () => {
-  await inWorld(
-    { machine: { disableHealthTimeout: true }, kubelets: { update: 'fail', updateFailure: 'disk full' } },
-    async (world) => {
-      const before = await begin(world, 3);
-      const name = await firstSelected(world);
-      await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdateFailed', 10 * MINUTE);
-      await world.clock.advance(MINUTE);
-      const blocked = async () =>
-        (
-          await world.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).list()
-        ).items[0]?.status?.conditions?.find(({ type }) => (type as string) === 'RolloutBlocked');
-      expect(await blocked()).toMatchObject({ status: 'True', reason: 'InPlaceUpdateFailed' });
-      expect((await blocked())?.message).toContain(`${name} (disk full)`);
-      const reported = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
-        ({ reason, involvedObject }) =>
-          reason === 'InPlaceUpdateFailed' && involvedObject?.kind === 'MachineDeployment',
-      );
-      expect(reported).toHaveLength(1);
-      for (const vm of world.vms()) order(world, vm, { update: 'hang' });
-      await world.change(third);
-      await world.clock.advance(MINUTE);
-      expect((await allNodes(world)).map(({ metadata }) => metadata.labels?.[Labels.UpdateResult])).not.toContain(
-        'failed',
-      );
-      expect([await selectedNames(world), await blocked()]).toEqual([[name], undefined]);
-      for (const vm of world.vms()) order(world, vm, { update: 'succeed' });
-      await world.until(() => isThird(world), 60 * MINUTE);
+test.runIf(isThorough)(
+  'a failed update is reported on the deployment, and a corrected template starts it again [ODD-19]',
+  async () => {
+    await inWorld(
+      { machine: { disableHealthTimeout: true }, kubelets: { update: 'fail', updateFailure: 'disk full' } },
+      async (world) => {
+        const before = await begin(world, 3);
+        const name = await firstSelected(world);
+        await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdateFailed', 10 * MINUTE);
+        await world.clock.advance(MINUTE);
+        const blocked = async () =>
+          (
+            await world.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).list()
+          ).items[0]?.status?.conditions?.find(({ type }) => (type as string) === 'RolloutBlocked');
+        expect(await blocked()).toMatchObject({ status: 'True', reason: 'InPlaceUpdateFailed' });
+        expect((await blocked())?.message).toContain(`${name} (disk full)`);
+        const reported = (await world.admin.resource<EventObject>(events, NAMESPACE).list()).items.filter(
+          ({ reason, involvedObject }) =>
+            reason === 'InPlaceUpdateFailed' && involvedObject?.kind === 'MachineDeployment',
+        );
+        expect(reported).toHaveLength(1);
+        for (const vm of world.vms()) order(world, vm, { update: 'hang' });
+        await world.change(third);
+        await world.clock.advance(MINUTE);
+        expect((await allNodes(world)).map(({ metadata }) => metadata.labels?.[Labels.UpdateResult])).not.toContain(
+          'failed',
+        );
+        expect([await selectedNames(world), await blocked()]).toEqual([[name], undefined]);
+        for (const vm of world.vms()) order(world, vm, { update: 'succeed' });
+        await world.until(() => isThird(world), 60 * MINUTE);
+        expect(vmIds(world)).toEqual(before);
+        await expectQuiet(world);
+        expect(await blocked()).toBeUndefined();
+      },
+    );
+  },
+);
+
+test.runIf(isThorough)(
+  'Manual, back to the first template: an updated node is updated back once, when it is selected',
+  async () => {
+    await inWorld({ inPlace: 'Manual', kubelets: { updateDelay: 30_000 } }, async (world) => {
+      const before = await begin(world, 2);
+      const name = world.vms()[0] ?? '';
+      const select = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+      await world.admin.resource(nodes).patch(name, { type: 'merge', body: select });
+      await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdating', 10 * MINUTE);
+      await world.change({ template: { spec: { class: { name: 'blue' } } } });
+      await world.until(async () => (await selectedNames(world)).length === 0, 60 * MINUTE);
+      await world.clock.advance(30 * MINUTE);
+      const waiting = (await allNodes(world))
+        .filter((node) => marksOf(node).length > 0)
+        .map((node) => node.metadata.name);
+      expect([waiting, await selectedNames(world)]).toEqual([[name], []]);
+      await world.admin.resource(nodes).patch(name, { type: 'merge', body: select });
+      await untilUpdated(world, 2, 'blue');
       expect(vmIds(world)).toEqual(before);
       await expectQuiet(world);
-      expect(await blocked()).toBeUndefined();
-    },
-  );
-});
-
-test('Manual, back to the first template: an updated node is updated back once, when it is selected', async () => {
-  await inWorld({ inPlace: 'Manual', kubelets: { updateDelay: 30_000 } }, async (world) => {
-    const before = await begin(world, 2);
-    const name = world.vms()[0] ?? '';
-    const select = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
-    await world.admin.resource(nodes).patch(name, { type: 'merge', body: select });
-    await world.until(async () => (await phaseOf(world, name)) === 'InPlaceUpdating', 10 * MINUTE);
-    await world.change({ template: { spec: { class: { name: 'blue' } } } });
-    await world.until(async () => (await selectedNames(world)).length === 0, 60 * MINUTE);
-    await world.clock.advance(30 * MINUTE);
-    const waiting = (await allNodes(world))
-      .filter((node) => marksOf(node).length > 0)
-      .map((node) => node.metadata.name);
-    expect([waiting, await selectedNames(world)]).toEqual([[name], []]);
-    await world.admin.resource(nodes).patch(name, { type: 'merge', body: select });
-    await untilUpdated(world, 2, 'blue');
-    expect(vmIds(world)).toEqual(before);
-    await expectQuiet(world);
-  });
-});
+    });
+  },
+);
 
 test('back to the first template: an updated node is updated back, and other nodes are not changed', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {

@@ -1,6 +1,6 @@
 import { Annotations, Labels, PreserveValues, Taints } from '@mcm/api';
 import { type Node, nodes, podDisruptionBudgets } from '@mcm/kube';
-import { sampled } from '@mcm/kube/testing';
+import { isThorough, sampled } from '@mcm/kube/testing';
 import { machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
@@ -145,7 +145,7 @@ const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][
   ],
 ];
 
-test.each(sampled(AWAY, 2))(
+test.each(sampled(AWAY, 4))(
   'disruption budget counted twice: %s uses a slot of the pool [10.5]',
   (_, options, takesAway) =>
     play(options, async (story) => {
@@ -166,7 +166,7 @@ test.each(sampled(AWAY, 2))(
     }),
 );
 
-test('a preserved Failed machine uses a slot, gets no target, and is not replaced twice [10.5]', () =>
+test.runIf(isThorough)('a preserved Failed machine uses a slot, gets no target, and is not replaced twice [10.5]', () =>
   play({ machine: { healthTimeout: '1m' } }, async (story) => {
     const { config, world, verifier } = story;
     await world.createDeployment(3);
@@ -193,46 +193,50 @@ test('a preserved Failed machine uses a slot, gets no target, and is not replace
     await preserve(null);
     await config.untilUpdated(3, (name) => name !== first);
     expect((await world.machines()).map(({ metadata }) => metadata.uid)).not.toContain(uid);
-  }));
+  }),
+);
 
-test('orphan protection: a node without a machine belongs to the pool of its selector, and not to MCM or a machine pool [10.5]', () =>
-  play({}, async (story) => {
-    const { config, world } = story;
-    const role = 'node-role.kubernetes.io/control-plane';
-    await config.createPool('control', { nodeSelector: { matchLabels: { [role]: '' } } });
-    await world.createDeployment(1);
-    const first = await config.untilUpdated(1);
-    const control = async () => world.admin.resource(machineConfigPools).get('control');
-    const booted = (await control()).spec?.configuration?.name ?? '';
-    const given = { [CurrentConfig]: booted, [DesiredConfig]: booted, [State]: 'Done' };
-    await world.admin.resource(nodes).create({
-      metadata: { name: 'control-0', labels: { [role]: '' }, annotations: given },
-      spec: {},
-    });
-    const beat = async (): Promise<void> => {
-      const lastHeartbeatTime = world.clock.now().toISOString();
-      const body = { status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime }] } };
-      await world.admin.resource(nodes).patch('control-0', { type: 'strategic', body }, { subresource: 'status' });
-      world.clock.setTimeout(() => void beat().catch(() => undefined), 20_000);
-    };
-    await beat();
-    await world.clock.advance(35 * MINUTE);
-    expect((await story.node('control-0'))?.metadata.annotations).toHaveProperty([Annotations.NotManagedByMCM]);
-    await story.change();
-    await config.untilUpdated(1, (name) => name !== first);
-    await story.untilNode(
-      ({ metadata: { name, annotations } }) => name === 'control-0' && annotations?.[DesiredConfig] !== booted,
-    );
-    expect((await story.node('control-0'))?.metadata.annotations?.[DesiredConfig]).toBe(
-      (await control()).spec?.configuration?.name,
-    );
-    await world.clock.advance(16 * MINUTE);
-    // The node has the labels and annotations of both controllers.
-    expect((await story.node('control-0'))?.metadata).toMatchObject({
-      annotations: { [Annotations.NotManagedByMCM]: '1', [CurrentConfig]: booted },
-    });
-    expect([(await config.pool()).status?.machineCount, (await control()).status?.machineCount]).toEqual([1, 1]);
-  }));
+test.runIf(isThorough)(
+  'orphan protection: a node without a machine belongs to the pool of its selector, and not to MCM or a machine pool [10.5]',
+  () =>
+    play({}, async (story) => {
+      const { config, world } = story;
+      const role = 'node-role.kubernetes.io/control-plane';
+      await config.createPool('control', { nodeSelector: { matchLabels: { [role]: '' } } });
+      await world.createDeployment(1);
+      const first = await config.untilUpdated(1);
+      const control = async () => world.admin.resource(machineConfigPools).get('control');
+      const booted = (await control()).spec?.configuration?.name ?? '';
+      const given = { [CurrentConfig]: booted, [DesiredConfig]: booted, [State]: 'Done' };
+      await world.admin.resource(nodes).create({
+        metadata: { name: 'control-0', labels: { [role]: '' }, annotations: given },
+        spec: {},
+      });
+      const beat = async (): Promise<void> => {
+        const lastHeartbeatTime = world.clock.now().toISOString();
+        const body = { status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime }] } };
+        await world.admin.resource(nodes).patch('control-0', { type: 'strategic', body }, { subresource: 'status' });
+        world.clock.setTimeout(() => void beat().catch(() => undefined), 20_000);
+      };
+      await beat();
+      await world.clock.advance(35 * MINUTE);
+      expect((await story.node('control-0'))?.metadata.annotations).toHaveProperty([Annotations.NotManagedByMCM]);
+      await story.change();
+      await config.untilUpdated(1, (name) => name !== first);
+      await story.untilNode(
+        ({ metadata: { name, annotations } }) => name === 'control-0' && annotations?.[DesiredConfig] !== booted,
+      );
+      expect((await story.node('control-0'))?.metadata.annotations?.[DesiredConfig]).toBe(
+        (await control()).spec?.configuration?.name,
+      );
+      await world.clock.advance(16 * MINUTE);
+      // The node has the labels and annotations of both controllers.
+      expect((await story.node('control-0'))?.metadata).toMatchObject({
+        annotations: { [Annotations.NotManagedByMCM]: '1', [CurrentConfig]: booted },
+      });
+      expect([(await config.pool()).status?.machineCount, (await control()).status?.machineCount]).toEqual([1, 1]);
+    }),
+);
 
 test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coexist, and each owner removes its own [10.5]', () =>
   play({ maxSurge: 1, maxUnavailable: 0, kubelets: { joinDelay: 5 * MINUTE, configDelay: MINUTE } }, async (story) => {
@@ -284,7 +288,7 @@ test('both drain the same node: a machine that must be deleted gets no target, e
     await config.untilUpdated(2, (name) => name !== first);
   }));
 
-test.each(['drain', 'reboot'] as const)(
+test.each(sampled(['reboot', 'drain'] as const, 2))(
   'a machine that is deleted in the %s of its node’s update is removed, and the pool continues [10.5]',
   (when) =>
     play({ kubelets: { configDelay: 30_000, rebootDelay: 3 * MINUTE } }, async (story) => {
@@ -376,43 +380,46 @@ test('a scale-down during the rollout of a pool: the pool updates at most as man
     expect(names.filter((name) => verifier.reported.includes(name)).length).toBeGreaterThan(0);
   }));
 
-test('two pools over two MachineDeployments roll out independently, and one pool over both rolls out one after another [10.5]', () =>
-  play({ pool: {}, kubelets: { configDelay: 20_000 } }, async (story) => {
-    const { config, world } = story;
-    await config.createPool('others', { machineRef: refTo('others'), maxUnavailable: 1 });
-    await world.createDeployment(2);
-    await world.createDeployment(2, 'others');
-    const others = () => world.admin.resource(machineConfigPools).get('others');
-    const bothAt = async (target: (name: string) => boolean): Promise<string> => {
-      const name = await config.untilUpdated(2, target);
-      await world.until(
-        async () =>
-          (await others()).status?.updatedMachineCount === 2 &&
-          target((await others()).status?.configuration?.name ?? ''),
-      );
-      return name;
-    };
-    const first = await bothAt(() => true);
-    const firstOthers = (await others()).spec?.configuration?.name ?? '';
-    await story.change();
-    let most = 0;
-    await world.until(async () => {
-      most = Math.max(most, (await config.nodes()).filter((node) => stateOf(node) === 'Working').length);
-      return most === 2;
-    });
-    await bothAt((name) => name !== first && name !== firstOthers);
-    // One pool selects all nodes, so the pool also waits for the machine of the other deployment.
-    await world.admin.resource(machineConfigPools).delete('others');
-    await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
-    const second = await config.untilUpdated(4);
-    const alone = new JoinVerifier(world, { poolOf: () => 'workers', limitOf: () => 1 });
-    const stop = new AbortController();
-    alone.watch(stop.signal);
-    await story.change();
-    await config.untilUpdated(4, (name) => name !== second);
-    stop.abort();
-    expect(alone.reported).toHaveLength(4);
-  }));
+test.runIf(isThorough)(
+  'two pools over two MachineDeployments roll out independently, and one pool over both rolls out one after another [10.5]',
+  () =>
+    play({ pool: {}, kubelets: { configDelay: 20_000 } }, async (story) => {
+      const { config, world } = story;
+      await config.createPool('others', { machineRef: refTo('others'), maxUnavailable: 1 });
+      await world.createDeployment(2);
+      await world.createDeployment(2, 'others');
+      const others = () => world.admin.resource(machineConfigPools).get('others');
+      const bothAt = async (target: (name: string) => boolean): Promise<string> => {
+        const name = await config.untilUpdated(2, target);
+        await world.until(
+          async () =>
+            (await others()).status?.updatedMachineCount === 2 &&
+            target((await others()).status?.configuration?.name ?? ''),
+        );
+        return name;
+      };
+      const first = await bothAt(() => true);
+      const firstOthers = (await others()).spec?.configuration?.name ?? '';
+      await story.change();
+      let most = 0;
+      await world.until(async () => {
+        most = Math.max(most, (await config.nodes()).filter((node) => stateOf(node) === 'Working').length);
+        return most === 2;
+      });
+      await bothAt((name) => name !== first && name !== firstOthers);
+      // One pool selects all nodes, so the pool also waits for the machine of the other deployment.
+      await world.admin.resource(machineConfigPools).delete('others');
+      await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
+      const second = await config.untilUpdated(4);
+      const alone = new JoinVerifier(world, { poolOf: () => 'workers', limitOf: () => 1 });
+      const stop = new AbortController();
+      alone.watch(stop.signal);
+      await story.change();
+      await config.untilUpdated(4, (name) => name !== second);
+      stop.abort();
+      expect(alone.reported).toHaveLength(4);
+    }),
+);
 
 test('cluster autoscaler: a node in use stays protected, regardless of which controller releases it first [10.5]', () =>
   play({ limit: 2, kubelets: { configDelay: 3 * MINUTE, joinDelay: 10 * MINUTE } }, async (story) => {

@@ -1,5 +1,6 @@
 import { Annotations, Labels, machineSets, machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
+import { isThorough } from '@mcm/kube/testing';
 import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
 import { TargetVerifier } from './histories/pool-history.ts';
@@ -114,7 +115,7 @@ test('InPlaceElseReplace changes files in place, and replaces machines for other
     expect((await conditions(config, 'RequiresReplacement'))?.status).toBe('False');
   }));
 
-test('a reboot that takes longer than the health timeout replaces no machine [10.5]', () =>
+test.runIf(isThorough)('a reboot that takes longer than the health timeout replaces no machine [10.5]', () =>
   inWorld({}, { kubelets: { rebootDelay: 25 * MINUTE } }, async (config) => {
     const { world } = config;
     await world.createDeployment(2);
@@ -126,9 +127,10 @@ test('a reboot that takes longer than the health timeout replaces no machine [10
     expect(updating?.status?.currentStatus?.phase).toBe('Unknown');
     await config.untilUpdated(2, () => true);
     expect(await uids(config)).toEqual(before);
-  }));
+  }),
+);
 
-test('a machine that dies during an update is replaced after its timeout [10.5]', () =>
+test.runIf(isThorough)('a machine that dies during an update is replaced after its timeout [10.5]', () =>
   inWorld({}, {}, async (config) => {
     const { world } = config;
     await world.createDeployment(2);
@@ -140,7 +142,8 @@ test('a machine that dies during an update is replaced after its timeout [10.5]'
     const after = await uids(config);
     expect(after.filter((uid) => before.includes(uid)).length).toBeLessThan(2);
     expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
-  }));
+  }),
+);
 
 test('Replace with a bad configuration stops at the first new machine, and continues when it is corrected [10.4]', () =>
   inWorld({ updateStrategy: 'Replace' }, { kubelets: { configDelay: 5_000 } }, async (config) => {
@@ -159,18 +162,21 @@ test('Replace with a bad configuration stops at the first new machine, and conti
     expect((await uids(config)).filter((uid) => now.includes(uid))).toEqual([]);
   }));
 
-test('a new machine that joins during a long outage of the controller gets its configuration afterwards [10.4]', () =>
-  inWorld({ updateStrategy: 'Replace' }, {}, async (config) => {
-    const { world } = config;
-    await world.createDeployment(2);
-    const first = await config.untilUpdated(2);
-    await config.change({ files: [fileOf('/etc/a', 'two')] });
-    await world.until(async () => (await world.machines()).length === 3);
-    config.controllers.freeze(25 * MINUTE);
-    await world.clock.advance(25 * MINUTE);
-    expect((await config.nodes()).map(({ metadata }) => metadata.annotations?.[State])).toContain('Waiting');
-    await config.untilUpdated(2, (name) => name !== first);
-  }));
+test.runIf(isThorough)(
+  'a new machine that joins during a long outage of the controller gets its configuration afterwards [10.4]',
+  () =>
+    inWorld({ updateStrategy: 'Replace' }, {}, async (config) => {
+      const { world } = config;
+      await world.createDeployment(2);
+      const first = await config.untilUpdated(2);
+      await config.change({ files: [fileOf('/etc/a', 'two')] });
+      await world.until(async () => (await world.machines()).length === 3);
+      config.controllers.freeze(25 * MINUTE);
+      await world.clock.advance(25 * MINUTE);
+      expect((await config.nodes()).map(({ metadata }) => metadata.annotations?.[State])).toContain('Waiting');
+      await config.untilUpdated(2, (name) => name !== first);
+    }),
+);
 
 test('a node that cannot reach the target of a new pool is replaced [10.4]', () =>
   inWorld({ updateStrategy: 'InPlaceElseReplace' }, {}, async (config) => {
@@ -187,38 +193,41 @@ test('a node that cannot reach the target of a new pool is replaced [10.4]', () 
     expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
   }));
 
-test('after a restore that loses an update, the nodes return to the restored configuration in turn, and updates continue', () =>
-  inWorld({}, { restorable: true, kubelets: { configDelay: 20_000 } }, async (config) => {
-    const { world } = config;
-    const stop = new AbortController();
-    new TargetVerifier(
-      world,
-      () => 1,
-      () => 0,
-    ).watch(stop.signal);
-    await world.createDeployment(3);
-    const first = await config.untilUpdated(3);
-    const machinesBefore = await uids(config);
-    const backup = world.backup();
-    await config.change({ files: [fileOf('/etc/a', 'two')] });
-    await config.untilUpdated(3, (name) => name !== first);
-    await world.restore(backup);
-    let most = 0;
-    const updated = new Set<string>();
-    await world.until(async () => {
-      const all = await config.nodes();
-      const away = all.filter((node) => node.spec?.unschedulable || node.metadata.annotations?.[State] !== 'Done');
-      most = Math.max(most, away.length);
-      for (const { metadata } of away) updated.add(metadata.name);
-      return updated.size === 3 && away.length === 0;
-    });
-    expect(most).toBe(1);
-    expect(await config.untilUpdated(3)).toBe(first);
-    await config.change({ files: [fileOf('/etc/a', 'three')] });
-    await config.untilUpdated(3, (name) => name !== first);
-    expect(await uids(config)).toEqual(machinesBefore);
-    stop.abort();
-  }));
+test.runIf(isThorough)(
+  'after a restore that loses an update, the nodes return to the restored configuration in turn, and updates continue',
+  () =>
+    inWorld({}, { restorable: true, kubelets: { configDelay: 20_000 } }, async (config) => {
+      const { world } = config;
+      const stop = new AbortController();
+      new TargetVerifier(
+        world,
+        () => 1,
+        () => 0,
+      ).watch(stop.signal);
+      await world.createDeployment(3);
+      const first = await config.untilUpdated(3);
+      const machinesBefore = await uids(config);
+      const backup = world.backup();
+      await config.change({ files: [fileOf('/etc/a', 'two')] });
+      await config.untilUpdated(3, (name) => name !== first);
+      await world.restore(backup);
+      let most = 0;
+      const updated = new Set<string>();
+      await world.until(async () => {
+        const all = await config.nodes();
+        const away = all.filter((node) => node.spec?.unschedulable || node.metadata.annotations?.[State] !== 'Done');
+        most = Math.max(most, away.length);
+        for (const { metadata } of away) updated.add(metadata.name);
+        return updated.size === 3 && away.length === 0;
+      });
+      expect(most).toBe(1);
+      expect(await config.untilUpdated(3)).toBe(first);
+      await config.change({ files: [fileOf('/etc/a', 'three')] });
+      await config.untilUpdated(3, (name) => name !== first);
+      expect(await uids(config)).toEqual(machinesBefore);
+      stop.abort();
+    }),
+);
 
 test('a node whose machine is being deleted gets no target, and stays unschedulable [10.5]', () =>
   inWorld({ maxUnavailable: 3 }, { kubelets: { configDelay: 30_000 } }, async (config) => {

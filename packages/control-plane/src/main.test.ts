@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { isThorough } from './thorough.testing.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 const running = new Set<ChildProcess>();
@@ -113,7 +114,7 @@ test('after a kill at any instant and a restart, every answered write exists, an
   expect(await second.ended).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a second process with the same folder or port is refused in one sentence', async () => {
+test.runIf(isThorough)('a second process with the same folder or port is refused in one sentence', async () => {
   const data = join(dir, 'data');
   const first = launch('--data-dir', data);
   const url = await first.ready;

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,25 +13,40 @@ import { merged, missingReport, type Report, reportOf } from './report.ts';
 
 /**
  * Runs a program of `node_modules` with the Node.js of this process. The packages and tests then use the same Node.js.
+ * Returns the exit status.
  */
-const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): number => {
-  const { status } = spawnSync(process.execPath, [join(ROOT, 'node_modules', script), ...args], {
-    cwd: ROOT,
-    stdio: 'inherit',
-    env: { ...process.env, ...env },
+const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> =>
+  new Promise((resolve, reject) => {
+    spawn(process.execPath, [join(ROOT, 'node_modules', script), ...args], {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, ...env },
+    })
+      .once('error', reject)
+      .once('exit', (status) => resolve(status ?? 1));
   });
-  return status ?? 1;
-};
 
-/** The number of parallel tasks. If one task waits for its last file, the other task uses the cores. */
-const TASKS = 2;
+interface Lane {
+  readonly contains: (script: string) => boolean;
+  /** The number of parallel tasks. */
+  readonly tasks: number;
+  /** The number of workers of each task. */
+  readonly workers: number;
+}
+
+const CORES = availableParallelism();
 /**
- * The number of workers of a task. In total, there are 1.5 times as many workers as cores, because files that start
- * real programs mostly wait.
+ * Both lanes run in parallel. Tests that start programs mostly wait, and meanwhile the other tests use the cores. In one
+ * lane, turbo could start the tests with programs last, and the cores would be idle.
  */
-const WORKERS = Math.ceil((availableParallelism() * 1.5) / TASKS);
+const LANES: readonly Lane[] = [
+  // While one task loads its modules or waits for its last file, the other task uses the cores.
+  { contains: (script) => script === 'test', tasks: 2, workers: Math.ceil(CORES * 0.75) },
+  { contains: (script) => script !== 'test', tasks: 1, workers: Math.ceil(CORES * 1.5) },
+];
 
 interface Task {
+  readonly script: string;
   readonly task: string;
   readonly report: string;
 }
@@ -44,27 +59,33 @@ const tasks = (): readonly Task[] =>
     };
     return Object.keys(scripts)
       .filter((script) => script === 'test' || script.startsWith('test:'))
-      .map((script) => ({ task: `${name}#${script}`, report: join(ROOT, dirname(path), reportOf(script)) }));
+      .map((script) => ({ script, task: `${name}#${script}`, report: join(ROOT, dirname(path), reportOf(script)) }));
   });
 
-const args = process.argv.slice(2);
-if (args.length > 0) process.exitCode = run('vitest/vitest.mjs', ['run', ...args]);
-else {
-  // Earlier reports are deleted. Otherwise, they would count for a task that ends without a report.
-  for (const { report } of tasks()) rmSync(report, { force: true });
-  process.exitCode = run(
+const runLane = ({ contains, tasks: parallel, workers }: Lane): Promise<number> =>
+  run(
     'turbo/bin/turbo',
     [
-      ...['run', ...tasks().map(({ task }) => task), '--continue', `--concurrency=${TASKS}`],
-      ...['--output-logs=new-only', '--log-order=stream'],
+      'run',
+      ...tasks()
+        .filter(({ script }) => contains(script))
+        .map(({ task }) => task),
+      ...['--continue', `--concurrency=${parallel}`, '--output-logs=new-only', '--log-order=stream'],
     ],
     {
       TURBO_TELEMETRY_DISABLED: '1',
-      VITEST_MAX_WORKERS: `${WORKERS}`,
+      VITEST_MAX_WORKERS: `${workers}`,
       // turbo.json makes this variable part of the cache key of each task.
       MCM_TEST_PROGRAMS: programsKey(process.env),
     },
   );
+
+const args = process.argv.slice(2);
+if (args.length > 0) process.exitCode = await run('vitest/vitest.mjs', ['run', ...args]);
+else {
+  // Earlier reports are deleted. Otherwise, they would count for a task that ends without a report.
+  for (const { report } of tasks()) rmSync(report, { force: true });
+  process.exitCode = Math.max(...(await Promise.all(LANES.map(runLane))));
   const into = process.env.MCM_TEST_REPORT;
   if (into !== undefined) {
     const reports = tasks().map(({ task, report }) =>

@@ -4,6 +4,7 @@
  */
 export const THOROUGH_ONLY: readonly string[] = [
   // These tests verify the verifiers: they break the product on purpose, and a verifier must report the fault.
+  'e2e/src/golden/machine-config/mutations.test.ts',
   'e2e/src/golden/takeover/differences.test.ts',
   'e2e/src/golden/takeover/own-histories.test.ts',
   'e2e/src/golden/takeover/variations.test.ts',
@@ -16,11 +17,28 @@ export const THOROUGH_ONLY: readonly string[] = [
   'packages/machine-config/src/histories/verifier.test.ts',
   // Other tests of a plain run start the same programs, with fewer cases.
   'e2e/src/bad-input/real-binaries.test.ts',
+  'e2e/src/clients/clients.test.ts',
+  'e2e/src/config-daemon/pod.test.ts',
   'e2e/src/conformance/network/network.test.ts',
+  'e2e/src/deploy/machine-permissions.test.ts',
   'e2e/src/hand-over/processes.test.ts',
+  'e2e/src/hand-over/real-binaries.test.ts',
   'e2e/src/kubectl/generators.test.ts',
+  'e2e/src/kubectl/restore.test.ts',
   'e2e/src/kubectl/strategies.test.ts',
+  'e2e/src/kubectl/workloads.test.ts',
+  'e2e/src/kubectl/write.test.ts',
+  'e2e/src/up-clouds.test.ts',
+  'e2e/src/up-driver.test.ts',
+  'e2e/src/up-machine-config.test.ts',
   'e2e/src/up-stopped-manager.test.ts',
+  'tools/src/bundle/launcher.test.ts',
+  // Only a change of the tool itself can break these tests.
+  'tools/src/advisories/audit.test.ts',
+  'tools/src/control-plane-fuzz/control-plane-fuzz.test.ts',
+  'tools/src/image/image.test.ts',
+  // A plain run plays the conformance kit once for each driver.
+  'packages/conformance/src/slow.test.ts',
   // A plain run kills the processes at fewer times, in other tests.
   'e2e/src/simulation/crash.test.ts',
   'packages/core/src/deployment/kills.test.ts',

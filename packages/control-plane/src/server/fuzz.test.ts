@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
 import { settle, startTestPlane } from '../testing.ts';
+import { isThorough } from '../thorough.testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';
 
 /** The number of requests in a run. For a longer run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
-const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (Number(process.env.MCM_THOROUGH ?? 0) >= 1 ? 6000 : 2000));
+const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (isThorough ? 6000 : 1000));
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
 /**

@@ -253,7 +253,7 @@ async function dyingAt(
 }
 
 /** Thorough runs stop the manager at each write, plain runs at each sixth write. */
-const STEP = thoroughly(4, 8, 1);
+const STEP = thoroughly(4, 16, 1);
 const MANY_WRITES = 60;
 
 describe('the manager dies at any of its writes', () => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { sampled } from '@mcm/kube/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -115,15 +116,20 @@ describe('local-cloud', () => {
     expect([second.code, second.stderr]).toEqual([1, expect.stringMatching(/another local-cloud uses/)]);
   });
 
-  test.each([
-    [['--port=x'], /--port.*whole number from 0 to 65535/],
-    [['--boot-latency=soon'], /--boot-latency.*duration such as/],
-    [['--zones=A B'], /--zones.*lower-case/],
-    [['--data-dir=x', '--memory'], /cannot be used with option '--memory'/],
-    [['--kubelet-pod-shutdown=never'], /--kubelet-pod-shutdown.*grace, immediate/],
-    [['--node-kubeconfig=/nowhere/kubeconfig'], /\/nowhere\/kubeconfig cannot be read/],
-    [['surplus'], /^local-cloud: surplus: is not a flag/],
-  ])('local-cloud refuses %j', async (args, message) => {
+  test.each(
+    sampled<[readonly string[], RegExp]>(
+      [
+        [['--port=x'], /--port.*whole number from 0 to 65535/],
+        [['--boot-latency=soon'], /--boot-latency.*duration such as/],
+        [['--zones=A B'], /--zones.*lower-case/],
+        [['--data-dir=x', '--memory'], /cannot be used with option '--memory'/],
+        [['--kubelet-pod-shutdown=never'], /--kubelet-pod-shutdown.*grace, immediate/],
+        [['--node-kubeconfig=/nowhere/kubeconfig'], /\/nowhere\/kubeconfig cannot be read/],
+        [['surplus'], /^local-cloud: surplus: is not a flag/],
+      ],
+      3,
+    ),
+  )('local-cloud refuses %j', async (args, message) => {
     const { code, stderr } = await start(args).end;
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
