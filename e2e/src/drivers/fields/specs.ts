@@ -116,13 +116,16 @@ const azureWith = (image: object, place: object) => ({
     priority: 'Regular',
     hardwareProfile: { vmSize: 'Standard_D4s_v5' },
     osProfile: {
+      computerName: 'host',
       adminUsername: 'core',
+      adminPassword: 'word',
+      customData: 'data',
       linuxConfiguration: {
         disablePasswordAuthentication: true,
         ssh: { publicKeys: { path: '/home/core/.ssh/authorized_keys', keyData: 'ssh-ed25519 AAAA' } },
       },
     },
-    networkProfile: { acceleratedNetworking: true },
+    networkProfile: { acceleratedNetworking: true, networkInterfaces: { id: 'nic', properties: { primary: true } } },
     storageProfile: {
       imageReference: image,
       diskControllerType: 'SCSI',

@@ -58,8 +58,19 @@ const linuxConfiguration = z.object({
 });
 
 const osProfile = z.object({
+  computerName: text('accepted for compatibility, but not sent to the cloud: the computer name is the name of the VM'),
   adminUsername: text('name of the VM’s administrator; required'),
+  adminPassword: text('accepted for compatibility, but not sent to the cloud'),
+  customData: text('accepted for compatibility, but not sent to the cloud: the custom data is userData of the Secret'),
   linuxConfiguration: linuxConfiguration.optional().meta({ description: 'login settings of the administrator' }),
+});
+
+const networkInterfaces = z.object({
+  id: text('accepted for compatibility, but not sent to the cloud'),
+  properties: z
+    .object({ primary: flag('accepted for compatibility, but not sent to the cloud: the only NIC is the primary NIC') })
+    .optional()
+    .meta({ description: 'accepted for compatibility, but not sent to the cloud' }),
 });
 
 const storageProfile = z.object({
@@ -95,7 +106,12 @@ const properties = z.object({
     description: 'administrator account; mcm adds the computer name and the custom data',
   }),
   networkProfile: z
-    .object({ acceleratedNetworking: flag('true: the NIC uses accelerated networking') })
+    .object({
+      acceleratedNetworking: flag('true: the NIC uses accelerated networking'),
+      networkInterfaces: networkInterfaces.optional().meta({
+        description: 'accepted for compatibility, but not sent to the cloud: mcm creates one NIC for each VM',
+      }),
+    })
     .optional()
     .meta({ description: 'the VMs’ NIC' }),
   storageProfile: storageProfile.optional().meta({ description: 'image and disks of the VMs; required' }),
