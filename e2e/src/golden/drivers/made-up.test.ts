@@ -77,6 +77,7 @@ test('AWS: an STS that answers with 503 is temporarily unavailable', async () =>
 test.each([
   ['without a body', { status: 404 }],
   ['with a page', { status: 404, text: '<html>nothing here</html>' }],
+  ['with an error that has no code', { status: 404, body: { error: { code: null, message: null } } }],
 ])('Azure: a 404 %s does not show whether a VM exists', async (_what, reply) => {
   const recorded = await caseOf('azure', 'lookup/001');
   const nothing = changed(recorded, /virtualMachines/, reply, {

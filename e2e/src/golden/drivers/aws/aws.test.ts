@@ -5,6 +5,7 @@ import { playCase } from './index.ts';
 
 /** Rules that only the recordings of made-up.test.ts need. */
 const ELSEWHERE = [
+  'A region that is not a host name, such as `-` or `a.b`',
   'a failure of the token host gets the code Unavailable',
   '`AssignIpv6Addresses` with a lost answer',
   'A value of a Secret that is not UTF-8',

@@ -14,6 +14,7 @@ import {
   type CallerEnd,
   endedByCaller,
   endsOriginal,
+  escaped,
   noVolume,
   outlivesDeadline,
   specIsKeptOtherwise,
@@ -77,21 +78,29 @@ const noAnswer: Rule = {
     const textMatches = new RegExp(`${odd.action}: \\S+ returned an incomplete or invalid ${odd.action}Response`);
     const failed = failsWith(expected, situation, code, { textMatches });
     const left = isSearch ? without(failed.metrics, /service="instance_get_by_id"/) : failed.metrics;
-    return { ...failed, requests, metrics: servicesFailed(left) };
+    return { ...failed, requests, metrics: servicesFailed(left, servicesOf(odd.action, isSearch)) };
   },
 };
+
+/** The services in metrics that fail with a request. The other services of the call succeeded before this request. */
+function servicesOf(action: string, isSearch: boolean): RegExp {
+  if (action === 'DescribeInstances') return isSearch ? /^instance_get_by_/ : /^instance_get_by_(id|machine)$/;
+  if (action === 'TerminateInstances') return /^instance_terminate$/;
+  return action === 'ModifyNetworkInterfaceAttribute' ? /^instance_disable_source_dest_check$/ : /^(?!)/;
+}
 
 const without = (metrics: Expected['metrics'], which: RegExp): Expected['metrics'] =>
   metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => !which.test(name)));
 
 /** Adds the failures of each service that has successes. */
 const alsoFailed = (metrics: Expected['metrics']): Expected['metrics'] =>
-  metrics && { ...servicesFailed(metrics), ...metrics };
+  metrics && { ...servicesFailed(metrics, /./), ...metrics };
 
-/** Changes the successes of services in metrics to failures. */
-function servicesFailed(metrics: Expected['metrics']): Expected['metrics'] {
+/** Changes the successes of these services in metrics to failures. */
+function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expected['metrics'] {
   if (!metrics) return undefined;
   const entries = Object.entries(metrics).flatMap(([name, value]): [string, number | string][] => {
+    if (!services.test(/service="([^"]*)"/.exec(name)?.[1] ?? '')) return [[name, value]];
     if (/api_request_duration_seconds_count\{provider/.test(name)) return [];
     return [[name.replace('_requests_total{provider', '_requests_failed_total{provider'), value]];
   });
@@ -109,6 +118,24 @@ const assignsOnce: Rule = {
       return undefined;
     const textMatches = /^AssignIpv6Addresses: /;
     return { ...failsWith(expected, situation, 'Uninitialized', { textMatches }), requests };
+  },
+};
+
+/** The regions that the SDK for JavaScript accepts. The SDK for Go also accepts dots, and hyphens at both ends. */
+const REGION = /^(?!-)[a-zA-Z0-9-]{1,63}(?<!-)$/;
+
+const oddRegion: Rule = {
+  row: 'A region that is not a host name, such as `-` or `a.b`',
+  expect: (expected, situation) => {
+    const { region } = specOf(situation.recorded);
+    if (region === undefined || REGION.test(region) || expected.requests.length === 0) return undefined;
+    const textMatches = new RegExp(
+      `^Region not accepted: region="${escaped(region)}" is not a valid hostname component\\.$`,
+    );
+    // Only the search for the VM begins. The later services of the call are not reached.
+    const search = without(expected.metrics, /service="(?!instance_get_by_(tag_and_status|machine)")/);
+    const metrics = servicesFailed(search, /./);
+    return { ...failsWith({ ...expected, metrics }, situation, 'Internal', { textMatches }), requests: [] };
   },
 };
 
@@ -305,6 +332,7 @@ export const RULES: readonly Rule[] = [
   ]),
   endsOriginal('the driver reads the provider spec as the API server stores it', ['InvalidArgument']),
   unreadableKeys,
+  oddRegion,
   triesOften,
   throttledIsUnavailable('a throttled call gets the code Unavailable', isThrottling),
   noAnswer,

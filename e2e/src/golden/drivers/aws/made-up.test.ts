@@ -144,6 +144,23 @@ test.each([200, 204])('an answer with the status %i and no content is not an emp
   expect(rows).toContain('an answer from another server than EC2 gets the code Internal');
 });
 
+test('an odd answer counts as a failure only for its own service', async () => {
+  const recorded = await caseOf('aws', 'delete/by-tags');
+  const raw = { http: 200, contentType: 'text/html', body: '<html>no</html>' };
+  const cloud = { ...(recorded.cloud as object), script: [{ action: 'TerminateInstances', raw }] };
+  const { failure, rows } = await played({ ...recorded, cloud });
+  expect(failure).toBeUndefined();
+  expect(rows).toContain('an answer from another server than EC2 gets the code Internal');
+});
+
+test.each(['-', 'a.b'])('the region %s is refused before a request', async (region) => {
+  const recorded = await caseOf('aws', LISTING);
+  const spec = { ...(recorded.providerSpec as object), region };
+  const { failure, rows } = await played({ ...recorded, providerSpec: spec });
+  expect(failure).toBeUndefined();
+  expect(rows).toContain('A region that is not a host name, such as `-` or `a.b`');
+});
+
 test('keys that are not UTF-8 are refused', async () => {
   const recorded = await caseOf('aws', LISTING);
   const { failure, rows } = await played({ ...recorded, secretBase64: { providerAccessKeyId: '/w==' } });

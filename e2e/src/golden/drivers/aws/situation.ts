@@ -31,6 +31,7 @@ export const instancesOf = (recorded: RecordedCase): readonly RecordedInstance[]
 
 /** The fields of a recorded provider spec that the rules use. */
 export interface RecordedSpec {
+  readonly region?: string;
   readonly tags?: Readonly<Record<string, string>>;
   readonly srcAndDstChecksEnabled?: boolean;
   readonly networkInterfaces?: readonly {
@@ -45,9 +46,10 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 /** A value of a wrong type counts as absent, because such a provider spec is refused. A null entry counts as empty. */
 export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
-  const { tags, networkInterfaces, ...others } = isObject(providerSpec) ? providerSpec : {};
+  const { tags, region, networkInterfaces, ...others } = isObject(providerSpec) ? providerSpec : {};
   const entries = Array.isArray(networkInterfaces) ? networkInterfaces.map((each) => (isObject(each) ? each : {})) : [];
-  return { ...others, tags: isObject(tags) ? tags : {}, networkInterfaces: entries } as RecordedSpec;
+  const place = typeof region === 'string' ? { region } : {};
+  return { ...others, ...place, tags: isObject(tags) ? tags : {}, networkInterfaces: entries } as RecordedSpec;
 }
 
 /** The only VM of the machine in the recording. */

@@ -329,14 +329,25 @@ const headerBesidePage: Rule = {
 
 const DISK_VERSION = { 'api-version': '2023-04-02' };
 
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+/** Whether a header, a JSON body or an XML body of a reply contains an error code. */
+function hasCode({ headers = {}, body, text = '' }: NonNullable<ReturnType<typeof firstReply>>): boolean {
+  if (Object.entries(headers).some(([name, value]) => name.toLowerCase() === CODE_HEADER && value.trim() !== ''))
+    return true;
+  const { error, code } = Object(isJson(text) ? JSON.parse(text) : body) as Readonly<Record<string, unknown>>;
+  return (
+    isText((error as { readonly code?: unknown } | null | undefined)?.code) || isText(code) || /<code>/i.test(text)
+  );
+}
+
 /** The original treats any 404 as a response of the cloud. For this driver, the response needs an error code. */
 const nobodysNotFound: Rule = {
   row: 'a 404 without an error code of the cloud is different from NotFound',
   expect: (expected, situation) => {
     const isNobodys = (each: ExpectedRequest): boolean => {
-      const { status, headers = {}, body, text = '' } = firstReply(situation.recorded.cloud, each) ?? {};
-      const isReported = Object.keys(headers).some((name) => name.toLowerCase() === CODE_HEADER);
-      return each.method === 'GET' && status === 404 && !isReported && !JSON.stringify(body ?? text).includes('code');
+      const reply = firstReply(situation.recorded.cloud, each);
+      return each.method === 'GET' && reply?.status === 404 && !hasCode(reply);
     };
     if (!expected.requests.some(isNobodys)) return undefined;
     const failed = failsWith(expected, situation, 'Internal', {
