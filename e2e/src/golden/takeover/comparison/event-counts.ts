@@ -24,17 +24,44 @@ const SCALED = /Scaled (up|down) machine set (\S+) to (\d+)/;
 /** An event of mcm may contain the names of several machines. */
 const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 
+/**
+ * The events of a Machine that mcm writes without a setting of its own. A history of the original contains no such
+ * setting, so an event of another reason is a difference.
+ */
+const EVENTS_OF_MACHINE: ReadonlySet<string> = new Set([
+  'CreationFailed',
+  'DeletionBlocked',
+  'EvictionUnavailable',
+  'FailedToJoin',
+  'HealthTimeout',
+  'InPlaceUpdateFailed',
+  'InvalidInput',
+  'NodeDeleted',
+  'NodeHealthy',
+  'NodeMissing',
+  'NodeUnhealthy',
+  'PodDoesNotEnd',
+  'PodsForcedOff',
+  'PreservationEnded',
+  'Preserved',
+  'ReplacementHeld',
+  'ReplacementResumed',
+  'StaleNode',
+  'VMUnknown',
+  'VolumeStaysAttached',
+]);
+
 /** Rules for events. The rules use no case, name or number. */
 export const EVENT_RULES: readonly EventRule[] = [
   {
     row: 'Events of a Machine',
-    what: 'a failed or waiting machine has events, which the original does not write',
-    excuses: ({ kind, theirs }) => kind === 'Machine' && theirs === 0,
+    what: 'a machine has events about its node, its failures and its deletion, which the original does not write',
+    excuses: ({ kind, reason, theirs }) => kind === 'Machine' && theirs === 0 && EVENTS_OF_MACHINE.has(reason),
   },
   {
     row: 'A machine with priority 1 while the replicas do not fall',
     what: 'a machine that is marked for deletion but not deleted gets an event',
-    excuses: ({ reason, theirs }) => reason === 'ScaleInPending' && theirs === 0,
+    excuses: ({ kind, reason, theirs }) => kind === 'MachineDeployment' && reason === 'ScaleInPending' && theirs === 0,
   },
 ];
 

@@ -6,6 +6,14 @@ const ROW = 'Steps of a creation, a deletion, a drain';
 const COUNTS = /^\.status\.(replicas|fullyLabeledReplicas|updatedReplicas)$/;
 const ROLLOUT_MARK = /^\.metadata\.annotations\.cluster-autoscaler\.kubernetes\.io\/scale-down-disabled(-by-mcm)?$/;
 const PROGRESS = /^\.status\.conditions\[Progressing\]\.(reason|message|status)$/;
+const PROGRESS_REASON = '.status.conditions[Progressing].reason';
+/** The reasons of a rollout that continues. */
+const ROLLING: ReadonlySet<string> = new Set([
+  'NewMachineSetCreated',
+  'FoundNewMachineSet',
+  'MachineSetUpdated',
+  'DeploymentResumed',
+]);
 const FINALIZER = /^\.metadata\.finalizers/;
 
 /**
@@ -32,7 +40,8 @@ export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
       excuses: ({ path }, sides) =>
         gone.size > 0 &&
         PROGRESS.test(path) &&
-        sides.ours.get('.status.conditions[Progressing].reason') === 'NewMachineSetAvailable',
+        sides.ours.get(PROGRESS_REASON) === 'NewMachineSetAvailable' &&
+        ROLLING.has(sides.theirs.get(PROGRESS_REASON) ?? ''),
     },
     {
       row: ROW,

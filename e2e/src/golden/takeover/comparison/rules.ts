@@ -35,15 +35,12 @@ const PACE = 'Steps of a creation, a deletion, a drain';
 const NODE_FINALIZER = 'node.machine.sapcloud.io/machine-controller';
 const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
 const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno-labels-taints';
-/**
- * The labels, annotations and taints that the controllers copy from a machine to its Node, and the annotation that
- * records them.
- */
-const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
+const MACHINE_NAME = '.metadata.labels.node.gardener.cloud/machine-name';
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
 const DELETED_FOR_HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
 const REPLACEMENT = '.metadata.annotations.node.machine.sapcloud.io/replacement';
+const PRIORITY = '.metadata.annotations.machinepriority.machine.sapcloud.io';
 const NUMBERS = '.metadata.annotations.node.machine.sapcloud.io/next-machine-numbers';
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
@@ -56,10 +53,20 @@ const STEP_OF_DELETION =
 const PHASE = '.status.currentStatus.phase';
 /** Matches the operations that are written when a machine becomes `Failed`. */
 const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
-const BIRTH = new Set(['Pending', 'Create Processing Creating machine on cloud provider']);
+/** The first values of the phase and of the last operation of a machine. */
+const BIRTH: Readonly<Record<string, string>> = {
+  [PHASE]: 'Pending',
+  [OPERATION]: 'Create Processing Creating machine on cloud provider',
+};
+/** The phases of a machine that neither works nor waits for its end. */
+const UNHEALTHY: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff', 'Unknown', 'Failed']);
 
-/** The count of the names that a set has used. */
-const COUNT = /^\d/;
+/** The numbers of a set: the next number, and the numbers without an answer. */
+const COUNT = /^\d+(,\d+)*$/;
+/** The namespace and the name of a class. */
+const CLASS = /^[^/\s]+\/[^/\s]+$/;
+/** The hash of a template, or the empty text that marks the end of an update to another template. */
+const TEMPLATE = /^[a-z0-9]*$/;
 /** The values of the annotation of a replacement. */
 const REPLACES = /^(true|unjoined|absent)$/;
 
@@ -72,9 +79,26 @@ const isWaiting = (ours: string | undefined, theirs: string | undefined): boolea
   ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
 const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
   lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
-/** Whether the original also replaced the machine. The machine was `Failed` for a short time, or was deleted. */
-const wasReplaced = (course: Course): boolean =>
-  wasIn(course, PHASE, 'Failed') || wasIn(course, PHASE, 'Terminating') || wasIn(course, 'presence', 'gone');
+/**
+ * Whether the original also replaced the machine. The machine was `Failed`, or the recording missed this short time
+ * between an unhealthy phase and the deletion.
+ */
+function wasReplaced(course: Course): boolean {
+  if (wasIn(course, PHASE, 'Failed')) return true;
+  const phases = course.lanes.get(PHASE)?.map(({ value }) => value) ?? [];
+  const end = phases.indexOf('Terminating');
+  const isDeleted = end >= 0 || wasIn(course, 'presence', 'gone');
+  return isDeleted && UNHEALTHY.has(phases.at(end < 0 ? -1 : end - 1) ?? '');
+}
+/**
+ * Whether the controllers copy a value from the machine to its Node. These values are the machine's name, the record of
+ * the node template, and the labels, annotations and taints in this record.
+ */
+const isFromMachine = (path: string, record: string | undefined): boolean =>
+  record !== undefined &&
+  (path === SYNCED ||
+    path === MACHINE_NAME ||
+    appliedPaths(record).some((one) => path === one || path.startsWith(`${one}.`)));
 const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.length ?? 0;
 
 /** The intended differences. The rules use no case, name or number. */
@@ -122,8 +146,8 @@ export const RULES: readonly Rule[] = [
     row: 'Annotation `machine-class` of a Node',
     what: 'a Node has the class of its machine',
     kinds: ['Node'],
-    excuses: ({ path, theirs }) => path === CLASS_OF_NODE && theirs === undefined,
-    excusesStep: ({ lane, theirs }) => lane === CLASS_OF_NODE && theirs === undefined,
+    excuses: ({ path, ours, theirs }) => path === CLASS_OF_NODE && CLASS.test(ours ?? '') && theirs === undefined,
+    excusesStep: ({ lane, ours, theirs }) => lane === CLASS_OF_NODE && CLASS.test(ours ?? '') && theirs === undefined,
   },
   {
     row: 'Failed machines',
@@ -158,8 +182,7 @@ export const RULES: readonly Rule[] = [
     row: 'Finalizer and priority of a Machine',
     what: 'the create request sets the priority',
     kinds: ['Machine'],
-    excuses: ({ path, ours, theirs }) =>
-      path.endsWith('.machinepriority.machine.sapcloud.io') && ours === '3' && theirs === undefined,
+    excuses: ({ path, ours, theirs }) => path === PRIORITY && ours === '3' && theirs === undefined,
   },
   {
     row: 'Annotation `revision-history`',
@@ -177,8 +200,8 @@ export const RULES: readonly Rule[] = [
     row: 'In-place: another template during an update',
     what: 'the update uses the template at the time of the selection',
     kinds: ['Node'],
-    excuses: ({ path, theirs }) => path === SELECTED_FOR && theirs === undefined,
-    excusesStep: ({ lane, theirs }) => lane === SELECTED_FOR && theirs === undefined,
+    excuses: ({ path, ours, theirs }) => path === SELECTED_FOR && TEMPLATE.test(ours ?? '') && theirs === undefined,
+    excusesStep: ({ lane, ours, theirs }) => lane === SELECTED_FOR && TEMPLATE.test(ours ?? '') && theirs === undefined,
   },
   {
     row: PACE,
@@ -194,16 +217,18 @@ export const RULES: readonly Rule[] = [
     row: PACE,
     what: 'the original may see a node before the next reconcile of its machine',
     kinds: ['Machine'],
-    excusesStep: ({ ours, theirs }) => ours !== undefined && BIRTH.has(ours) && theirs === undefined,
+    excusesStep: ({ lane, ours, theirs }) => ours !== undefined && ours === BIRTH[lane] && theirs === undefined,
   },
   {
     row: PACE,
     what: 'the original sets the labels and taints of a node only at the second reconcile',
     kinds: ['Node'],
     excuses: ({ path, theirs }, sides) =>
-      FROM_MACHINE.test(path) && theirs === undefined && sides.ours.has(SYNCED) && !sides.theirs.has(SYNCED),
+      isFromMachine(path, sides.ours.get(SYNCED)) && theirs === undefined && !sides.theirs.has(SYNCED),
     excusesStep: ({ lane, theirs }, courses) =>
-      FROM_MACHINE.test(lane) && theirs === undefined && times(courses.theirs, SYNCED) < times(courses.ours, SYNCED),
+      (courses.ours.lanes.get(SYNCED) ?? []).some(({ value }) => isFromMachine(lane, value)) &&
+      theirs === undefined &&
+      times(courses.theirs, SYNCED) < times(courses.ours, SYNCED),
   },
   {
     row: PACE,
@@ -227,4 +252,19 @@ function isRepeated(history: string | undefined, revisions: readonly string[]): 
 
 function withoutRepeats(history: string | undefined, present: string | undefined): string {
   return [...new Set((history ?? '').split(',').filter((revision) => revision && revision !== present))].join(',');
+}
+
+/** The paths of the labels, annotations and taints in the record of a node template. */
+function appliedPaths(record: string): readonly string[] {
+  const { metadata, spec } = (record.startsWith('{') ? JSON.parse(record) : {}) as Template;
+  return [
+    ...Object.keys(metadata?.labels ?? {}).map((key) => `.metadata.labels.${key}`),
+    ...Object.keys(metadata?.annotations ?? {}).map((key) => `.metadata.annotations.${key}`),
+    ...(spec?.taints ?? []).map(({ key, effect }) => `.spec.taints[${key}/${effect}]`),
+  ];
+}
+
+interface Template {
+  readonly metadata?: { readonly labels?: object; readonly annotations?: object };
+  readonly spec?: { readonly taints?: readonly { readonly key: string; readonly effect: string }[] };
 }
