@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { globSync, mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { ROOT } from '../root.ts';
 import { REPORTS, reportOf } from './report.ts';
@@ -13,6 +13,9 @@ const isThorough = Number(process.env.MCM_THOROUGH ?? 0) >= 1;
 const [task = 'test', ...projects] = process.argv.slice(2);
 const folder = process.cwd();
 mkdirSync(join(folder, REPORTS), { recursive: true });
+/** The start of a second worker takes longer than the tests of so few files. */
+const FEW_FILES = 8;
+const isSmall = globSync('src/**/*.test.ts', { cwd: folder }).length <= FEW_FILES;
 const { status } = spawnSync(
   process.execPath,
   [
@@ -27,6 +30,7 @@ const { status } = spawnSync(
     stdio: 'inherit',
     env: {
       ...process.env,
+      VITEST_MAX_WORKERS: isSmall ? '1' : process.env.VITEST_MAX_WORKERS,
       MCM_TEST_REPORT: join(folder, reportOf(task)),
       // With this variable, vitest.config.ts omits the files of thorough-only.ts.
       MCM_TESTS_PLAIN: isThorough ? undefined : '1',
