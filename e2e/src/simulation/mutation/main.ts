@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import { MUTANTS, type Mutant } from './list.ts';
 import { runMutant } from './runner.ts';
 
@@ -79,6 +80,9 @@ async function run(): Promise<number> {
   process.stdout.write(`${chosen().length - survivors.length} died, ${survivors.length} survived: ${survivors}\n`);
   return survivors.length;
 }
+
+// The code of a history runs only a few times, so an early compilation saves a tenth of the processor time.
+setFlagsFromString('--always-sparkplug');
 
 if (flags.help) process.stdout.write(HELP);
 else process.exitCode = (await run()) > 0 ? 1 : 0;

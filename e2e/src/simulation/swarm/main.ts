@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import { PROFILES, type ProfileName } from '../network/profiles.ts';
 import { type Case, playCase, SUITES } from '../suites/suites.ts';
 import { type Failure, readReplay, writeReplay } from './replay.ts';
@@ -144,6 +145,9 @@ async function swarm(): Promise<void> {
   report(tally);
   process.exit(sum(tally.failed) > 0 ? 1 : 0);
 }
+
+// The code of a history runs only a few times, so an early compilation saves a tenth of the processor time.
+setFlagsFromString('--always-sparkplug');
 
 if (flags.help) print(HELP);
 else await (flags.replay === undefined ? swarm() : replay(flags.replay)).catch((error: unknown) => fail(String(error)));

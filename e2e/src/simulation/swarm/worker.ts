@@ -1,6 +1,8 @@
+import { enableCompileCache, flushCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { parentPort } from 'node:worker_threads';
-import { type Case, playCase } from '../suites/suites.ts';
-import { type Verdict, verify } from './work.ts';
+import type { Case } from '../suites/suites.ts';
+import type { Verdict } from './work.ts';
 
 interface Job {
   readonly one: Case;
@@ -10,6 +12,13 @@ interface Job {
 // Stack traces are disabled, because those of refused requests would take 6% of the time. The text of a violation is
 // sufficient.
 Error.stackTraceLimit = 0;
+
+// Without the cache, each thread would remove the types of all modules and compile them again. This takes longer than
+// several histories. A thread does not use the cache of the main thread.
+enableCompileCache(fileURLToPath(new URL('../../../../node_modules/.cache/simulation', import.meta.url)));
+const { playCase } = await import('../suites/suites.ts');
+const { verify } = await import('./work.ts');
+flushCompileCache();
 
 /** Runs and verifies the cases that the main thread sends, one at a time. */
 parentPort?.on('message', ({ one, shrinks }: Job) => {
