@@ -243,6 +243,12 @@ export const EVENTS = {
     means: 'The timeout of a hook has passed. With `Continue` the machine continues, and with `Block` it still waits.',
     help: 'Check the program that owns the hook. To end the hook, remove its annotation from the Machine.',
   },
+  HookCallFailed: {
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The call of the webhook of a hook failed. The message contains the cause. The machine controller retries.',
+    help: 'Check the webhook, its certificate and its key. See [hooks](../hooks.md#webhooks).',
+  },
   StaleNode: {
     on: MACHINE,
     type: 'Warning',

@@ -1,4 +1,5 @@
-import { Annotations, formatTime, type Machine, type MachineClass, parseTime } from '@mcm/api';
+import { Annotations, formatTime, isForceDeletion, type Machine, type MachineClass, parseTime } from '@mcm/api';
+import { interruptionOf } from '../interruption/notice.ts';
 import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
 
 /**
@@ -63,6 +64,13 @@ export function stageState(
   const expired = unfinished.filter(isExpired);
   return unfinished.length === 0 ? DONE : { is: 'pending', pending, expired };
 }
+
+/**
+ * Returns true with `force-deletion`, or if the cloud will end the VM.
+ * @param interruptions True if mcm reacts to interruptions
+ */
+export const ignoresHooks = (machine: Machine, interruptions: boolean): boolean =>
+  isForceDeletion(machine) || (interruptions && interruptionOf(machine) !== undefined);
 
 /** Returns the hooks of all stages for which a machine waits. */
 export const pendingHooksOf = (

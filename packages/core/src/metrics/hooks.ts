@@ -1,6 +1,7 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import type { Clock, Meters, Sample } from '@mcm/kube';
 import { type PendingHook, pendingHooksOf } from '../hooks/pending.ts';
+import type { ObserveHookCall } from '../hooks/webhooks/caller.ts';
 import type { Source } from './sources.ts';
 
 interface HookSources {
@@ -39,4 +40,14 @@ export function registerHookMetrics(meters: Meters, { machines, classOf, clock }
     },
     () => perHook(({ until }, now) => until <= now),
   );
+}
+
+/** Counts the calls of webhooks by result. */
+export function registerHookCallMetrics(meters: Meters): ObserveHookCall {
+  const calls = meters.counter({
+    name: 'mcm_machine_hook_calls_total',
+    help: 'Calls of the webhooks of hooks, by outcome: finished, waits or failed',
+    labels: ['webhook', 'outcome'],
+  });
+  return (webhook, outcome) => calls({ webhook, outcome });
 }

@@ -55,8 +55,8 @@ function assembled(
   { hasTarget }: { readonly hasTarget: boolean },
 ): MachineController {
   const { caches, calls, capacity, evidence, keptVms, performer, reachability, inherited, stop } = parts;
-  const { machine, machineClass, secret, orphan, orphans } = controllers;
-  const all = [machine, machineClass, secret, orphan, ...(hasTarget ? [controllers.reachability] : [])];
+  const { machine, machineClass, secret, orphan, orphans, hooks } = controllers;
+  const all = [machine, machineClass, secret, orphan, ...hooks, ...(hasTarget ? [controllers.reachability] : [])];
   const informers = informersOf(caches);
   const runControllers = async (signal: AbortSignal): Promise<void> => {
     if (signal.aborted) stop.abort(signal.reason);
@@ -83,6 +83,6 @@ function assembled(
       calls.running === 0 &&
       evidence.running === 0 &&
       keptVms.running === 0 &&
-      [machine, machineClass, secret].every((each) => each.idle(withinMs)),
+      [machine, machineClass, secret, ...hooks].every((each) => each.idle(withinMs)),
   };
 }

@@ -1,4 +1,5 @@
 import { type Controller, type ControllerOptions, createController } from '@mcm/kube';
+import { hookControllers } from '../hooks/webhooks/controllers.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
 import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
@@ -13,6 +14,8 @@ export interface Controllers {
   readonly orphan: Controller;
   readonly reachability: Controller;
   readonly orphans: OrphanCollector;
+  /** One controller for each webhook of hooks. */
+  readonly hooks: readonly Controller[];
 }
 
 /** {@link watchCaches} connects the controllers to the caches. */
@@ -76,7 +79,28 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
     orphan: controller('machinesafetyorphanvms', orphans.reconcile),
     reachability: controller('machinesafetyapiserver', reachability.reconcile),
     orphans,
+    hooks: hooksOf(options, parts),
   };
+}
+
+/** In observe mode, mcm calls no webhooks, because the active process calls them. */
+function hooksOf(
+  { hookWebhooks, observe, control, interruptions, fence, clock, random, log, recorder, queueMetrics }: Settings,
+  { caches, invoker }: Parts,
+): readonly Controller[] {
+  if (!hookWebhooks || observe) return [];
+  return hookControllers(hookWebhooks, {
+    caches,
+    classOf: (machine) => invoker.classOf(machine),
+    control,
+    interruptions: interruptions !== undefined,
+    fence,
+    clock,
+    random,
+    log,
+    recorder,
+    metrics: queueMetrics,
+  });
 }
 
 function machineReconciler(

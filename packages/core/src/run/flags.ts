@@ -84,6 +84,13 @@ export const machineFlags = {
       help: 'drain and replace machines before an interruption of their VMs that the driver or the Node reports',
     }),
   }),
+  ...flagGroup('Hooks', {
+    'hook-webhooks': textFlag({
+      default: '',
+      placeholder: '<file>',
+      help: 'JSON file with the HTTPS webhooks that own hooks; empty: only other programs own hooks',
+    }),
+  }),
   ...flagGroup('Drain', {
     'machine-drain-timeout': durationFlag({
       default: MACHINE_DEFAULTS.drainTimeoutMs,

@@ -28,9 +28,12 @@ import { type DriverTracer, registeredTracer } from '../driver/invoker/api/traci
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import { driverReference, referenceText } from '../driver/schemas/reference.ts';
 import { knownOf } from '../driver/secrets/known.ts';
+import { type HookWebhook, readHookWebhooks } from '../hooks/webhooks/config.ts';
+import { connectWebhook } from '../hooks/webhooks/connect.ts';
 import { journalOf } from '../journal/flags.ts';
 import type { Journal } from '../journal/journal.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
+import { registerHookCallMetrics } from '../metrics/hooks.ts';
 import { registerInterruptionMetrics } from '../metrics/interruptions.ts';
 import { registerMachineMetrics, type StageObserver } from '../metrics/machine.ts';
 import { journalPage } from '../replay/page.ts';
@@ -107,6 +110,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
 ): BinaryDefinition<MachineFlags> {
   const name = `${NAME}-${driver.name}`;
   let configured: ConfiguredDriver<Spec, Credentials> = { driver };
+  let webhooks: readonly HookWebhook[] = [];
   /** In the fleet mode, each cluster has its own driver, so that no credentials are shared between clusters. */
   const driverOf = async ({ cluster, flags }: BinaryContext<MachineFlags>) =>
     cluster === undefined || !provider ? configured.driver : (await provider.configure(flags as FlagValues<F>)).driver;
@@ -124,6 +128,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
     check: checkMachineFlags,
     configure: async (flags) => {
       if (provider) configured = await provider.configure(flags as FlagValues<F>);
+      if (flags['hook-webhooks'] !== '') webhooks = await readHookWebhooks(flags['hook-webhooks']);
       const { endpoints = {}, warnings = [] } = configured;
       return {
         settings: Object.keys(endpoints).length > 0 ? { endpoints } : undefined,
@@ -133,7 +138,7 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
     units: async (context) => {
       const traces = await openTraces(tracing, { ...tracesOf(context), name, version });
       const journal = journalOf(context.flags);
-      const { controller, unit } = unitOf(await driverOf(context), context, { tracer, traces, journal });
+      const { controller, unit } = unitOf(await driverOf(context), context, { tracer, traces, journal, webhooks });
       const known = () => knownOf(controller.caches.secrets.store.list());
       context.pages.serve(journalPage({ journal, version, controller: name, clock: context.clock, known }));
       return [unit];
@@ -179,6 +184,7 @@ interface UnitParts {
   readonly tracer: DriverTracer | undefined;
   readonly traces: Traces | undefined;
   readonly journal: Journal;
+  readonly webhooks: readonly HookWebhook[];
 }
 
 const tracesOf = ({ clock, log, metrics }: BinaryContext<MachineFlags>) => ({ clock, log, meters: metrics.meters });
@@ -186,7 +192,7 @@ const tracesOf = ({ clock, log, metrics }: BinaryContext<MachineFlags>) => ({ cl
 function unitOf<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   context: BinaryContext<MachineFlags>,
-  { tracer, traces, journal }: UnitParts,
+  { tracer, traces, journal, webhooks }: UnitParts,
 ): { readonly controller: MachineController; readonly unit: Unit } {
   const { control, target, namespace, clock, random, log, recorder, targetRecorder, metrics, runtime, flags, fence } =
     context;
@@ -233,6 +239,7 @@ function unitOf<Spec, Credentials>(
     observeWait: driverMetrics.observeWait,
     readyCondition: flags['ready-condition'],
     interruptions: interruptionsOf(flags, metrics.meters, driver.name),
+    hookWebhooks: { webhooks, connect: connectWebhook, observe: registerHookCallMetrics(metrics.meters) },
     tracer: tracer ?? tracing?.driver,
     traceIdOf: tracing?.idOf,
     owner: cluster.owner,

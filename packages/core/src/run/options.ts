@@ -15,6 +15,7 @@ import type { DriverTimeouts, ObserveCall, ObserveWait } from '../driver/invoker
 import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import type { KeptVmOptions } from '../evidence/kept-vms.ts';
+import type { HookWebhooks } from '../hooks/webhooks/controllers.ts';
 import type { ObserveNotice } from '../interruption/watcher.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { ReachabilityTimings } from '../machine/health/reachability.ts';
@@ -85,6 +86,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
    * Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the outcome of each notice.
    */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
+  /** The webhooks that run the steps of hooks. */
+  readonly hookWebhooks?: HookWebhooks | undefined;
   readonly tracer?: DriverTracer | undefined;
   /** Returns the ID of the trace of a machine. If present, log messages about machines contain the ID. */
   readonly traceIdOf?: ((uid: string) => string) | undefined;

@@ -1,17 +1,14 @@
-import { isForceDeletion } from '@mcm/api';
 import { defined } from '@mcm/kube';
 import type { HookStage } from '../../hooks/definitions.ts';
-import { describeHooks, hookKey, type PendingHook, stageState } from '../../hooks/pending.ts';
-import { interruptionOf } from '../../interruption/notice.ts';
+import { describeHooks, hookKey, ignoresHooks, type PendingHook, stageState } from '../../hooks/pending.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
 
 /** The actions write the reason of the wait to the status, unless the status already contains the reason. */
 type Report = (because: string, event: PlannedEvent | undefined) => readonly Action[];
 
-/** Returns true with `force-deletion`, or if the cloud will end the VM. */
-const ignoresHooks = ({ machine, interruptions }: MachineObservation): boolean =>
-  isForceDeletion(machine) || (interruptions === true && interruptionOf(machine) !== undefined);
+const ignores = ({ machine, interruptions }: MachineObservation): boolean =>
+  ignoresHooks(machine, interruptions === true);
 
 /**
  * Starts the hooks of a stage, and waits until their owners have finished them. Returns undefined if the machine
@@ -20,7 +17,7 @@ const ignoresHooks = ({ machine, interruptions }: MachineObservation): boolean =
  * - A hook with `Block` has no limit. After its timeout, mcm only sends a warning.
  */
 export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
-  if (ignoresHooks(o)) return undefined;
+  if (ignores(o)) return undefined;
   const state = stageState(o.machine, o.machineClass, stage, now);
   if (state.is === 'done') return undefined;
   if (state.is === 'new') {
@@ -54,7 +51,7 @@ function planExpired(stage: HookStage, expired: readonly PendingHook[]): Plan {
 }
 
 export const awaitsReadyHooks = (o: MachineObservation, now: Date): boolean =>
-  !ignoresHooks(o) && stageState(o.machine, o.machineClass, 'after-ready', now).is !== 'done';
+  !ignores(o) && stageState(o.machine, o.machineClass, 'after-ready', now).is !== 'done';
 
 export const withEvent = (actions: readonly Action[], event: PlannedEvent | undefined): readonly Action[] =>
   actions.map((action) => (action.do === 'writeStatus' ? defined({ ...action, event }) : action));

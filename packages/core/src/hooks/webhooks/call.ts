@@ -1,0 +1,127 @@
+import { createHmac } from 'node:crypto';
+import { formatTime, type Machine } from '@mcm/api';
+import { type Clock, errorText, type Transport, type TransportResponse } from '@mcm/kube';
+import { z } from 'zod';
+import type { PendingHook } from '../pending.ts';
+import type { HookWebhook } from './config.ts';
+
+/** The result of one call. */
+export type HookAnswer =
+  | { readonly is: 'finished' }
+  /** The step continues. mcm repeats the call after this time. */
+  | { readonly is: 'waits'; readonly retryAfterMs: number | undefined }
+  | { readonly is: 'failed'; readonly because: string };
+
+export interface HookCallOptions {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** The limit of an answer, so that a webhook cannot fill the memory. */
+const LARGEST_ANSWER_BYTES = 65_536;
+
+const answerSchema = z.object({
+  done: z.boolean(),
+  retryAfterSeconds: z.number().positive().optional(),
+});
+
+/**
+ * Returns the body of a call. The body contains only names, IDs and times. The body does not contain labels, annotations or
+ * specs, because these can contain confidential texts.
+ */
+function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
+  const { namespace, name, uid } = machine.metadata;
+  return {
+    type: 'machine.sapcloud.io/hook',
+    stage: hook.stage,
+    hook: hook.name,
+    since: formatTime(since),
+    deadline: formatTime(until),
+    afterTimeout: hook.afterTimeout,
+    machine: {
+      namespace,
+      name,
+      uid,
+      class: machine.spec.class.name,
+      providerID: machine.spec.providerID,
+      node: machine.metadata.labels?.node,
+    },
+  };
+}
+
+/** All calls of a hook of a machine have the same ID, so the receiver can recognize a repeated call. */
+const hookCallId = (machine: Machine, { hook, since }: PendingHook): string =>
+  `${machine.metadata.uid}/${hook.stage}/${hook.name}/${Math.floor(since.getTime() / 1_000)}`;
+
+/** The headers of a signed call, as in the specification Standard Webhooks. */
+function signedHeaders(key: Uint8Array, id: string, at: Date, body: string): Readonly<Record<string, string>> {
+  const seconds = String(Math.floor(at.getTime() / 1_000));
+  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${signature}` };
+}
+
+async function limitedText(response: TransportResponse): Promise<string> {
+  if (response.body === null) return (await response.text()).slice(0, LARGEST_ANSWER_BYTES);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.length;
+    // The end of the loop closes the connection.
+    if (bytes > LARGEST_ANSWER_BYTES) throw new Error(`the answer has more than ${LARGEST_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const failed = (because: string): HookAnswer => ({ is: 'failed', because });
+
+/** An error does not contain the text of the answer, because events contain the error. */
+function answerOf(status: number, text: string): HookAnswer {
+  if (status >= 300 && status < 400) return failed(`the webhook redirects (status ${status}); mcm follows no redirect`);
+  if (status < 200 || status > 299) return failed(`the webhook answered with status ${status}`);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return failed('the answer is not JSON; the webhook must answer with {"done": true} or {"done": false}');
+  }
+  const answer = answerSchema.safeParse(json);
+  if (!answer.success)
+    return failed('the answer has no valid "done"; the webhook must answer with {"done": true} or {"done": false}');
+  const { done, retryAfterSeconds } = answer.data;
+  if (done) return { is: 'finished' };
+  return { is: 'waits', retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000 };
+}
+
+/** Calls a webhook once. The promise rejects only if the work of this process must end. */
+export async function callHookWebhook(
+  webhook: HookWebhook,
+  machine: Machine,
+  pending: PendingHook,
+  { transport, clock, signal }: HookCallOptions,
+): Promise<HookAnswer> {
+  const body = JSON.stringify(hookRequestOf(machine, pending));
+  const late = new AbortController();
+  const timer = clock.setTimeout(() => late.abort(new Error('the webhook did not answer in time')), webhook.timeoutMs);
+  try {
+    const response = await transport({
+      method: 'POST',
+      path: webhook.url.pathname + webhook.url.search,
+      headers: {
+        ...signedHeaders(webhook.key, hookCallId(machine, pending), clock.now(), body),
+        'content-type': 'application/json',
+        accept: 'application/json',
+      },
+      body,
+      signal: AbortSignal.any([signal, late.signal]),
+    });
+    return answerOf(response.status, await limitedText(response));
+  } catch (error) {
+    signal.throwIfAborted();
+    const timedOut: unknown = late.signal.aborted ? late.signal.reason : error;
+    return failed(errorText(timedOut));
+  } finally {
+    timer.cancel();
+  }
+}

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { parseDurationMs } from '@mcm/api';
+import { ConfigError, errorText } from '@mcm/kube';
+import { z } from 'zod';
+
+/** A program that runs the steps of hooks, and its address. Objects refer to it only by its name. */
+export interface HookWebhook {
+  /** The owner of the hooks that call this webhook. */
+  readonly name: string;
+  readonly url: URL;
+  /** Certificate authorities in PEM format. Without them, the authorities of Node.js apply. */
+  readonly ca: string | undefined;
+  /** The key of the signatures. */
+  readonly key: Uint8Array;
+  /** Longest time for one call. */
+  readonly timeoutMs: number;
+}
+
+const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
+const DEFAULT_TIMEOUT = '10s';
+const LONGEST_TIMEOUT_MS = 30_000;
+/** The limits of Standard Webhooks for a symmetric key. */
+const KEY_BYTES = { min: 24, max: 64 } as const;
+const KEY_PREFIX = 'whsec_';
+
+const schema = z.strictObject({
+  webhooks: z
+    .array(
+      z.strictObject({
+        name: z.string().regex(NAME, 'must be a lowercase DNS name; hooks use it as their owner'),
+        url: z.string(),
+        keyFile: z.string().min(1),
+        caFile: z.string().min(1).optional(),
+        timeout: z.string().default(DEFAULT_TIMEOUT),
+      }),
+    )
+    .max(50),
+});
+
+/** Reads a file as text. Tests replace it. */
+export type ReadText = (path: string) => Promise<string>;
+
+const readText: ReadText = (path) => readFile(path, 'utf8');
+
+function urlOf(text: string, field: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:') throw new ConfigError(`${field}: must be an https URL, not "${text.slice(0, 200)}"`);
+  if (url.username !== '' || url.password !== '')
+    throw new ConfigError(`${field}: must not contain a user or a password; the signature authenticates the calls`);
+  if (url.hash !== '') throw new ConfigError(`${field}: must not contain a fragment`);
+  return url;
+}
+
+function keyOf(text: string, field: string): Uint8Array {
+  const encoded = text.trim();
+  const key = encoded.startsWith(KEY_PREFIX) ? Buffer.from(encoded.slice(KEY_PREFIX.length), 'base64') : undefined;
+  // The message does not contain the text, because the text is confidential.
+  if (key === undefined || key.length < KEY_BYTES.min || key.length > KEY_BYTES.max)
+    throw new ConfigError(
+      `${field}: must contain ${KEY_PREFIX} and ${KEY_BYTES.min} to ${KEY_BYTES.max} bytes in base64; create it with: echo "${KEY_PREFIX}$(openssl rand -base64 32)"`,
+    );
+  return key;
+}
+
+function timeoutOf(text: string, field: string): number {
+  const timeoutMs = parseDurationMs(text);
+  if (timeoutMs === undefined || timeoutMs <= 0 || timeoutMs > LONGEST_TIMEOUT_MS)
+    throw new ConfigError(`${field}: must be a duration above 0s and at most 30s, not "${text}"`);
+  return timeoutMs;
+}
+
+function parsed(text: string, file: string): z.infer<typeof schema> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new ConfigError(`${file}: must contain JSON: ${errorText(error)}`);
+  }
+  const result = schema.safeParse(json);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'the document'}: ${message}`);
+  throw new ConfigError(`${file}: ${problems.join('; ')}`);
+}
+
+/**
+ * Reads the webhooks of `--hook-webhooks`. The process reads the file, the keys and the certificates once, at its start.
+ * @throws ConfigError with the field and the fix
+ */
+export async function readHookWebhooks(path: string, read: ReadText = readText): Promise<readonly HookWebhook[]> {
+  const flag = `--hook-webhooks=${path}`;
+  const contents = async (file: string, field: string): Promise<string> => {
+    try {
+      return await read(file);
+    } catch (error) {
+      throw new ConfigError(`${field}: cannot be read: ${errorText(error)}`);
+    }
+  };
+  const { webhooks } = parsed(await contents(path, flag), flag);
+  const twice = webhooks.find(({ name }, index) => webhooks.findIndex((other) => other.name === name) < index);
+  if (twice) throw new ConfigError(`${flag}: two webhooks have the name "${twice.name}"`);
+  return Promise.all(
+    webhooks.map(async ({ name, url, keyFile, caFile, timeout }, index) => {
+      const field = (last: string): string => `${flag}: webhooks.${index}.${last}`;
+      const ca = caFile === undefined ? undefined : await contents(caFile, field('caFile'));
+      if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
+        throw new ConfigError(`${field('caFile')}: contains no PEM certificate`);
+      return {
+        name,
+        url: urlOf(url, field('url')),
+        ca,
+        key: keyOf(await contents(keyFile, field('keyFile')), field('keyFile')),
+        timeoutMs: timeoutOf(timeout, field('timeout')),
+      };
+    }),
+  );
+}

@@ -1,0 +1,143 @@
+import { Annotations, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { events, type TransportRequest } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import type { FakeFailure } from '../driver/testing.ts';
+import type { HookAnswer } from '../hooks/webhooks/call.ts';
+import { NAMESPACE, type Rig } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+const KEY = `before-drain.${Annotations.HookSuffix}/save`;
+
+/** The answer of a webhook to each call, in order. The last answer repeats. */
+type Script = readonly (string | number | 'hangs')[];
+
+interface Called {
+  readonly at: Date;
+  readonly body: { readonly stage: string; readonly machine: { readonly name: string } };
+  readonly id: string | undefined;
+}
+
+async function rigWith(scripts: Readonly<Record<string, Script>>, hooks: string, leads = () => true) {
+  const calls: Record<string, Called[]> = {};
+  const outcomes: [string, HookAnswer['is']][] = [];
+  const answers = (name: string) => async (request: TransportRequest) => {
+    const all = calls[name] ?? [];
+    calls[name] = all;
+    const script = scripts[name] ?? [];
+    const answer = script[Math.min(all.length, script.length - 1)] ?? 500;
+    all.push({ at: rig.clock.now(), body: JSON.parse(request.body ?? ''), id: request.headers['webhook-id'] });
+    if (answer === 'hangs')
+      await new Promise((_, reject) => {
+        request.signal?.addEventListener('abort', () => reject(request.signal?.reason), { once: true });
+      });
+    const [status, text] = typeof answer === 'number' ? [answer, ''] : [200, answer];
+    return { status, headers: { get: () => null }, text: async () => text.toString(), body: null };
+  };
+  const webhooks = Object.keys(scripts).map((name) => ({
+    name,
+    url: new URL(`https://${name}.example.org/hooks`),
+    ca: undefined,
+    key: new Uint8Array(32),
+    timeoutMs: 10 * SECOND,
+  }));
+  const hookWebhooks = {
+    webhooks,
+    connect: ({ name }: { readonly name: string }) => answers(name),
+    observe: (name: string, outcome: HookAnswer['is']) => void outcomes.push([name, outcome]),
+  };
+  const confirm = async (): Promise<void> => {
+    if (!leads()) throw new Error('another process is the leader');
+  };
+  const rig: Rig = await startRig({ eventTtlMs: 0, controller: { hookWebhooks, fence: { confirm, held: confirm } } });
+  await rig.admin
+    .resource<MachineClass>(machineClasses, NAMESPACE)
+    .patch('small', { type: 'merge', body: { metadata: { annotations: { [Annotations.Hooks]: hooks } } } });
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running', 10 * MINUTE);
+  return { rig, calls, outcomes };
+}
+
+const gone = (rig: Rig) => rig.until(async () => (await rig.machines()).length === 0, 30 * MINUTE);
+const reported = async (rig: Rig): Promise<string[]> =>
+  (await rig.admin.resource(events).list()).items
+    .filter(({ reason }) => reason === 'HookCallFailed')
+    .map(({ message = '' }) => message);
+
+test('the webhook that owns a hook gets calls until it has finished', async () => {
+  const script = ['{"done":false,"retryAfterSeconds":7}', '{"done":false}', '{"done":true}'];
+  const { rig, calls, outcomes } = await rigWith({ backup: script }, 'before-drain save backup 30m Block');
+  expect(calls.backup).toBeUndefined();
+  await rig.deleteMachine('m-0');
+  await gone(rig);
+  const [first, second, third, ...rest] = calls.backup ?? [];
+  expect(rest).toEqual([]);
+  expect(first?.body).toMatchObject({ stage: 'before-drain', machine: { name: 'm-0' } });
+  expect(new Set([first?.id, second?.id, third?.id]).size).toBe(1);
+  const between = (a: Called | undefined, b: Called | undefined) => (b?.at.getTime() ?? 0) - (a?.at.getTime() ?? 0);
+  expect([between(first, second), between(second, third)]).toEqual([7 * SECOND, 30 * SECOND]);
+  expect(outcomes.map(([, outcome]) => outcome)).toEqual(['waits', 'waits', 'finished']);
+});
+
+test('after failed calls the machine waits, and the next calls are at most five minutes apart', async () => {
+  const { rig, calls } = await rigWith({ backup: [500] }, 'before-drain save backup 10m Block');
+  await rig.deleteMachine('m-0');
+  await rig.clock.advance(60 * MINUTE);
+  expect((await rig.machine('m-0'))?.metadata.annotations?.[KEY]).toBe('backup');
+  const times = (calls.backup ?? []).map(({ at }) => at.getTime());
+  const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(3 * SECOND);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(5 * MINUTE);
+  expect(times.length).toBeLessThan(30);
+  expect(await reported(rig)).toContainEqual(
+    'Call of the webhook of before-drain hook save of backup failed: the webhook answered with status 500. mcm retries',
+  );
+});
+
+test('a hook with Continue ends after its timeout, although the webhook never answers', async () => {
+  const { rig, calls } = await rigWith({ backup: ['hangs'] }, 'before-drain save backup 2m Continue');
+  await rig.deleteMachine('m-0');
+  await gone(rig);
+  const count = calls.backup?.length ?? 0;
+  expect(count).toBeGreaterThan(1);
+  await rig.clock.advance(10 * MINUTE);
+  expect(calls.backup?.length).toBe(count);
+});
+
+test('a webhook gets only calls for hooks that it owns, and for the current stage', async () => {
+  const hooks = 'after-ready warm other 5m Block; before-drain save backup 5m Continue';
+  const { rig, calls } = await rigWith({ backup: ['{"done":true}'], other: ['{"done":true}'] }, hooks);
+  await rig.deleteMachine('m-0');
+  await gone(rig);
+  expect(calls.other?.map(({ body }) => body.stage)).toEqual(['after-ready']);
+  expect(calls.backup?.map(({ body }) => body.stage)).toEqual(['before-drain']);
+});
+
+test('the label force-deletion ends the calls, although the VM still exists', async () => {
+  const { rig, calls } = await rigWith({ backup: [500] }, 'before-drain save backup 1h Block');
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (calls.backup?.length ?? 0) > 0, MINUTE);
+  rig.cloud.fail('delete', ...Array<FakeFailure>(1000).fill({ code: 'Internal' }));
+  const body = { metadata: { labels: { 'force-deletion': 'true' } } };
+  await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+  const count = calls.backup?.length;
+  await rig.clock.advance(30 * MINUTE);
+  expect([(await rig.machines()).length, calls.backup?.length]).toEqual([1, count]);
+});
+
+test('a new process calls the webhook again, and one that is not the leader does not call it', async () => {
+  let leads = true;
+  const script = { backup: ['{"done":false}'] };
+  const { rig, calls } = await rigWith(script, 'before-drain save backup 1h Block', () => leads);
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => calls.backup?.length === 1, MINUTE);
+  await rig.kill();
+  rig.start();
+  await rig.until(async () => calls.backup?.length === 2, MINUTE);
+  await rig.kill();
+  leads = false;
+  rig.start();
+  await rig.clock.advance(10 * MINUTE);
+  expect(calls.backup?.length).toBe(2);
+});
