@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { withoutUndefined } from '@mcm/kube';
+import { isRecord, withoutUndefined } from '@mcm/kube';
 import { type ArmResource, diskIdBeside, type Reference, type ResourceBody } from './model.ts';
 
 export function reported(resource: ArmResource): object {
@@ -31,12 +31,21 @@ export function reported(resource: ArmResource): object {
 }
 
 /** The state of a VM in the format of Azure. */
-export function view({ state, failure }: ArmResource): object {
+export function view({ state, failure, power: known }: ArmResource): object {
   const why = failure ? `/${failure.code}` : '';
   const message = failure ? { message: failure.message } : {};
   const provisioning = { code: `ProvisioningState/${state.toLowerCase()}${why}`, displayStatus: state, ...message };
-  const power = { code: 'PowerState/running', level: 'Info', displayStatus: 'VM running' };
-  return { statuses: [provisioning, ...(state === 'Succeeded' || state === 'Updating' ? [power] : [])] };
+  const power = { code: `PowerState/${known ?? 'running'}`, level: 'Info', displayStatus: `VM ${known ?? 'running'}` };
+  return {
+    statuses: [provisioning, ...(known !== undefined || state === 'Succeeded' || state === 'Updating' ? [power] : [])],
+  };
+}
+
+/** A VM with its instance view, for requests with `$expand=instanceView`. */
+export function withView(vm: ArmResource): object {
+  const shown = reported(vm);
+  const properties = 'properties' in shown && isRecord(shown.properties) ? shown.properties : {};
+  return { ...shown, properties: { ...properties, instanceView: view(vm) } };
 }
 
 const etagOf = ({ state, body, attachedTo }: ArmResource): string =>

@@ -5,7 +5,7 @@ import type { Power } from '../machines/power.ts';
 import { jsonAnswer as answer } from '../server/answer.ts';
 import type { Emulator, InterruptionOrder, ListedResource } from '../server/emulator.ts';
 import { type EmulatorStore, Kept } from '../server/kept.ts';
-import { reported, view } from './answers.ts';
+import { reported, view, withView } from './answers.ts';
 import { graphBody, graphRows } from './graph.ts';
 import { answerLogin, answerMetadata, type HostIdentities, type Principal } from './login.ts';
 import { type Label, labelOf, pathOf } from './paths.ts';
@@ -86,7 +86,9 @@ export class ArmEndpoint implements Emulator {
 
   resources(): readonly ListedResource[] {
     const kinds = { virtualMachines: 'instance', disks: 'disk', networkInterfaces: 'networkInterface' } as const;
-    return this.#resources.all().map(({ id, name, kind, state }) => ({ kind: kinds[kind], id, name, state }));
+    return this.#resources
+      .all()
+      .map(({ id, name, kind, state, power }) => ({ kind: kinds[kind], id, name, state: stateOf(state, power) }));
   }
 
   /** Adds a resource that a user created without the driver. */
@@ -161,6 +163,7 @@ export class ArmEndpoint implements Emulator {
       default:
         break;
     }
+    if (kind === 'deallocate' || kind === 'start') return this.#power(label, kind, pathname, fault);
     const { group, name } = pathOf(pathname);
     if (!this.#hasGroup(group))
       return refusal(404, 'ResourceGroupNotFound', `Resource group '${group}' could not be found.`);
@@ -168,8 +171,9 @@ export class ArmEndpoint implements Emulator {
     switch (method) {
       case 'GET': {
         const found = this.#resources.get(pathname);
+        const isExpanded = url.searchParams.get('$expand') === 'instanceView';
         return found
-          ? answer(200, reported(found))
+          ? answer(200, isExpanded ? withView(found) : reported(found))
           : refusal(404, 'ResourceNotFound', `The Resource '${name}' under resource group '${group}' was not found.`);
       }
       case 'PUT':
@@ -181,6 +185,12 @@ export class ArmEndpoint implements Emulator {
       default:
         return refusal(405, 'MethodNotAllowed', `${method} is not allowed for this resource`);
     }
+  }
+
+  #power({ method }: Label, what: 'deallocate' | 'start', path: string, fault: OperationFault): TransportResponse {
+    return method === 'POST'
+      ? this.#resources.power(path.replace(/\/[^/]+$/, ''), what, fault)
+      : refusal(405, 'MethodNotAllowed', `${method} is not allowed for this resource`);
   }
 
   #list({ pathname, searchParams }: URL): TransportResponse {
@@ -260,6 +270,10 @@ export class ArmEndpoint implements Emulator {
     return answer(200, { id: path, name: 'current', properties: { accepted, signature: 'signed' } });
   }
 }
+
+/** A running VM is listed with its provisioning state, as before the first deallocation. */
+const stateOf = (state: string, power: string | undefined): string =>
+  power === undefined || power === 'running' || state === 'Deleting' ? state : power;
 
 const labelText = ({ method, path }: TransportRequest): string => {
   const { kind } = labelOf(method, new URL(path, PUBLIC).pathname);

@@ -61,6 +61,8 @@ export interface ArmResource {
   /** The ID of the VM to which a disk or a NIC is attached. */
   attachedTo?: string;
   privateIp?: string | undefined;
+  /** The power state of a VM. A VM without this field has never been deallocated. */
+  power?: 'running' | 'starting' | 'deallocating' | 'deallocated' | undefined;
   /** The error of the last operation on the resource. */
   failure?: { readonly code: string; readonly message: string };
   /** The unique ID of a VM. A later VM with the same name has another ID. */
@@ -71,7 +73,7 @@ export interface ArmResource {
 export interface ArmOperation {
   readonly number: string;
   readonly resource: string;
-  readonly what: 'put' | 'delete';
+  readonly what: 'put' | 'delete' | 'deallocate' | 'start';
   readonly doneAt: number;
   /** The delay until Resource Graph shows the deletion. If absent, the default delay applies. */
   readonly graphLagMs?: number | undefined;

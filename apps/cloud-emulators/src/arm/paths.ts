@@ -6,6 +6,8 @@ export interface Label {
   readonly kind:
     | ResourceKind
     | 'instanceView'
+    | 'deallocate'
+    | 'start'
     | 'subnets'
     | 'operations'
     | 'graph'
@@ -26,6 +28,8 @@ const PATTERNS: readonly (readonly [RegExp, Label['kind']])[] = [
   [/\/Microsoft\.MarketplaceOrdering\/.*\/agreements\/current$/i, 'agreements'],
   [/^\/subscriptions\/[^/]+\/resourceGroups\/[^/]+$/i, 'resourceGroups'],
   [/\/Microsoft\.Compute\/virtualMachines\/[^/]+\/instanceView$/i, 'instanceView'],
+  [/\/Microsoft\.Compute\/virtualMachines\/[^/]+\/deallocate$/i, 'deallocate'],
+  [/\/Microsoft\.Compute\/virtualMachines\/[^/]+\/start$/i, 'start'],
   [/\/Microsoft\.Compute\/virtualMachines\/[^/]+$/i, 'virtualMachines'],
   [/\/Microsoft\.Compute\/disks\/[^/]+$/i, 'disks'],
   [/\/Microsoft\.Network\/networkInterfaces\/[^/]+$/i, 'networkInterfaces'],

@@ -120,6 +120,22 @@ export class Resources {
     return this.#begin(202, known, 'delete', fault);
   }
 
+  /** Deallocates or starts a VM. As in Azure, a repeated request begins another operation. */
+  power(id: string, what: 'deallocate' | 'start', fault: OperationFault): TransportResponse {
+    const vm = this.get(id);
+    if (!vm) return refusal(404, 'ResourceNotFound', `The Resource '${id}' was not found.`);
+    if (vm.state === 'Deleting') return refusal(409, 'ResourceBeingDeleted', `${vm.name} is being deleted.`);
+    if (vm.state !== 'Succeeded' && vm.state !== 'Failed')
+      return refusal(409, 'OperationNotAllowed', `Another operation on VM ${vm.name} is in progress.`);
+    vm.state = 'Updating';
+    if (what === 'deallocate') {
+      vm.power = 'deallocating';
+      this.#power.halt?.(vm.vmId);
+    } else if (vm.power !== undefined && vm.power !== 'running') vm.power = 'starting';
+    this.#keep(vm);
+    return this.#begin(202, vm, what, fault);
+  }
+
   /**
    * The metadata service of a VM reports an interruption. A spot VM with the eviction policy `Delete` is deleted at the
    * deadline.
@@ -149,7 +165,8 @@ export class Resources {
 
   resume(): void {
     for (const each of this.all())
-      if (each.kind === 'virtualMachines' && each.state === 'Succeeded') this.#boot(each, true);
+      if (each.kind === 'virtualMachines' && each.state === 'Succeeded' && (each.power ?? 'running') === 'running')
+        this.#boot(each, true);
     for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
   }
 
@@ -232,7 +249,7 @@ export class Resources {
       'azure-asyncoperation': `${origin}/operations/${number}`,
       'retry-after': soon ? '1' : undefined,
     });
-    return what === 'delete' ? answer(status, undefined, sent) : answer(status, reported(resource), sent);
+    return what !== 'put' ? answer(status, undefined, sent) : answer(status, reported(resource), sent);
   }
 
   #wakeAt(at: number): void {
@@ -262,11 +279,14 @@ export class Resources {
       const failed = fail !== undefined;
       const booted = resource.state === 'Creating' && !failed && resource.kind === 'virtualMachines';
       // After the start of a deletion, the end of an earlier operation does not change the state.
-      if (resource.state === 'Deleting' && what === 'put') return;
+      if (resource.state === 'Deleting' && what !== 'delete') return;
       resource.state = failed ? 'Failed' : 'Succeeded';
+      const started = what === 'start' && !failed && resource.power === 'starting';
+      if (what === 'deallocate') resource.power = failed ? 'running' : 'deallocated';
+      if (what === 'start' && resource.power === 'starting') resource.power = failed ? 'deallocated' : 'running';
       const { failure: _, ...rest } = resource;
       this.#keep(fail ? { ...rest, failure: { code: fail.code, message: fail.message } } : rest);
-      if (booted) this.#boot(resource, false);
+      if (booted || started) this.#boot(resource, false);
     }
   }
 

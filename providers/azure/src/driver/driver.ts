@@ -3,13 +3,11 @@ import { promisify } from 'node:util';
 import type { VirtualMachine } from '@azure/arm-compute';
 import {
   type DriverDefinition,
-  type DriverRequest,
   defineDriver,
   type FoundInstance,
   isOthers,
   type MachineCode,
   MachineError,
-  type MachineRequest,
   type ObservedCall,
   OWNER_TAG,
   observedCalls,
@@ -18,6 +16,7 @@ import {
   trimSpace,
   type VolumeSource,
 } from '@mcm/core/driver';
+import type { Clock } from '@mcm/kube';
 import { z } from 'zod';
 import { sshPublicKey } from '../arm/ssh-key.ts';
 import { alternatives } from './alternatives.ts';
@@ -26,10 +25,11 @@ import { decode } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { reportEvidence } from './evidence.ts';
 import { machineNames, ownerOfMachine, providerIdOf, type Row } from './names.ts';
+import { type Change, endingOf, startVm, stopVm } from './power.ts';
 import { principalProblems } from './principal.ts';
 import { deleteVm } from './remove.ts';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
-import { type Session, type SessionOptions, sessions } from './session.ts';
+import { type OnMachine, type Request, type Session, type SessionOptions, sessions } from './session.ts';
 import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** The dependencies of the Azure driver. */
@@ -40,8 +40,6 @@ export interface AzureDriverOptions extends SessionOptions {
 
 /** The driver for Azure, with its spec and credentials. */
 export type AzureDriver = DriverDefinition<AzureProviderSpec, AzureCredentials>;
-type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
-type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 
 /** The driver of Azure. */
 export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
@@ -65,6 +63,8 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       const { name } = request.machine.metadata;
       return { providerId: providerIdOf(request.spec, name), nodeName: name };
     },
+
+    ...power(clock, open, counted),
 
     status: async (request) => statusOf(open(request, vmAccess(request)), request, counted(request)),
 
@@ -116,6 +116,23 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   });
 }
 
+function power(
+  clock: Clock,
+  open: ReturnType<typeof opener>,
+  counted: (request: Request) => ObservedCall,
+): Required<Pick<AzureDriver, 'stop' | 'start'>> {
+  const change = (request: OnMachine): Change => ({
+    session: open(request, vmAccess(request)),
+    request,
+    clock,
+    counted: counted(request),
+  });
+  return {
+    stop: async (request) => stopVm(change(request)),
+    start: async (request) => startVm(change(request)),
+  };
+}
+
 /**
  * Opens the session of a request.
  * - `reported`: the first words of the error message of the original, if the client cannot be created
@@ -144,18 +161,15 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
   const { name } = machine.metadata;
   const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
   const look = (): Promise<VirtualMachine | undefined> =>
-    session
-      .vm(name)(signal)
-      .catch((thrown: unknown) => {
-        if (isAbsent(thrown)) return undefined;
-        throw thrown;
-      });
+    session.vmWithView(name, signal).catch((thrown: unknown) => {
+      if (isAbsent(thrown)) return undefined;
+      throw thrown;
+    });
   try {
     const found = await counted('virtual_machine_get', look);
     if (!found) throw new MachineError('NotFound', `VM: ${what} is not found`);
     refuseOthers(request, found.tags);
-    const ending = found.provisioningState?.toLowerCase() === 'deleting' ? 'being deleted' : undefined;
-    return { providerId: providerIdOf(spec, name), nodeName: name, ending };
+    return { providerId: providerIdOf(spec, name), nodeName: name, ending: endingOf(found) };
   } catch (thrown) {
     throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
   }

@@ -1,9 +1,9 @@
 import { seededRandom, type TransportRequest, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Arm } from '../arm/client.ts';
+import { Remembered } from '../arm/remembered.ts';
 import { loadSdk } from '../arm/sdk.ts';
 import { reportEvidence } from './evidence.ts';
-import { Remembered } from './remembered.ts';
 import { Session } from './session.ts';
 
 // Loading takes real time and the test uses a virtual clock.

@@ -1,17 +1,18 @@
 import type {
   RetrieveBootDiagnosticsDataResult,
+  VirtualMachine,
   VirtualMachineImage,
   VirtualMachineInstanceView,
 } from '@azure/arm-compute';
-import type { DriverContext, DriverRequest } from '@mcm/core/driver';
+import type { DriverContext, DriverRequest, MachineRequest } from '@mcm/core/driver';
 import { withoutUndefined } from '@mcm/kube';
 import { Arm, type CallOptions, type Poller, type Provisioned, type Read } from '../arm/client.ts';
 import { type CloudAddresses, cloudOf } from '../arm/clouds.ts';
+import { Remembered } from '../arm/remembered.ts';
 import type { Clients } from '../arm/sdk.ts';
 import type { AzureSettings } from '../arm/settings.ts';
 import { createTokenSource, type Principal, type TokenOptions } from '../arm/tokens.ts';
 import { checkPrincipal, firstOf, principalOf } from './principal.ts';
-import { Remembered } from './remembered.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
 /** If a class names its cloud, the addresses in these settings have no effect. */
@@ -28,7 +29,14 @@ const segment = (text: string): string =>
     .replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll(/%(24|26|2B|3A|3D|40)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
+/** A request for a class. */
+export type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
+
+/** A request for a machine. */
+export type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
+
+/** Changes of the power state of a VM. */
+export type PowerVerb = 'deallocate' | 'start';
 
 /** The driver keeps the clients and tokens of a principal between calls. */
 interface Connection {
@@ -90,6 +98,21 @@ export class Session {
 
   readonly vm = (name: string) => (signal: AbortSignal) =>
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
+
+  /** Returns the VM and its power state. */
+  vmWithView(name: string, signal: AbortSignal): Promise<VirtualMachine> {
+    return this.ask(
+      'compute',
+      ({ virtualMachines: vms }, o) => vms.get(this.group, name, { ...o, expand: 'instanceView' }),
+      signal,
+    );
+  }
+
+  power(verb: PowerVerb, name: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const begin = ({ virtualMachines }: ClientOf<'compute'>, options: CallOptions) =>
+      virtualMachines[verb](this.group, name, options);
+    return this.run('compute', begin, { timeoutMs, signal });
+  }
 
   /** The instance view contains the reports of the platform and of the agents on the VM. */
   instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {

@@ -1,0 +1,74 @@
+import type { VirtualMachine } from '@azure/arm-compute';
+import { MachineError, type ObservedCall, refuseOthers } from '@mcm/core/driver';
+import { type Clock, sleep } from '@mcm/kube';
+import { fromCloud, isAbsent, isExhausted } from './errors.ts';
+import type { OnMachine, PowerVerb, Session } from './session.ts';
+
+const LOOK_MS = 5_000;
+const TIMEOUT_MS = 15 * 60_000;
+const PREFIX = 'PowerState/';
+
+/** A VM in these states will not start again automatically. A VM with the state `stopped` still causes costs. */
+const ENDING: ReadonlyMap<string, string> = new Map([
+  ['stopping', 'being stopped'],
+  ['stopped', 'stopped'],
+  ['deallocating', 'being deallocated'],
+  ['deallocated', 'deallocated'],
+]);
+
+/**
+ * For each state, the request that changes a VM in this state. In a state without an entry, an earlier request is in
+ * progress.
+ */
+type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
+
+const STOP: Verbs = { running: 'deallocate', stopped: 'deallocate', unknown: 'deallocate', deallocated: 'done' };
+const START: Verbs = { running: 'done', stopped: 'start', unknown: 'start', deallocated: 'start' };
+
+/** Returns `running`, `deallocated` or a similar state, or `unknown` if Azure reports no state. */
+const powerOf = ({ instanceView }: VirtualMachine): string =>
+  instanceView?.statuses?.find(({ code }) => code?.startsWith(PREFIX))?.code?.slice(PREFIX.length) ?? 'unknown';
+
+/** Returns a predicate such as "deallocated" for a VM that does not run and will not start by itself. */
+export const endingOf = (vm: VirtualMachine): string | undefined =>
+  vm.provisioningState?.toLowerCase() === 'deleting' ? 'being deleted' : ENDING.get(powerOf(vm));
+
+export interface Change {
+  readonly session: Session;
+  readonly request: OnMachine;
+  readonly clock: Clock;
+  readonly counted: ObservedCall;
+}
+
+/** Deallocates a VM. A deallocated VM costs only its disks. */
+export const stopVm = (change: Change): Promise<void> => reach(change, 'stop', STOP);
+
+/** @throws MachineError `ResourceExhausted`, `NotFound` */
+export const startVm = (change: Change): Promise<void> => reach(change, 'start', START);
+
+/**
+ * Sends the request for the current state, until the VM has the wanted state. Earlier requests may still be in
+ * progress.
+ */
+async function reach({ session, request, clock, counted }: Change, what: string, verbs: Verbs): Promise<void> {
+  const { machine, signal } = request;
+  const { name } = machine.metadata;
+  const vm = `[ResourceGroup: ${session.group}, Name: ${name}]`;
+  try {
+    for (;;) {
+      const found = await counted('virtual_machine_get', () => session.vmWithView(name, signal));
+      refuseOthers(request, found.tags);
+      if (found.provisioningState?.toLowerCase() === 'deleting') throw absent(vm);
+      const verb = verbs[powerOf(found)];
+      if (verb === 'done') return;
+      if (verb === undefined) await sleep(clock, LOOK_MS, signal);
+      else await counted(`virtual_machine_${verb}`, () => session.power(verb, name, TIMEOUT_MS, signal));
+    }
+  } catch (thrown) {
+    if (isAbsent(thrown)) throw absent(vm);
+    const code = what === 'start' && isExhausted(thrown) ? 'ResourceExhausted' : 'Internal';
+    throw fromCloud(thrown, `Failed to ${what} VM: ${vm}, Err: `, signal, code);
+  }
+}
+
+const absent = (vm: string): MachineError => new MachineError('NotFound', `VM: ${vm} is not found`);
