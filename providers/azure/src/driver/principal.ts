@@ -32,13 +32,30 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
       );
     return { managed: true, clientId: managed === 'user' ? clientId : '' };
   }
-  const tenant = tenantOf(credentials);
   const file = trimSpace(credentials.workloadIdentityTokenFile ?? '');
-  if (file) return { managed: false, tenant, clientId, proof: { tokenFile: file } };
+  if (file) {
+    checkIds(credentials);
+    return { managed: false, tenant: tenantOf(credentials), clientId, proof: { tokenFile: file } };
+  }
   const certificate = trimSpace(credentials.clientCertificate ?? '');
-  if (certificate) return { managed: false, tenant, clientId, proof: { certificate } };
+  if (certificate) return { managed: false, tenant: tenantOf(credentials), clientId, proof: { certificate } };
   const secret = firstOf(credentials.clientSecret, credentials.azureClientSecret);
-  return { managed: false, tenant, clientId, proof: { secret } };
+  if (secret === '') throw new WrongPrincipal('clientSecret', "secret can't be empty string");
+  return { managed: false, tenant: tenantOf(credentials), clientId, proof: { secret } };
+}
+
+/**
+ * An empty value takes precedence over its other key. The texts are those of the original's library for a login with a
+ * token file.
+ *
+ * @throws WrongPrincipal
+ */
+function checkIds({ clientID, azureClientId, tenantID, azureTenantId }: AzureCredentials): void {
+  const advice = (field: string): string => `Check pod configuration or set ${field} in the options`;
+  if (firstOf(clientID, azureClientId) === '')
+    throw new WrongPrincipal('clientID', `no client ID specified. ${advice('ClientID')}`);
+  if (firstOf(tenantID, azureTenantId) === '')
+    throw new WrongPrincipal('tenantID', `no tenant ID specified. ${advice('TenantID')}`);
 }
 
 /** @throws WrongPrincipal */

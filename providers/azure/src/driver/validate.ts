@@ -62,7 +62,7 @@ function checkProperties(properties: Properties, errors: FieldErrors): void {
   const securityType = securityProfile?.securityType;
   const types = ['ConfidentialVM', 'TrustedLaunch'];
   if (!isBlank(securityType) && !types.includes(securityType ?? ''))
-    errors.unsupported('providerSpec.properties.securityProfile.securityType', securityType ?? '', types);
+    errors.unsupportedPointer('providerSpec.properties.securityProfile.securityType', securityType ?? '', types);
 }
 
 function checkImage(path: string, image: ImageReference, errors: FieldErrors): void {
@@ -95,7 +95,7 @@ function checkOsDisk(
   const type = managedDisk?.securityProfile?.securityEncryptionType;
   const types = ['DiskWithVMGuestState', 'VMGuestStateOnly'];
   if (!isBlank(type) && !types.includes(type ?? ''))
-    errors.unsupported(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
+    errors.unsupportedPointer(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
 /** The paths in these errors have no index, as in the original. */

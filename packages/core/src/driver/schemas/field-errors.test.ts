@@ -15,8 +15,10 @@ test('constants and objects in errors are JSON as in Go', () => {
   const errors = new FieldErrors();
   errors.invalidConstant('a', '<\u2028', 'no');
   errors.invalid('b', { name: '&' }, 'no');
+  errors.unsupportedPointer('c', '<\u0000\u007f', ['y']);
   expect(errors.all).toEqual([
     String.raw`a: Invalid value: "\u003c\u2028": no`,
     String.raw`b: Invalid value: {"name":"\u0026"}: no`,
+    `c: Unsupported value: "\\u003c\\u0000\u007f": supported values: "y"`,
   ]);
 });

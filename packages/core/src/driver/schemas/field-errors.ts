@@ -58,6 +58,12 @@ export class FieldErrors {
     this.#errors.push(`${path}: Unsupported value: ${quotedInGo(value)}: supported values: ${known}`);
   }
 
+  /** Reports a value that Go reads through a pointer. Go writes such a value as JSON. */
+  unsupportedPointer(path: string, value: string, supported: readonly string[]): void {
+    const known = supported.map(quotedInGo).join(', ');
+    this.#errors.push(`${path}: Unsupported value: ${jsonOfGo(value)}: supported values: ${known}`);
+  }
+
   forbidden(path: string, detail: string): void {
     this.#errors.push(`${path}: Forbidden: ${detail}`);
   }
