@@ -190,3 +190,85 @@ test('an unchanged recording needs none of these rules', async () => {
     expect(rows).not.toContain(NOBODYS);
   }
 });
+
+const NO_ACCESS =
+  'Failed to create virtual machine access to process request: [ResourceGroup: golden-rg, VMName: golden-vm-1], Err: ';
+
+test.each<[change: Readonly<Record<string, string>>, text: string]>([
+  [{ clientSecret: ' ', azureClientSecret: 'x' }, "secret can't be empty string"],
+  [
+    { clientSecret: '', workloadIdentityTokenFile: 'golden-token-file', clientID: '', azureClientId: 'x' },
+    'no client ID specified. Check pod configuration or set ClientID in the options',
+  ],
+  [
+    { clientSecret: '', workloadIdentityTokenFile: 'golden-token-file', tenantID: '', azureTenantId: 'x' },
+    'no tenant ID specified. Check pod configuration or set TenantID in the options',
+  ],
+])('Azure: an empty value takes precedence over its other key: %j', async (change, text) => {
+  const recorded = await caseOf('azure', 'lookup/001');
+  const result = { response: null, errorCode: 'Internal', errorText: `${NO_ACCESS}${text}`, textIs: 'driver' } as const;
+  const changedSecret = { ...recorded.secret, ...change };
+  const { failure, rows } = await rowsOf(playAzure, {
+    ...recorded,
+    secret: changedSecret,
+    requests: [],
+    result,
+    metrics: undefined,
+  });
+  expect([failure, rows]).toEqual([undefined, []]);
+});
+
+test.each(['\ufeff', '<a>'])(
+  'Azure: an unknown security type is printed as JSON, as in Go: %j',
+  async (securityType) => {
+    const recorded = await caseOf('azure', 'create-fields/001');
+    const spec = recorded.providerSpec as { readonly properties: object };
+    const json = JSON.stringify(securityType).replaceAll('<', '\\u003c').replaceAll('>', '\\u003e');
+    const errorText = `error in validation of AzureProviderSpec: [providerSpec.properties.securityProfile.securityType: Unsupported value: ${json}: supported values: "ConfidentialVM", "TrustedLaunch"]`;
+    const { failure } = await rowsOf(playAzure, {
+      ...recorded,
+      providerSpec: { ...spec, properties: { ...spec.properties, securityProfile: { securityType } } },
+      requests: [],
+      result: { response: null, errorCode: 'InvalidArgument', errorText, textIs: 'driver' },
+      metrics: undefined,
+    });
+    expect(failure).toBeUndefined();
+  },
+);
+
+test.each([
+  ['BadRequest', 'not supported'],
+  ['OperationNotAllowed', 'exceeding the quota'],
+  ['AllocationFailed', 'no room'],
+])('Azure: the code %s in a header counts with the text of a page: %s', async (code, words) => {
+  const recorded = await caseOf('azure', 'create-fields/001');
+  const put = (recorded.requests ?? []).findIndex(
+    ({ method, path }) => method === 'PUT' && path.includes('/virtualMachines/'),
+  );
+  const reply = { status: 409, headers: { 'x-ms-error-code': code }, text: `<html>${words}</html>` };
+  const lacking = changed(recorded, /virtualMachines\/[^/]*$/, reply, {
+    requests: (recorded.requests ?? []).slice(0, put + 1),
+    result: refused,
+    metrics: undefined,
+  });
+  const { failure, rows } = await rowsOf(playAzure, lacking);
+  expect(failure).toBeUndefined();
+  expect(rows).toContain('the driver uses the code in a header if the body is not JSON');
+});
+
+test('Azure: an unknown priority is reported together with the other problems', async () => {
+  const recorded = await caseOf('azure', 'create-fields/001');
+  const spec = recorded.providerSpec as { readonly properties: object };
+  const errorText =
+    'error in validation of AzureProviderSpec: [providerSpec.location: Required value: must provide a location]';
+  const wrong: RecordedCase = {
+    ...recorded,
+    providerSpec: { ...spec, location: '', properties: { ...spec.properties, priority: 'Low' } },
+    requests: [],
+    result: { response: null, errorCode: 'InvalidArgument', errorText, textIs: 'driver' },
+    metrics: undefined,
+  };
+  const { failure, rows } = await rowsOf(playAzure, wrong);
+  expect(failure).toBeUndefined();
+  expect(rows).toContain('the driver sends the priority of a class');
+});

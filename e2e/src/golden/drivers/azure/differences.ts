@@ -284,10 +284,17 @@ const isJson = (text: string): boolean => {
   }
 };
 
+/** Whether an error reports a lack of capacity. Source: the original's pkg/azure/access/errors. */
+function lacksRoom(code: string, text: string): boolean {
+  if (code === 'OperationNotAllowed') return /exceeding.*quota/i.test(text);
+  return code === 'BadRequest' ? /not\s+supported/i.test(text) : NO_ROOM.includes(code);
+}
+
+/** The code in the header of a reply with another text than JSON, if the code reports a lack of capacity. */
 const codeInHeader = (request: ExpectedRequest, { recorded }: Situation): string | undefined => {
   const { headers = {}, text = '' } = firstReply(recorded.cloud, request) ?? {};
-  const [, code] = Object.entries(headers).find(([name]) => name.toLowerCase() === CODE_HEADER) ?? [];
-  return text === '' || isJson(text) ? undefined : code;
+  const [, code = ''] = Object.entries(headers).find(([name]) => name.toLowerCase() === CODE_HEADER) ?? [];
+  return text === '' || isJson(text) || !lacksRoom(code, text) ? undefined : code;
 };
 
 /** The original uses a library that reads the body of a 409 before the header. */
@@ -297,7 +304,7 @@ const headerBesidePage: Rule = {
     const put = expected.requests.find((each) => each.method === 'PUT' && isOfVm(each));
     const code = put && codeInHeader(put, situation);
     const nic = expected.requests.find(({ path }) => path.endsWith('-nic'));
-    if (!put || !nic || code === undefined || !NO_ROOM.includes(code)) return undefined;
+    if (!put || !nic || code === undefined) return undefined;
     if (expected.result.errorCode !== 'Internal') return undefined;
     const deletion = ({ path, query }: ExpectedRequest): ExpectedRequest => ({
       action: '',
@@ -307,22 +314,22 @@ const headerBesidePage: Rule = {
       query,
     });
     const osDisk = { ...put, path: `${put.path.replace('virtualMachines', 'disks')}-os-disk`, query: DISK_VERSION };
+    const deletions = [deletion(put), { ...deletion(nic), unordered: true }, { ...deletion(osDisk), unordered: true }];
+    // The errors of deletions follow the error of the creation, one in each line.
+    const isClean = deletions.every((each) => (firstReply(situation.recorded.cloud, each)?.status ?? 404) < 300);
+    const textMatches = new RegExp(
+      `^Failed to create VirtualMachine: .*: PUT \\S+: 409 ${code}${isClean ? '' : '\\n[\\s\\S]+'}$`,
+    );
+    const failed = failsWith(expected, situation, 'ResourceExhausted', { textMatches });
     const services = ['virtual_machine_delete', 'nic_delete', 'disk_delete'];
     const counted = services.flatMap((service) => [
       [`mcm_cloud_api_api_request_duration_seconds_count{provider="azure",service="${service}"}`, 1],
       [`mcm_cloud_api_requests_total{provider="azure",service="${service}"}`, 1],
     ]);
-    const textMatches = new RegExp(`^Failed to create VirtualMachine: .*: PUT \\S+: 409 ${code}$`);
-    const failed = failsWith(expected, situation, 'ResourceExhausted', { textMatches });
     return {
       ...failed,
-      requests: [
-        ...upTo(expected.requests, (each) => each === put),
-        deletion(put),
-        { ...deletion(nic), unordered: true },
-        { ...deletion(osDisk), unordered: true },
-      ],
-      metrics: failed.metrics && { ...failed.metrics, ...Object.fromEntries(counted) },
+      requests: [...upTo(expected.requests, (each) => each === put), ...deletions],
+      metrics: isClean ? failed.metrics && { ...failed.metrics, ...Object.fromEntries(counted) } : undefined,
     };
   },
 };
@@ -362,15 +369,32 @@ const priorityOf = ({ providerSpec }: RecordedCase): unknown => {
   return properties?.priority;
 };
 
+const INVALID_SPEC = 'error in validation of AzureProviderSpec: [';
+const ANOTHER_PRIORITY =
+  'providerSpec\\.properties\\.priority: Unsupported value: "(?:[^"\\\\]|\\\\.)*": supported values: "Regular", "Spot"';
+
+/** The expected text for a class with an unknown priority: the problems that the original found, and one more. */
+function textWithPriority(text: string): RegExp {
+  const problems = text.slice(INVALID_SPEC.length, -1).split(/ (?=providerSpec\.)/);
+  const ways = [...problems, ''].map((_, at) => problems.map(escaped).toSpliced(at, 0, ANOTHER_PRIORITY).join(' '));
+  return new RegExp(`^${escaped(INVALID_SPEC)}(${ways.join('|')})\\]$`);
+}
+
 /**
- * The original ignores `properties.priority`. This driver refuses an unknown value, after the original's own checks.
+ * The original ignores `properties.priority`. This driver refuses an unknown value, together with the other problems of
+ * the class.
  */
 const priority: Rule = {
   row: 'the driver sends the priority of a class',
   expect: (expected, situation) => {
     const given = priorityOf(situation.recorded);
-    const isRefused = expected.result.errorCode === 'InvalidArgument' || situation.step.method === 'InitializeMachine';
-    if (typeof given === 'string' && given.trim() !== '' && given !== 'Spot' && given !== 'Regular' && !isRefused) {
+    const { errorCode, errorText } = expected.result;
+    const isRefused = errorCode === 'InvalidArgument' || situation.step.method === 'InitializeMachine';
+    const isUnknown = typeof given === 'string' && given.trim() !== '' && given !== 'Spot' && given !== 'Regular';
+    if (isUnknown && errorText?.startsWith(INVALID_SPEC) && !errorText.includes('machineSet.kind')) {
+      return { ...expected, result: { ...expected.result, textMatches: textWithPriority(errorText) } };
+    }
+    if (isUnknown && !isRefused) {
       const failed = failsWith(expected, situation, 'InvalidArgument', { textMatches: /properties\.priority: / });
       return { ...failed, requests: [], metrics: withoutServices(failed.metrics) };
     }
