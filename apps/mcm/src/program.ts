@@ -65,7 +65,7 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
   addDashboard(program, environment);
   addInstall(program, environment);
   addProvider(program, say);
-  addConfig(program, say);
+  addConfig(program, environment);
 
   addVersion(program, environment);
   addHelp(program);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withOutput } from '../cluster/cluster-options.ts';
+import { nameOf, objectText, withOutput } from '../cluster/cluster-options.ts';
 import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import type { OutputFormat } from '../output/format.ts';
 import type { InterruptOptions } from './interrupt.ts';
@@ -17,13 +17,14 @@ export function addCloud(program: Command, say: (line: string) => void): void {
   });
   withOutput(
     cloud
-      .command('interrupt <machine>')
+      .command('interrupt')
+      .argument('<machine...>', 'NAME of the machine, or machine/NAME')
       .description('announce an interruption of the VM of a machine, as the cloud does')
       .option('--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR)
       .option('--notice <duration>', 'time between the notice and the end of the VM', '2m')
       .option('--kind <kind>', 'Terminate, Maintenance, Ended, Freeze or Rebalance', 'Terminate'),
-  ).action(async (name: string, options: InterruptOptions) => {
+  ).action(async (words: string[], options: InterruptOptions) => {
     const { interrupt } = await import('./interrupt.ts');
-    for (const line of await interrupt(name, options)) say(line);
+    for (const line of await interrupt(nameOf('Machine', objectText(words)), options)) say(line);
   });
 }

@@ -27,6 +27,9 @@ export const withSelector = (command: Command, of: string): Command =>
 export const withAllNamespaces = (command: Command): Command =>
   command.option('-A, --all-namespaces', 'use all namespaces');
 
+export const withWatch = (command: Command): Command =>
+  command.option('-w, --watch', 'print the output again after each change, until Ctrl-C');
+
 export const withOutput = (command: Command): Command =>
   command.addOption(
     new Option('-o, --output <format>', 'output format').choices(OUTPUT_FORMATS).default('text' satisfies OutputFormat),

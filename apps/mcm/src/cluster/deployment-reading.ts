@@ -47,11 +47,11 @@ export interface NamespaceReading {
 const listOf = async <T extends KubeObject>(
   client: KubeClient,
   kind: ResourceDefinition<T>,
-  namespace: string,
+  namespace: string | undefined,
 ): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
 
-/** Lists each kind once, for any number of deployments. */
-export async function readNamespace(client: KubeClient, namespace: string): Promise<NamespaceReading> {
+/** Lists each kind once, for any number of deployments. If the namespace is undefined, lists all namespaces. */
+export async function readNamespace(client: KubeClient, namespace: string | undefined): Promise<NamespaceReading> {
   const [deployments, sets, fleet, classes] = await Promise.all([
     listOf<MachineDeployment>(client, machineDeployments, namespace),
     listOf<MachineSet>(client, machineSets, namespace),

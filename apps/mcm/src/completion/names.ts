@@ -1,14 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
-import { type KubeClient, type KubeObject, namespaces, type ResourceDefinition } from '@mcm/kube';
+import { type MachineDeployment, machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
+import { parseZones } from '@mcm/core';
+import {
+  type Clock,
+  type KubeClient,
+  type KubeObject,
+  namespaces,
+  type ResourceDefinition,
+  realClock,
+} from '@mcm/kube';
 import { parse } from 'yaml';
 import { type ClusterFlags, connect, findKubeconfigs } from '../cluster/cluster.ts';
 import { DEFAULT_DATA_DIR } from '../command/environment.ts';
-import { typesOf } from './objects.ts';
+import { peersIn } from '../fleet/actions.ts';
+import { otherNamesOf, typesOf } from './objects.ts';
 
-/** A slow cluster must not block the prompt of a shell. */
-const TIME_MS = 2_000;
+/**
+ * An unreachable cluster must not block the prompt of a shell forever. On a busy computer, the first answer can take
+ * several seconds.
+ */
+const TIME_MS = 10_000;
 
 const POOLS: ResourceDefinition<KubeObject> = {
   group: 'machineconfiguration.openshift.io',
@@ -60,31 +72,39 @@ function flagsOf({ before }: Line): ClusterFlags {
  * The objects, contexts, namespaces or log files that can complete the command line. After an error, the list is empty,
  * because a completion cannot print a message.
  */
-export async function namesFor(line: Line): Promise<readonly string[]> {
+export async function namesFor(line: Line, clock: Clock = realClock): Promise<readonly string[]> {
+  const limit = new AbortController();
+  const timer = clock.setTimeout(() => limit.abort(new Error('no answer')), TIME_MS);
   try {
-    return (await candidates(line)).filter((name) => name.startsWith(line.begun));
+    return (await candidates({ ...line, signal: limit.signal })).filter((name) => name.startsWith(line.begun));
   } catch {
     return []; // The command itself reports the error.
+  } finally {
+    timer.cancel();
   }
 }
 
-async function candidates(line: Line): Promise<readonly string[]> {
+/** A command line with the time limit of its requests. */
+type Limited = Line & { readonly signal: AbortSignal };
+
+async function candidates(line: Limited): Promise<readonly string[]> {
   if (line.flag !== undefined) return valuesOf(line.flag, line);
   const last = line.before.at(-1) ?? '';
-  if (line.path === 'logs') return logsOf(flagsOf(line).dataDir);
+  const other = otherNamesOf(line.path);
+  if (other !== undefined) return OTHER_NAMES[other](line);
   const types = typesOf(line.path);
   if (types.length === 0) return [];
   const [type] = line.begun.includes('/') ? line.begun.split('/') : [undefined];
   const definition = TYPES[type ?? last];
   // `TYPE NAME` and `TYPE/NAME` need only the objects of one type.
   if (definition !== undefined && types.includes(type ?? last)) {
-    const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace));
+    const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace, line));
     return type === undefined ? names : names.map((name) => `${type}/${name}`);
   }
   const all = await listed(line, async (client, namespace) => {
     const found = types.map(async (each, index) => {
       const kind = TYPES[each];
-      const names = kind === undefined ? [] : await namesOf(client, kind, namespace);
+      const names = kind === undefined ? [] : await namesOf(client, kind, namespace, line);
       const isShort = index === 0 && line.path !== 'explain';
       return [...(isShort ? names : []), ...names.map((name) => `${each}/${name}`)];
     });
@@ -93,15 +113,21 @@ async function candidates(line: Line): Promise<readonly string[]> {
   return all;
 }
 
-async function valuesOf(flag: string, line: Line): Promise<readonly string[]> {
+async function valuesOf(flag: string, line: Limited): Promise<readonly string[]> {
   switch (flag) {
     case '--context':
       return contextsOf(flagsOf(line));
     case '-n':
     case '--namespace':
-      return listed(line, (client) => namesOf(client, namespaces));
+      return listed(line, (client) => namesOf(client, namespaces, undefined, line));
     case '--machine':
-      return listed(line, (client, namespace) => namesOf(client, machines, namespace));
+      return listed(line, (client, namespace) => namesOf(client, machines, namespace, line));
+    case '--deployment':
+      return listed(line, (client, namespace) => namesOf(client, machineDeployments, namespace, line));
+    case '--pool':
+      return listed(line, (client) => namesOf(client, POOLS, undefined, line));
+    case '--to':
+      return replicasOf(line);
     case '--provider':
       return PROVIDERS;
     default:
@@ -110,7 +136,7 @@ async function valuesOf(flag: string, line: Line): Promise<readonly string[]> {
 }
 
 async function listed(
-  line: Line,
+  line: Limited,
   list: (client: KubeClient, namespace: string) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
   const cluster = await connect(flagsOf(line), 'completion', process.env, () => undefined);
@@ -124,10 +150,11 @@ async function listed(
 async function namesOf(
   client: KubeClient,
   definition: ResourceDefinition<KubeObject>,
-  namespace?: string,
+  namespace: string | undefined,
+  { signal }: Limited,
 ): Promise<readonly string[]> {
   const within = definition.namespaced ? namespace : undefined;
-  const { items } = await client.resource(definition, within).list({ signal: AbortSignal.timeout(TIME_MS) });
+  const { items } = await client.resource(definition, within).list({ signal });
   return items.map(({ metadata }) => metadata.name).sort();
 }
 
@@ -141,3 +168,29 @@ function contextsOf(flags: ClusterFlags): readonly string[] {
 
 const logsOf = (dataDir: string): readonly string[] =>
   readdirSync(join(dataDir, 'logs')).flatMap((name) => (name.endsWith('.log') ? [basename(name, '.log')] : []));
+
+/** The zones of all deployments of the namespace. */
+const zonesOf = (line: Limited): Promise<readonly string[]> =>
+  listed(line, async (client, namespace) => {
+    const within = line.before.some((word) => ['-A', '--all-namespaces'].includes(word)) ? undefined : namespace;
+    const { items } = await client
+      .resource<MachineDeployment>(machineDeployments, within)
+      .list({ signal: line.signal });
+    const zones = items.flatMap((deployment) => parseZones(deployment).setting?.zones ?? []);
+    return [...new Set(zones.map(({ name }) => name))].sort();
+  });
+
+/** The replicas of a fleet. */
+const replicasOf = (line: Limited): Promise<readonly string[]> =>
+  listed(line, async (client, namespace) => {
+    const peers = await peersIn(client, namespace, line.signal);
+    return [...new Set(peers.map(({ replica }) => replica))].sort();
+  });
+
+const OTHER_NAMES: Readonly<
+  Record<NonNullable<ReturnType<typeof otherNamesOf>>, (line: Limited) => Promise<readonly string[]>>
+> = {
+  logs: async (line) => logsOf(flagsOf(line).dataDir),
+  zones: zonesOf,
+  replicas: replicasOf,
+};

@@ -5,6 +5,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   events: ['machinedeployment', 'machineset', 'machine', 'machineclass'],
   journal: ['machinedeployment', 'machineset', 'machine'],
   drain: ['machine'],
+  'cloud interrupt': ['machine'],
   'config status': ['pool'],
   'config explain': ['pool'],
 };
@@ -13,10 +14,30 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
-const NAMED_FLAGS: readonly string[] = ['--context', '--namespace', '--machine', '--provider'];
+/** Names that are not the names of objects. */
+const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas'>> = {
+  logs: 'logs',
+  'zone evacuate': 'zones',
+  'zone return': 'zones',
+  'fleet drain': 'replicas',
+  'fleet undrain': 'replicas',
+};
+
+/** The names that a command accepts in addition to names of objects. */
+export const otherNamesOf = (path: string): (typeof OTHERS)[string] | undefined => OTHERS[path];
+
+const NAMED_FLAGS: readonly string[] = [
+  '--context',
+  '--namespace',
+  '--machine',
+  '--provider',
+  '--deployment',
+  '--pool',
+  '--to',
+];
 
 /** Whether the completion of a command runs `mcm __complete` to find names. */
-export const takesNames = (path: string): boolean => path === 'logs' || typesOf(path).length > 0;
+export const takesNames = (path: string): boolean => otherNamesOf(path) !== undefined || typesOf(path).length > 0;
 
 /** Whether the completion of the flag's value runs `mcm __complete`. */
 export const isNamed = (flags: readonly string[]): boolean => flags.some((flag) => NAMED_FLAGS.includes(flag));

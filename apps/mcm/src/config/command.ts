@@ -1,10 +1,16 @@
 import type { Command } from 'commander';
-import { type AskFlags, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import {
+  type AskFlags,
+  objectText,
+  withCluster,
+  withOutput,
+  withSelector,
+  withWatch,
+} from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
+import { UserError } from '../command/errors.ts';
 import { RECURSIVE, repeated } from '../files/option.ts';
-import type { DiffFlags, RenderFlags } from './run.ts';
-
-type Say = CommandEnvironment['say'];
+import type { DiffFlags, PoolsFlags, RenderFlags } from './run.ts';
 
 const TEMPLATES = [
   '--templates <directory>',
@@ -14,7 +20,8 @@ const PATHS = ['[paths...]', 'files, or directories of YAML and JSON files, or -
 const FILENAME = ['-f, --filename <path>', 'a path, as in kubectl; repeatable'] as const;
 const POOL = ['--pool <name>', 'only this pool'] as const;
 
-export function addConfig(program: Command, say: Say): void {
+export function addConfig(program: Command, environment: CommandEnvironment): void {
+  const { say } = environment;
   const config =
     program.commands.find((command) => command.name() === 'config') ??
     program.command('config').description('configuration of nodes: render, compare, explain');
@@ -31,7 +38,7 @@ export function addConfig(program: Command, say: Say): void {
     const { reportRender } = await import('./run.ts');
     await reportRender(paths, flags, say);
   });
-  addPoolCommands(config, say);
+  addPoolCommands(config, environment);
   withOutput(
     withCluster(
       config
@@ -52,15 +59,16 @@ export function addConfig(program: Command, say: Say): void {
 
 const asking = (command: Command): Command => withOutput(withCluster(command));
 
-function addPoolCommands(config: Command, say: Say): void {
-  asking(
-    config
-      .command('status')
-      .description('show the progress of pools; -o wide adds the nodes without the target configuration')
-      .argument('[pool...]', 'only this pool'),
-  ).action(async (pool: string[], flags: AskFlags) => {
+function addPoolCommands(config: Command, environment: CommandEnvironment): void {
+  const status = config
+    .command('status')
+    .description('show the progress of pools; -o wide adds the nodes without the target configuration')
+    .argument('[pool...]', 'only this pool');
+  asking(withSelector(withWatch(status), 'pools')).action(async (pool: string[], flags: PoolsFlags) => {
+    if (pool.length > 0 && flags.selector !== undefined)
+      throw new UserError('a name cannot be used together with --selector');
     const { reportPools } = await import('./run.ts');
-    await reportPools(pool.length === 0 ? undefined : objectText(pool), flags, say);
+    await reportPools(pool.length === 0 ? undefined : objectText(pool), flags, environment);
   });
   asking(
     config
@@ -69,6 +77,6 @@ function addPoolCommands(config: Command, say: Say): void {
       .argument('<pool...>', 'pool/NAME'),
   ).action(async (pool: string[], flags: AskFlags) => {
     const { reportPool } = await import('./run.ts');
-    await reportPool(objectText(pool), flags, say);
+    await reportPool(objectText(pool), flags, environment.say);
   });
 }

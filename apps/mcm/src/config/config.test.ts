@@ -34,7 +34,13 @@ spec:
 async function run(...argv: string[]): Promise<{ lines: readonly string[]; code: typeof process.exitCode }> {
   const lines: string[] = [];
   const program = new Command('mcm').exitOverride();
-  addConfig(program, (line) => lines.push(...line.split('\n')));
+  addConfig(program, {
+    say: (line) => void lines.push(...line.split('\n')),
+    warn: () => undefined,
+    draw: (text) => text,
+    random: { next: () => 0.5 },
+    signal: () => new AbortController().signal,
+  });
   await program.parseAsync(['node', 'mcm', 'config', ...argv]);
   return { lines, code: process.exitCode };
 }

@@ -54,7 +54,7 @@ test('config explain shows whether each node has the target, why not, and which 
     await node(client, 'c', at('old'));
     await node(client, 'd', at('old'));
     await node(client, 'e', at('old'), { unschedulable: false });
-    const [pool] = await readPools(cluster, now, 'worker');
+    const [pool] = await readPools(cluster, now, { name: 'worker' });
     expect(pool).toMatchObject({ nodes: 5, updated: 1, unavailable: 1, maxUnavailable: 2, next: ['c'] });
     const why = Object.fromEntries((pool?.standing ?? []).map((one) => [one.name, one.why]));
     const waits = 'waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
@@ -71,7 +71,7 @@ test('config explain names the blockers of a pool, with hints', () =>
   inCluster(async (client, cluster, now) => {
     const patch = (spec: object) =>
       client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec } });
-    const explained = async () => (await readPools(cluster, now, 'worker'))[0];
+    const explained = async () => (await readPools(cluster, now, { name: 'worker' }))[0];
     await node(client, 'a', at('old'));
     await node(client, 'b', { ...at('old', 'new', 'Degraded'), [Reason]: 'cannot write /etc/x' });
     await patch({ paused: true });
@@ -139,7 +139,9 @@ test('config status prints one line per pool, json and yaml print the model, and
     expect([line?.endsWith('updating'), of]).toEqual([true, '  b: is next to get the target']);
     expect(JSON.parse(formatted('json', pools, statusLines).join(''))).toEqual(pools);
     expect(formatted('yaml', pools, statusLines)[0]).toContain('- name: worker\n  target: new\n');
-    await expect(readPools(cluster, now, 'infra')).rejects.toThrow('pool infra does not exist; existing pools: worker');
+    await expect(readPools(cluster, now, { name: 'infra' })).rejects.toThrow(
+      'pool infra does not exist; existing pools: worker',
+    );
     expect(['pool/a', 'mcp/a', 'machineconfigpools.machineconfiguration.openshift.io/a', 'a'].map(poolNameOf)).toEqual([
       ...['a', 'a', 'a', 'a'],
     ]);

@@ -1,5 +1,5 @@
 import { machineDeployments, machineSets, machines } from '@mcm/api';
-import { ignoreNotFound, isNotFound, nodes } from '@mcm/kube';
+import { ignoreNotFound, isNotFound, type KubeClient, nodes } from '@mcm/kube';
 import {
   CONTROLLER_CONFIG_NAME,
   controllerConfigs,
@@ -46,12 +46,21 @@ async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[
   }
 }
 
+/** Selects pools: one by its name, several by a label selector, or all. */
+interface PoolScope {
+  readonly name?: string | undefined;
+  readonly selector?: string | undefined;
+}
+
 /**
  * Explains pools with the decision functions of the update controller.
- * @param name If present, only this pool
  * @throws UserError if the named pool does not exist
  */
-export async function readPools(cluster: Cluster, now: Date, name?: string): Promise<readonly PoolExplanation[]> {
+export async function readPools(
+  cluster: Cluster,
+  now: Date,
+  { name, selector }: PoolScope = {},
+): Promise<readonly PoolExplanation[]> {
   const { client, target } = cluster;
   const [{ items: pools }, { items: all }, { items: configs }, controllerConfig] = await Promise.all([
     client.resource(machineConfigPools).list(),
@@ -59,7 +68,10 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
     client.resource(machineConfigs).list(),
     ignoreNotFound(client.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME)),
   ]);
-  const asked = name === undefined ? pools : pools.filter(({ metadata }) => metadata.name === name);
+  const asked =
+    name === undefined
+      ? await selected(client, pools, selector)
+      : pools.filter(({ metadata }) => metadata.name === name);
   if (asked.length === 0 && name !== undefined) {
     const others = pools.map(({ metadata }) => metadata.name).join(', ');
     throw new UserError(
@@ -79,6 +91,18 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
   };
   const snapshotOf = (pool: MachineConfigPool) => poolSnapshot(pool, sources, { now: now.toISOString() });
   return asked.map((pool) => explainPool(snapshotOf(pool), snapshotOf));
+}
+
+/** The server evaluates the selector. The explanation of one pool also needs the other pools. */
+async function selected(
+  client: KubeClient,
+  pools: readonly MachineConfigPool[],
+  labelSelector: string | undefined,
+): Promise<readonly MachineConfigPool[]> {
+  if (labelSelector === undefined) return pools;
+  const { items } = await client.resource(machineConfigPools).list({ labelSelector });
+  const names = new Set(items.map(({ metadata }) => metadata.name));
+  return pools.filter(({ metadata }) => names.has(metadata.name));
 }
 
 /** One line for each pool. With `wide`, also one line for each node that has not reached the target. */

@@ -2,6 +2,7 @@ import { type KubeClient, KubeError, realClock } from '@mcm/kube';
 import type { OfflineResult } from '@mcm/machine-config';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { AskFlags } from '../cluster/cluster-options.ts';
+import { type Following, reportOrFollow } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { pathsOf } from '../files/option.ts';
@@ -33,6 +34,8 @@ export interface RenderFlags {
 }
 
 export type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string };
+
+export type PoolsFlags = AskFlags & { readonly selector?: string; readonly watch?: true };
 
 /** Exit codes as in diff(1): 0 means no changes, 1 means changes, and 2 means an error. */
 const EXIT = { same: 0, differs: 1, problem: 2 } as const;
@@ -73,15 +76,16 @@ export async function reportDiff(words: readonly string[], flags: DiffFlags, say
   }
 }
 
-export const reportPools = (text: string | undefined, flags: AskFlags, say: Say): Promise<void> =>
-  inCluster(flags, 'config status', async (cluster) => {
+export const reportPools = (text: string | undefined, flags: PoolsFlags, telling: Following): Promise<void> =>
+  inCluster(flags, 'config status', (cluster) => {
     const name = text === undefined ? undefined : poolNameOf(text);
-    for (const line of formatted(flags.output, await readPools(cluster, realClock.now(), name), statusLines)) say(line);
+    const read = () => readPools(cluster, realClock.now(), { name, selector: flags.selector });
+    return reportOrFollow(telling, flags, { read, text: statusLines });
   });
 
 export const reportPool = (text: string, flags: AskFlags, say: Say): Promise<void> =>
   inCluster(flags, 'config explain', async (cluster) => {
-    const [pool] = await readPools(cluster, realClock.now(), poolNameOf(text));
+    const [pool] = await readPools(cluster, realClock.now(), { name: poolNameOf(text) });
     if (pool) for (const line of formatted(flags.output, pool, poolLines)) say(line);
   });
 

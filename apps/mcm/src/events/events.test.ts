@@ -1,9 +1,11 @@
-import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
-import type { EventObject } from '@mcm/kube';
-import { expect, test } from 'vitest';
+import { crds, type Machine, type MachineDeployment, type MachineSet, machineDeployments } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { createClient, type EventObject, namespaces, VirtualClock } from '@mcm/kube';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DeploymentReading } from '../cluster/deployment-reading.ts';
+import { UserError } from '../command/errors.ts';
 import { eventLines, eventRows } from './events.ts';
-import { scopeOfDeployment, scopeOfObject } from './scope.ts';
+import { isInScope, LiveScope, type ObjectScope, readSelected, scopeOfDeployments, scopeOfObject } from './scope.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 
@@ -45,7 +47,7 @@ test('lists all events of machine kinds, oldest first', () => {
 });
 
 test('for a deployment, lists its own events and those of its sets, nodes and machines, also deleted ones', () => {
-  expect(eventRows(reported, scopeOfDeployment(reading)).map(({ object }) => object)).toEqual([
+  expect(eventRows(reported, scopeOfDeployments([reading])).map(({ object }) => object)).toEqual([
     'machine/web-a-gone',
     'machinedeployment/web',
     'machine/web-a-1',
@@ -54,13 +56,13 @@ test('for a deployment, lists its own events and those of its sets, nodes and ma
 });
 
 test('lists the events of one machine', () => {
-  expect(eventRows(reported, scopeOfObject('Machine', 'web-a-1')).map(({ object }) => object)).toEqual([
+  expect(eventRows(reported, scopeOfObject('Machine', 'web-a-1', '')).map(({ object }) => object)).toEqual([
     'machine/web-a-1',
   ]);
 });
 
 test('prints events as text', () => {
-  const rows = eventRows(reported, scopeOfObject('Machine', 'web-a-1'));
+  const rows = eventRows(reported, scopeOfObject('Machine', 'web-a-1', ''));
   expect(eventLines(rows, NOW, false)).toEqual([
     'LAST SEEN  TYPE     REASON  OBJECT           MESSAGE',
     '2m         Warning  Told    machine/web-a-1  web-a-1 did something (×7)',
@@ -83,4 +85,79 @@ test('prints events as text', () => {
   expect(eventLines([], NOW, false, before(4))).toEqual([
     'no events yet; the object is 4s old. To follow new events, add --watch',
   ]);
+});
+
+describe('the scope of deployments', () => {
+  const scope = (namespace: string, set: string): ObjectScope => ({
+    objects: new Set([`${namespace}/MachineSet/${set}`, '/Node/ip-10']),
+    machinePrefixes: [`${namespace}/${set}-`],
+  });
+
+  test('an object of the same name in another namespace is outside, and a Node has no namespace', () => {
+    const own = scope('zoo', 'web-a');
+    const is = (namespace: string, kind: string, name: string) => isInScope({ namespace, kind, name }, own);
+    expect([is('zoo', 'MachineSet', 'web-a'), is('farm', 'MachineSet', 'web-a')]).toEqual([true, false]);
+    expect([is('zoo', 'Machine', 'web-a-1'), is('farm', 'Machine', 'web-a-1')]).toEqual([true, false]);
+    expect([is('', 'Node', 'ip-10'), is('default', 'Node', 'web-a-1'), is('', 'Node', 'ip-11')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('during a watch, a new set and its machines are added, and a foreign set is looked up once', async () => {
+    let reads = 0;
+    let known = scope('zoo', 'web-a');
+    const live = new LiveScope(known, async () => {
+      reads += 1;
+      return known;
+    });
+    const has = (kind: string, name: string) => live.includes({ namespace: 'zoo', kind, name });
+    expect([await has('MachineSet', 'db-a'), await has('Machine', 'db-a-1'), await has('Machine', 'db-a-2')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(reads).toBe(1);
+    known = { ...known, machinePrefixes: [...known.machinePrefixes, 'zoo/web-b-'] };
+    expect([await has('Machine', 'web-b-1'), await has('Machine', 'web-b-2')]).toEqual([true, true]);
+    expect(reads).toBe(2);
+  });
+
+  test('the events of a deleted deployment stay in the scope of a watch', async () => {
+    const live = new LiveScope(scope('zoo', 'web-a'), async () => {
+      throw new UserError('machinedeployment web does not exist');
+    });
+    expect(await live.includes({ namespace: 'zoo', kind: 'MachineSet', name: 'web-c' })).toBe(false);
+    expect(await live.includes({ namespace: 'zoo', kind: 'MachineSet', name: 'web-a' })).toBe(true);
+  });
+});
+
+test('labels select the deployments whose events are listed, also in all namespaces', async () => {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  onTestFinished(() => plane.close());
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
+  await client.resource(namespaces).create({ metadata: { name: 'zoo' } });
+  const template = { metadata: { labels: { a: 'b' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+  for (const [namespace, name, app] of [
+    ['default', 'web', 'web'],
+    ['default', 'db', 'db'],
+    ['zoo', 'apes', 'web'],
+  ] as const)
+    await client.resource<MachineDeployment>(machineDeployments, namespace).create({
+      metadata: { name, labels: { app } },
+      spec: { replicas: 0, selector: { matchLabels: { a: 'b' } }, template },
+    });
+  const warned: string[] = [];
+  const selected = async (flags: { selector: string; allNamespaces?: true }) => [
+    ...((await readSelected({ client, namespace: 'default' }, flags, (line) => void warned.push(line)))?.objects ?? []),
+  ];
+  expect(await selected({ selector: 'app=web' })).toEqual(['default/MachineDeployment/web']);
+  expect(await selected({ selector: 'app=web', allNamespaces: true })).toEqual([
+    'default/MachineDeployment/web',
+    'zoo/MachineDeployment/apes',
+  ]);
+  expect(await selected({ selector: 'app=none' })).toEqual([]);
+  expect(warned).toEqual(['mcm: no machinedeployment in namespace default has the labels app=none']);
 });

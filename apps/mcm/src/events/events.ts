@@ -3,6 +3,7 @@ import { defined } from '@mcm/kube';
 import { brief } from '../explain/reasons/brief.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
+import { isInScope, type ObjectScope, type ScopedObject } from './scope.ts';
 
 export interface EventRow {
   /** Present only if the events are from all namespaces. */
@@ -23,29 +24,27 @@ const KINDS = ['MachineDeployment', 'MachineSet', 'Machine', 'MachineClass', 'No
 const newestOf = (event: EventObject): string =>
   event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
 
-export interface EventScope {
-  readonly objects: ReadonlySet<string>;
-  /** Name prefixes of machines. The prefixes match deleted machines, whose events remain for an hour. */
-  readonly machinePrefixes: readonly string[];
-}
+/** The object of an event. */
+export const objectOf = ({ involvedObject, metadata }: EventObject): ScopedObject => ({
+  kind: involvedObject.kind,
+  name: involvedObject.name,
+  namespace: involvedObject.namespace ?? metadata.namespace,
+});
 
 /** Returns events of machines and their owners, oldest first: all events, or only the events in the scope. */
 export function eventRows(
   events: readonly EventObject[],
-  scope?: EventScope,
+  scope?: ObjectScope,
   { allNamespaces = false } = {},
 ): EventRow[] {
-  const isWanted = ({ involvedObject: { kind = '', name = '' } }: EventObject): boolean => {
-    if (!KINDS.includes(kind)) return false;
-    if (scope === undefined || scope.objects.has(`${kind}/${name}`)) return true;
-    return kind === 'Machine' && scope.machinePrefixes.some((prefix) => name.startsWith(prefix));
-  };
+  const isWanted = (event: EventObject): boolean =>
+    KINDS.includes(event.involvedObject.kind ?? '') && (scope === undefined || isInScope(objectOf(event), scope));
   return events
     .filter(isWanted)
     .map(
       (event): EventRow =>
         defined({
-          namespace: allNamespaces ? (event.involvedObject.namespace ?? event.metadata.namespace ?? '') : undefined,
+          namespace: allNamespaces ? (objectOf(event).namespace ?? '') : undefined,
           at: newestOf(event),
           type: event.type ?? 'Normal',
           reason: event.reason ?? '',

@@ -8,10 +8,14 @@ import { readDeployment } from '../cluster/deployment-reading.ts';
 import { getNamed } from '../cluster/missing.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { eachFormatted } from '../output/format.ts';
-import { type EventScope, eventLines, eventRows } from './events.ts';
-import { scopeOfDeployment, scopeOfObject } from './scope.ts';
+import { eventLines, eventRows, objectOf } from './events.ts';
+import { LiveScope, type ObjectScope, readSelected, scopeOfDeployments, scopeOfObject } from './scope.ts';
 
-export type EventsFlags = AskFlags & { readonly allNamespaces?: true; readonly watch?: true };
+export type EventsFlags = AskFlags & {
+  readonly allNamespaces?: true;
+  readonly selector?: string;
+  readonly watch?: true;
+};
 
 /** `mcm events`. */
 export const reportEvents = (
@@ -21,7 +25,7 @@ export const reportEvents = (
 ): Promise<void> =>
   inCluster(flags, 'events', async (cluster) => {
     const { allNamespaces = false } = flags;
-    const scope = object === undefined ? undefined : await scopeOf(cluster, object);
+    const scope = await scopeOf(cluster, object, flags, telling.warn);
     const unread = new Set<string>();
     const { items, resourceVersion } = await readEvents(cluster, unread, allNamespaces);
     const model = eventRows(items, scope, { allNamespaces });
@@ -31,8 +35,11 @@ export const reportEvents = (
     tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, wide, since));
     if (!flags.watch) return;
     const signal = telling.signal();
-    const show = (event: EventObject): void => {
-      const rows = eventRows([event], scope, { allNamespaces });
+    const again = async () => (await scopeOf(cluster, object, flags, () => undefined)) ?? NOTHING;
+    const live = scope && new LiveScope(scope, again);
+    const show = async (event: EventObject): Promise<void> => {
+      if (live && !(await live.includes(objectOf(event)))) return;
+      const rows = eventRows([event], undefined, { allNamespaces });
       for (const row of rows) {
         const text = eventLines([row], realClock.now(), flags.output === 'wide').at(-1) ?? '';
         for (const line of eachFormatted(flags.output, row, text)) telling.say(telling.draw(line));
@@ -48,7 +55,7 @@ export const reportEvents = (
 async function followEvents(
   { client, namespace }: Cluster,
   from: { readonly allNamespaces: boolean; readonly resourceVersion: string; readonly signal: AbortSignal },
-  show: (event: EventObject) => void,
+  show: (event: EventObject) => Promise<void>,
 ): Promise<void> {
   const resource = client.resource<EventObject>(events, from.allNamespaces ? undefined : namespace);
   let { resourceVersion } = from;
@@ -56,7 +63,7 @@ async function followEvents(
     try {
       for await (const event of resource.watch({ resourceVersion, signal: from.signal })) {
         ({ resourceVersion } = event.object.metadata);
-        if (event.type === 'ADDED' || event.type === 'MODIFIED') show(event.object);
+        if (event.type === 'ADDED' || event.type === 'MODIFIED') await show(event.object);
       }
     } catch (error) {
       if (!isGone(error)) throw error;
@@ -98,8 +105,18 @@ async function createdAt({ client, namespace }: Cluster, text: string): Promise<
   return (await getNamed(client, definition, namespace, name)).metadata.creationTimestamp;
 }
 
-async function scopeOf({ client, namespace }: Cluster, text: string): Promise<EventScope> {
+const NOTHING: ObjectScope = { objects: new Set(), machinePrefixes: [] };
+
+/** The scope of the flags. Undefined without an object and without a selector. */
+async function scopeOf(
+  cluster: Pick<Cluster, 'client' | 'namespace'>,
+  text: string | undefined,
+  flags: EventsFlags,
+  warn: (line: string) => void,
+): Promise<ObjectScope | undefined> {
+  if (text === undefined) return readSelected(cluster, flags, warn);
+  const { client, namespace } = cluster;
   const { kind = 'MachineDeployment', name } = reference(text);
-  if (kind !== 'MachineDeployment') return scopeOfObject(kind, name);
-  return scopeOfDeployment(await readDeployment(client, namespace, name));
+  if (kind !== 'MachineDeployment') return scopeOfObject(kind, name, namespace);
+  return scopeOfDeployments([await readDeployment(client, namespace, name)]);
 }

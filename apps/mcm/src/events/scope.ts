@@ -1,24 +1,125 @@
-import { Labels } from '@mcm/api';
-import type { DeploymentReading } from '../cluster/deployment-reading.ts';
-import type { EventScope } from './events.ts';
+import { Labels, type MachineDeployment, machineDeployments } from '@mcm/api';
+import type { Cluster } from '../cluster/cluster.ts';
+import { type DeploymentReading, ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
+import { UserError } from '../command/errors.ts';
 
-/** The scope of a deployment: its sets, its machines including deleted machines, and their nodes. */
-export function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): EventScope {
+/** An object that an event or a decision is about. */
+export interface ScopedObject {
+  readonly kind?: string | undefined;
+  readonly name?: string | undefined;
+  readonly namespace?: string | undefined;
+}
+
+/** Selects objects by their names, because deleted objects have no labels and no owner. */
+export interface ObjectScope {
+  /** `NAMESPACE/KIND/NAME`. The namespace of a Node is empty. */
+  readonly objects: ReadonlySet<string>;
+  /**
+   * `NAMESPACE/PREFIX` of the names of machines. The prefixes match deleted machines, whose events remain for an hour.
+   */
+  readonly machinePrefixes: readonly string[];
+}
+
+/** The kinds whose name is the name of a machine. A Node may have another name. */
+const OF_MACHINES: readonly string[] = ['Machine', 'VM', 'Node'];
+
+const keyOf = ({ kind = '', name = '', namespace = '' }: ScopedObject): string =>
+  `${kind === 'Node' ? '' : namespace}/${kind}/${name}`;
+
+export function isInScope(object: ScopedObject, { objects, machinePrefixes }: ObjectScope): boolean {
+  if (objects.has(keyOf(object))) return true;
+  const { kind = '', name = '', namespace = '' } = object;
+  if (!OF_MACHINES.includes(kind)) return false;
+  // A Node has no namespace, so its name is compared with the prefixes of all namespaces in the scope.
+  return machinePrefixes.some((prefix) =>
+    kind === 'Node'
+      ? name.startsWith(prefix.slice(prefix.indexOf('/') + 1))
+      : `${namespace}/${name}`.startsWith(prefix),
+  );
+}
+
+/** The scope of deployments: their sets, their machines including deleted machines, and their nodes. */
+export const scopeOfDeployments = (readings: readonly DeploymentReading[]): ObjectScope => {
+  const scopes = readings.map(scopeOfDeployment);
+  return {
+    objects: new Set(scopes.flatMap(({ objects }) => [...objects])),
+    machinePrefixes: scopes.flatMap(({ machinePrefixes }) => machinePrefixes),
+  };
+};
+
+function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): ObjectScope {
+  const { name, namespace = '' } = deployment.metadata;
   const living = [...machines.values()].flat();
   const nodes = living.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []);
   return {
     objects: new Set([
-      `MachineDeployment/${deployment.metadata.name}`,
-      ...sets.map(({ metadata }) => `MachineSet/${metadata.name}`),
-      ...living.map(({ metadata }) => `Machine/${metadata.name}`),
-      ...nodes.map((name) => `Node/${name}`),
+      `${namespace}/MachineDeployment/${name}`,
+      ...sets.map(({ metadata }) => `${namespace}/MachineSet/${metadata.name}`),
+      ...living.map(({ metadata }) => `${namespace}/Machine/${metadata.name}`),
+      ...nodes.map((node) => `/Node/${node}`),
     ]),
-    machinePrefixes: sets.map(({ metadata }) => `${metadata.name}-`),
+    machinePrefixes: sets.map(({ metadata }) => `${namespace}/${metadata.name}-`),
   };
 }
 
 /** The scope of one object. The node of a machine usually has the name of the machine. */
-export const scopeOfObject = (kind: string, name: string): EventScope => ({
-  objects: new Set([`${kind}/${name}`, ...(kind === 'Machine' ? [`Node/${name}`] : [])]),
+export const scopeOfObject = (kind: string, name: string, namespace: string): ObjectScope => ({
+  objects: new Set([keyOf({ kind, name, namespace }), ...(kind === 'Machine' ? [`/Node/${name}`] : [])]),
   machinePrefixes: [],
 });
+
+interface SelectorFlags {
+  readonly selector?: string | undefined;
+  readonly allNamespaces?: true;
+}
+
+/** Reads the scope of the deployments that a label selector selects. Without a selector, the scope is undefined. */
+export async function readSelected(
+  { client, namespace }: Pick<Cluster, 'client' | 'namespace'>,
+  { selector, allNamespaces }: SelectorFlags,
+  warn: (line: string) => void,
+): Promise<ObjectScope | undefined> {
+  if (selector === undefined) return undefined;
+  const within = allNamespaces ? undefined : namespace;
+  const [{ items }, reading] = await Promise.all([
+    client.resource<MachineDeployment>(machineDeployments, within).list({ labelSelector: selector }),
+    readNamespace(client, within),
+  ]);
+  const place = within === undefined ? '' : ` in namespace ${within}`;
+  if (items.length === 0) warn(`mcm: no machinedeployment${place} has the labels ${selector}`);
+  return scopeOfDeployments(items.map((deployment) => ownedBy(deployment, reading)));
+}
+
+/** The scope of a watch. A new set or deployment extends the scope. */
+export class LiveScope {
+  readonly #read: () => Promise<ObjectScope>;
+  #scope: ObjectScope;
+  /** Sets and deployments outside of the scope. Each one causes only one read. */
+  readonly #foreign = new Set<string>();
+
+  constructor(scope: ObjectScope, read: () => Promise<ObjectScope>) {
+    this.#scope = scope;
+    this.#read = read;
+  }
+
+  async includes(object: ScopedObject): Promise<boolean> {
+    if (isInScope(object, this.#scope)) return true;
+    const owner = ownerKey(object);
+    if (owner === undefined || this.#foreign.has(owner)) return false;
+    this.#foreign.add(owner);
+    try {
+      this.#scope = await this.#read();
+    } catch (error) {
+      // The deployment was deleted, so the scope does not change.
+      if (!(error instanceof UserError)) throw error;
+    }
+    return isInScope(object, this.#scope);
+  }
+}
+
+/** The set of a machine has the name of the machine without the last part. */
+function ownerKey(object: ScopedObject): string | undefined {
+  const { kind = '', name = '' } = object;
+  if (kind === 'Machine') return keyOf({ ...object, kind: 'MachineSet', name: name.slice(0, name.lastIndexOf('-')) });
+  return kind === 'MachineSet' || kind === 'MachineDeployment' ? keyOf(object) : undefined;
+}

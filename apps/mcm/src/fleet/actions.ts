@@ -36,8 +36,8 @@ interface Peer {
 const chosenOf = ({ metadata }: Lease): readonly string[] =>
   (metadata.annotations?.[CLUSTERS] ?? '').split(',').filter((name) => name !== '');
 
-async function peersIn(client: KubeClient, namespace: string): Promise<readonly Peer[]> {
-  const { items } = await client.resource(leases, namespace).list();
+export async function peersIn(client: KubeClient, namespace: string, signal?: AbortSignal): Promise<readonly Peer[]> {
+  const { items } = await client.resource(leases, namespace).list(signal === undefined ? {} : { signal });
   return items.flatMap((lease) => {
     const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
     return program === undefined || replica === undefined ? [] : [{ program, replica, lease }];

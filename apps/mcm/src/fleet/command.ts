@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { withCluster, withOutput, withWatch } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
-import type { FleetFlags, MoveFlags } from './run.ts';
+import type { FleetFlags, FleetStatusFlags, MoveFlags } from './run.ts';
 
 export function addFleet(program: Command, environment: CommandEnvironment): void {
   const fleet = program.command('fleet').description('list and drain replicas of a fleet, and move clusters');
   const scoped = (command: Command): Command => withOutput(withCluster(command));
-  scoped(fleet.command('status').description('list the replicas with their clusters')).action(
-    async (flags: FleetFlags) => {
+  withWatch(scoped(fleet.command('status').description('list the replicas with their clusters'))).action(
+    async (flags: FleetStatusFlags) => {
       const { status } = await import('./run.ts');
       await status(flags, environment);
     },

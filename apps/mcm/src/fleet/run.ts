@@ -1,4 +1,6 @@
+import { realClock } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import { type Following, reportOrFollow } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
@@ -6,14 +8,19 @@ import { formatted, type OutputFormat } from '../output/format.ts';
 import { drain, type FleetChange, move, type ReplicaRow, replicaRows } from './actions.ts';
 
 export type FleetFlags = ClusterFlags & { readonly output: OutputFormat };
+export type FleetStatusFlags = FleetFlags & { readonly watch?: true };
 export type MoveFlags = FleetFlags & { readonly to?: string };
 type Say = Pick<CommandEnvironment, 'say'>;
 
-export const status = (flags: FleetFlags, { say }: Say): Promise<void> =>
-  inCluster(flags, 'fleet', async ({ client, namespace }) => {
-    const items = await replicaRows(client, namespace, new Date());
-    for (const line of formatted(flags.output, { items }, rowLines)) say(line);
-  });
+export const status = (flags: FleetStatusFlags, telling: Following): Promise<void> =>
+  inCluster(flags, 'fleet', ({ client, namespace }) =>
+    reportOrFollow(telling, flags, {
+      read: async () => ({ items: await replicaRows(client, namespace, realClock.now()) }),
+      text: rowLines,
+      // Each renewal of a Lease changes its time.
+      watched: ({ items }) => items.map(({ renewedMs: _, ...row }) => row),
+    }),
+  );
 
 export const setDrain = (replica: string, drained: boolean, flags: FleetFlags, environment: Say): Promise<void> =>
   inCluster(flags, 'fleet', async ({ client, namespace }) =>

@@ -1,3 +1,4 @@
+import { VirtualClock } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { controllerUrls, type Fetch } from './controllers.ts';
 import { type JournalFlags, reportJournal } from './run.ts';
@@ -22,11 +23,12 @@ async function journal(object: string | undefined, fetch: Fetch, more: Partial<J
   const said: string[] = [];
   const warned: string[] = [];
   const telling = {
+    signal: () => new AbortController().signal,
     say: (line: string) => void said.push(line),
     warn: (line: string) => void warned.push(line),
     draw: (text: string) => text,
   };
-  const flags = { output: 'text' as const, dataDir: '/nowhere/at-all', ...more };
+  const flags = { output: 'text' as const, dataDir: '/nowhere/at-all', namespace: 'default', ...more };
   await reportJournal(object, flags, telling, fetch);
   return { said, warned };
 }
@@ -50,8 +52,54 @@ test('an object selects its decisions, and --limit the newest ones', async () =>
   const { said } = await journal('machineset/web-1', fetch, { limit: '1', namespace: 'default', output: 'json' });
   const rows: readonly { readonly object: string; readonly because: string }[] = JSON.parse(said.join('\n'));
   expect(rows).toMatchObject([{ object: 'machineset/web-1', because: '4 machines', actions: ['freeze'] }]);
-  expect(asked[0]).toBe('http://127.0.0.1:10258/debug/journal?namespace=default&name=web-1');
-  expect((await journal('machine/web-1', both)).said).toEqual(['no decisions in the memory of the controllers']);
+  expect(asked[0]).toBe('http://127.0.0.1:10258/debug/journal?name=web-1');
+  expect((await journal('machine/web-1', both)).said).toEqual([
+    'no decisions about namespace default in the memory of the controllers',
+  ]);
+});
+
+test('the namespace selects decisions, except those about Nodes; -A lists all of them with their namespace', async () => {
+  const of = (text: string, namespace: string): string =>
+    text.replaceAll('"namespace":"default"', `"namespace":"${namespace}"`);
+  const other = of(journalText('machine-controller-manager', [{ set: setNamed('far-1'), machines: 1 }]), 'far');
+  const node = of(journalText('machine-controller-local', [{ set: setNamed('node-1'), machines: 1 }]), '');
+  const fetch = answering({ 10258: other, 10259: node });
+  const objects = ({ said }: { readonly said: readonly string[] }) =>
+    said.slice(1).map((line) => line.split(/ +/).slice(0, 4));
+  expect(objects(await journal(undefined, fetch)).map(([, , name]) => name)).toEqual(['machineset/node-1']);
+  const all = await journal(undefined, fetch, { namespace: undefined, allNamespaces: true });
+  expect(all.said[0]).toMatch(/^NAMESPACE +LAST SEEN/);
+  expect(objects(all).map(([namespace, , , name]) => [namespace, name])).toContainEqual(['far', 'machineset/far-1']);
+});
+
+test('-w prints only new decisions, and an outage of a controller once', async () => {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const first = [{ set: setNamed('web-1'), machines: 1 }];
+  let answer: string | undefined = journalText('machine-controller-manager', first);
+  const fetch: Fetch = async () => {
+    if (answer === undefined) throw new Error('connect ECONNREFUSED');
+    return { status: 200, text: answer };
+  };
+  const [said, warned]: [string[], string[]] = [[], []];
+  const telling = {
+    say: (line: string) => void said.push(line.replace(/^\S+ +/, '')),
+    warn: (line: string) => void warned.push(line),
+    draw: (text: string) => text,
+    signal: () => stop.signal,
+  };
+  const flags = { output: 'text', dataDir: '/nowhere', namespace: 'default', watch: true } as const;
+  const done = reportJournal(undefined, { ...flags, controller: ['http://127.0.0.1:1'] }, telling, fetch, clock);
+  await clock.advance(10_000);
+  expect(said).toHaveLength(2);
+  answer = undefined;
+  await clock.advance(10_000);
+  expect(warned).toEqual(['mcm: no controller responds at http://127.0.0.1:1: connect ECONNREFUSED']);
+  answer = journalText('machine-controller-manager', [...first, { set: setNamed('db-1'), machines: 4 }]);
+  await clock.advance(10_000);
+  expect(said.slice(2)).toEqual(['1      machineset/db-1  freeze   4 machines']);
+  stop.abort(new Error('the user ended the command'));
+  await expect(done).rejects.toThrow('the user ended the command');
 });
 
 test('JSON contains the observation and the result of a decision', async () => {

@@ -1,4 +1,5 @@
 import { BadRecord, type JournalText, plainJson, type RecordedDecision } from '@mcm/core';
+import { isInScope, type ObjectScope } from '../events/scope.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 
@@ -20,19 +21,32 @@ export interface JournalRow {
   readonly observation: unknown;
 }
 
-/** Selects the decisions about one object. */
+/** Selects decisions by their objects. */
 export interface JournalScope {
-  readonly kind: string;
-  readonly name: string;
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined;
+  readonly object?: { readonly kind: string; readonly name: string } | undefined;
+  /** The objects of the deployments with certain labels. */
+  readonly selected?: ObjectScope | undefined;
 }
 
 const RELATED: Readonly<Record<string, readonly string[]>> = { Machine: ['Machine', 'VM', 'Node'] };
 
-const isWanted = ({ subject }: RecordedDecision, scope: JournalScope | undefined): boolean =>
-  scope === undefined || (subject.name === scope.name && (RELATED[scope.kind] ?? [scope.kind]).includes(subject.kind));
+function isWanted({ subject }: RecordedDecision, { namespace, object, selected }: JournalScope): boolean {
+  // A Node has no namespace.
+  if (namespace !== undefined && subject.namespace !== '' && subject.namespace !== namespace) return false;
+  if (selected !== undefined && !isInScope(subject, selected)) return false;
+  return (
+    object === undefined ||
+    (subject.name === object.name && (RELATED[object.kind] ?? [object.kind]).includes(subject.kind))
+  );
+}
 
 /** The decisions of all journals, oldest first. */
-export function journalRows(journals: readonly JournalText[], scope?: JournalScope): JournalRow[] {
+export function journalRows(
+  journals: readonly JournalText[],
+  scope: JournalScope = { namespace: undefined },
+): JournalRow[] {
   return journals
     .flatMap(({ controller, records }) =>
       records.filter((record) => isWanted(record, scope)).map((record) => rowOf(controller, record)),
@@ -64,11 +78,28 @@ function observationOf(record: RecordedDecision): unknown {
   }
 }
 
-export function journalLines(rows: readonly JournalRow[], now: Date, wide: boolean): string[] {
-  if (rows.length === 0) return ['no decisions in the memory of the controllers'];
-  const head = ['LAST SEEN', 'COUNT', 'OBJECT', ...(wide ? ['FIRST SEEN', 'CONTROLLER'] : []), 'ACTIONS', 'REASON'];
+/** @param namespace If undefined, the lines contain the namespace of each object */
+export function journalLines(
+  rows: readonly JournalRow[],
+  now: Date,
+  wide: boolean,
+  namespace: string | undefined,
+): string[] {
+  const place = namespace === undefined ? '' : ` about namespace ${namespace}`;
+  if (rows.length === 0) return [`no decisions${place} in the memory of the controllers`];
+  const isOfAll = namespace === undefined;
+  const head = [
+    ...(isOfAll ? ['NAMESPACE'] : []),
+    'LAST SEEN',
+    'COUNT',
+    'OBJECT',
+    ...(wide ? ['FIRST SEEN', 'CONTROLLER'] : []),
+    'ACTIONS',
+    'REASON',
+  ];
   const since = (time: string): string => age(now.getTime() - Date.parse(time));
   const cells = rows.map((row) => [
+    ...(isOfAll ? [row.namespace] : []),
     since(row.at),
     String(row.count),
     row.object,

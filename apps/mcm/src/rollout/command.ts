@@ -1,9 +1,18 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { nameOf, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { nameOf, objectText, withCluster, withOutput, withSelector } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
+import { UserError } from '../command/errors.ts';
 import type { Change, HistoryFlags, RolloutFlags, StatusFlags } from './run.ts';
 
 const deploymentName = (words: readonly string[]): string => nameOf('MachineDeployment', objectText(words));
+
+/** The deployment of a command: a name, or undefined if the command has a selector. */
+function deploymentOf(words: readonly string[], { selector }: Pick<RolloutFlags, 'selector'>): string | undefined {
+  if (words.length > 0 && selector !== undefined) throw new UserError('a name cannot be used together with --selector');
+  if (words.length === 0 && selector === undefined)
+    throw new UserError('no machinedeployment is given; write NAME, or --selector with labels');
+  return words.length === 0 ? undefined : deploymentName(words);
+}
 
 function revisionNumber(text: string): number {
   const revision = Number(text);
@@ -17,12 +26,13 @@ function revisionNumber(text: string): number {
 
 export function addRollout(program: Command, environment: CommandEnvironment): void {
   const rollout = program.command('rollout').description('manage the rollout of a MachineDeployment');
+  const NAME = 'NAME of the deployment, or machinedeployment/NAME';
   const action = (name: string, description: string): Command =>
     withCluster(
-      rollout
-        .command(name)
-        .description(description)
-        .argument('<deployment...>', 'NAME of the deployment, or machinedeployment/NAME'),
+      withSelector(
+        rollout.command(name).description(description).argument('[deployment...]', NAME),
+        'machinedeployments',
+      ),
     );
 
   withOutput(action('status', 'print the progress of the rollout until it is complete (exit code 0) or has failed (1)'))
@@ -31,12 +41,12 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
     .option('--timeout <duration>', 'longest time to follow the rollout; 0s means no limit', '0s')
     .action(async (words: string[], flags: StatusFlags) => {
       const { reportStatus } = await import('./run.ts');
-      await reportStatus(deploymentName(words), flags, environment);
+      await reportStatus(deploymentOf(words, flags), flags, environment);
     });
   const change = (command: Command, what: Change): Command =>
     withOutput(command).action(async (words: string[], flags: RolloutFlags) => {
       const { changeRollout } = await import('./run.ts');
-      await changeRollout(what, deploymentName(words), flags, environment);
+      await changeRollout(what, deploymentOf(words, flags), flags, environment);
     });
   change(action('pause', 'pause the rollout'), 'pause');
   change(action('resume', 'continue a paused rollout'), 'resume');
@@ -54,7 +64,8 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
     ),
     'undo',
   );
-  withOutput(action('history', 'list the revisions; a * marks the current revision'))
+  const history = rollout.command('history').description('list the revisions; a * marks the current revision');
+  withOutput(withCluster(history.argument('<deployment...>', NAME)))
     .option('--revision <revision>', 'print the template of this revision', revisionNumber)
     .action(async (words: string[], flags: HistoryFlags) => {
       const { reportHistory } = await import('./run.ts');

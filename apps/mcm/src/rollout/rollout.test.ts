@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   Annotations,
   crds,
@@ -9,12 +12,13 @@ import {
 } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, type KubeClient, type Lease, leases, realClock, VirtualClock } from '@mcm/kube';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { explainDeployment } from '../explain/deployment/deployment.ts';
 import { deploymentLines } from '../explain/deployment/deployment-lines.ts';
 import { pause, promote, RESTARTED_AT, restart, resume, type Target, undo } from './actions.ts';
 import { history, revisionTemplate } from './history.ts';
+import { changeRollout } from './run.ts';
 import { followStatus, rolloutState } from './status.ts';
 
 let client: KubeClient;
@@ -401,4 +405,45 @@ test('explain names the invalid field of a spec with a hint', async () => {
   const { next, hints } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
   expect(next).toBe('none: the spec of the deployment is not valid');
   expect(hints).toEqual(['correct spec.replicas, which must be an integer from 0 to 2147483647']);
+});
+
+test('labels select several deployments; a refused one is reported, and the others are changed', async () => {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ port: 0, clock, crds, controllers: false });
+  const folder = await mkdtemp(join(tmpdir(), 'mcm-rollout-'));
+  onTestFinished(async () => {
+    process.exitCode = undefined;
+    await Promise.all([plane.close(), rm(folder, { recursive: true })]);
+  });
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, plane.kubeconfig(), { mode: 0o600 });
+  const all = createClient({ transport: plane.transport, userAgent: 'test', clock }).resource<MachineDeployment>(
+    machineDeployments,
+    'default',
+  );
+  for (const [name, paused] of [
+    ['a', true],
+    ['b', false],
+    ['c', false],
+  ] as const)
+    await all.create({
+      metadata: { name, labels: { tier: name === 'c' ? 'test' : 'prod' } },
+      spec: {
+        replicas: 0,
+        paused,
+        selector: { matchLabels: { name } },
+        template: { ...template('green'), metadata: { labels: { name } } },
+      },
+    });
+  const [said, warned]: [string[], string[]] = [[], []];
+  const environment = { say: (line: string) => void said.push(line), warn: (line: string) => void warned.push(line) };
+  const flags = { kubeconfig, dataDir: folder, output: 'text' as const };
+  await changeRollout('pause', undefined, { ...flags, selector: 'tier=prod' }, environment);
+  expect(said).toEqual(['machinedeployment b paused']);
+  expect(warned).toEqual(['mcm: machinedeployment a is already paused']);
+  expect(process.exitCode).toBe(1);
+  expect((await all.get('c')).spec.paused).toBe(false);
+  await expect(changeRollout('pause', undefined, { ...flags, selector: 'tier=x' }, environment)).rejects.toThrow(
+    'no machinedeployment in namespace default has the labels tier=x',
+  );
 });

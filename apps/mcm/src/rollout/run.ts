@@ -1,4 +1,4 @@
-import { parseDurationMs } from '@mcm/api';
+import { type MachineDeployment, machineDeployments, parseDurationMs } from '@mcm/api';
 import { realClock } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
@@ -8,12 +8,45 @@ import { type Done, pause, promote, restart, resume, type Target, undo } from '.
 import { history, revisionTemplate } from './history.ts';
 import { followStatus, type RolloutState } from './status.ts';
 
-export type RolloutFlags = ClusterFlags & { readonly output: OutputFormat; readonly toRevision?: number };
+export type RolloutFlags = ClusterFlags & {
+  readonly output: OutputFormat;
+  readonly toRevision?: number;
+  readonly selector?: string;
+};
 export type StatusFlags = RolloutFlags & { readonly watch?: boolean; readonly timeout: string };
 export type HistoryFlags = RolloutFlags & { readonly revision?: number };
 
 const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise<void>): Promise<void> =>
   inCluster(flags, 'rollout', ({ client, namespace }) => work({ client, namespace, name, clock: realClock }));
+
+/**
+ * Calls `work` for the named deployment, or for each deployment of the selector. After a refusal, the command continues
+ * with the next deployment of the selector, and ends with the code 1.
+ * @throws UserError if the selector selects no deployment
+ */
+const onEach = (
+  flags: RolloutFlags,
+  name: string | undefined,
+  { warn }: Pick<CommandEnvironment, 'warn'>,
+  work: (target: Target) => Promise<void>,
+): Promise<void> => {
+  if (name !== undefined) return on(flags, name, work);
+  const { selector: labelSelector = '' } = flags;
+  return inCluster(flags, 'rollout', async ({ client, namespace }) => {
+    const { items } = await client.resource<MachineDeployment>(machineDeployments, namespace).list({ labelSelector });
+    if (items.length === 0)
+      throw new UserError(`no machinedeployment in namespace ${namespace} has the labels ${labelSelector}`);
+    for (const { metadata } of items) {
+      try {
+        await work({ client, namespace, name: metadata.name, clock: realClock });
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        warn(`mcm: ${error.message}`);
+        process.exitCode = 1;
+      }
+    }
+  });
+};
 
 function timeoutOf(text: string): number {
   const ms = parseDurationMs(text);
@@ -22,20 +55,23 @@ function timeoutOf(text: string): number {
 }
 
 export const reportStatus = (
-  name: string,
+  name: string | undefined,
   flags: StatusFlags,
-  { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>,
+  environment: Pick<CommandEnvironment, 'say' | 'signal' | 'warn'>,
 ): Promise<void> => {
   const timeoutMs = timeoutOf(flags.timeout);
-  return on(flags, name, async (target) => {
+  let until: AbortSignal | undefined;
+  return onEach(flags, name, environment, async (target) => {
     const tell = (state: RolloutState): void => {
-      for (const line of eachFormatted(flags.output, { name, ...state }, state.text)) say(line);
+      const model = { name: target.name, ...state };
+      for (const line of eachFormatted(flags.output, model, state.text)) environment.say(line);
     };
-    const until = signal();
+    // Before the connection, a signal ends the process.
+    until ??= environment.signal();
     const well = await followStatus(target, tell, { follow: flags.watch !== false, signal: until, timeoutMs });
     // An interrupt does not mean that the rollout has failed.
     until.throwIfAborted();
-    process.exitCode = well ? 0 : 1;
+    if (!well) process.exitCode = 1;
   });
 };
 
@@ -51,12 +87,18 @@ export type Change = keyof typeof CHANGES;
 
 export const changeRollout = (
   what: Change,
-  name: string,
+  name: string | undefined,
   flags: RolloutFlags,
-  { say }: Pick<CommandEnvironment, 'say'>,
+  environment: Pick<CommandEnvironment, 'say' | 'warn'>,
 ): Promise<void> =>
-  on(flags, name, async (target) => {
-    for (const line of formatted(flags.output, await CHANGES[what](target, flags), ({ text }) => [text])) say(line);
+  onEach(flags, name, environment, async (target) => {
+    const done = await CHANGES[what](target, flags);
+    // With a selector, the output is a sequence of objects.
+    const lines =
+      name === undefined
+        ? eachFormatted(flags.output, done, done.text)
+        : formatted(flags.output, done, ({ text }) => [text]);
+    for (const line of lines) environment.say(line);
   });
 
 export const reportHistory = (

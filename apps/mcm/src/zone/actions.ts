@@ -5,14 +5,17 @@ import { readNodes } from '../cluster/allowed.ts';
 import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/** A namespace of a cluster, and the deployments that a command changes. */
+/** The deployments that a command lists or changes. */
 export interface ZoneTarget {
   readonly client: KubeClient;
-  readonly namespace: string;
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined;
   /** The cluster of the nodes. Undefined if it is not known. */
   readonly target?: KubeClient | undefined;
   /** The name of the only deployment to change. Undefined for all deployments with the zone. */
   readonly deployment?: string | undefined;
+  /** A label selector of deployments. */
+  readonly selector?: string | undefined;
 }
 
 /** The result for one deployment. */
@@ -38,11 +41,17 @@ export interface ZoneRow {
 /** The maximum number of attempts after conflicts. The manager may write the deployment at the same time. */
 const TRIES = 20;
 
-async function listed({ client, namespace, deployment }: ZoneTarget): Promise<readonly MachineDeployment[]> {
-  const { items } = await client.resource<MachineDeployment>(machineDeployments, namespace).list();
+const placeOf = ({ namespace }: ZoneTarget): string =>
+  namespace === undefined ? 'the cluster' : `namespace ${namespace}`;
+
+async function listed(target: ZoneTarget): Promise<readonly MachineDeployment[]> {
+  const { client, namespace, deployment, selector: labelSelector } = target;
+  const { items } = await client
+    .resource<MachineDeployment>(machineDeployments, namespace)
+    .list(labelSelector === undefined ? {} : { labelSelector });
   const wanted = deployment === undefined ? items : items.filter(({ metadata }) => metadata.name === deployment);
   if (deployment !== undefined && wanted.length === 0)
-    throw new UserError(`machinedeployment ${deployment} does not exist in namespace ${namespace}`);
+    throw new UserError(`machinedeployment ${deployment} does not exist in ${placeOf(target)}`);
   return wanted;
 }
 
@@ -58,29 +67,28 @@ async function change(
   action: 'evacuated' | 'returned',
   next: Change,
 ): Promise<readonly ZoneChange[]> {
-  const { namespace } = target;
   const changes: ZoneChange[] = [];
   const known = new Set<string>();
   for (const deployment of await listed(target)) {
-    const { name } = deployment.metadata;
+    const { name, namespace = '' } = deployment.metadata;
     const row = { namespace, deployment: name, zone };
     const { setting, problems } = parseZones(deployment);
     const [problem] = problems;
     if (problem) changes.push({ ...row, action: 'unchanged', problem: `${problem.field}: ${problem.message}` });
     for (const each of setting?.zones ?? []) known.add(each.name);
     if (!setting?.zones.some((each) => each.name === zone)) continue;
-    changes.push({ ...row, ...(await write(target, name, action, next)) });
+    changes.push({ ...row, ...(await write(target.client, { namespace, name }, action, next)) });
   }
   if (known.has(zone) || changes.length > 0) return changes;
   const hint =
     known.size > 0 ? `the zones are ${[...known].join(', ')}` : `none has the annotation ${Annotations.Zones}`;
-  throw new UserError(`no MachineDeployment of namespace ${namespace} has the zone ${zone}; ${hint}`);
+  throw new UserError(`no MachineDeployment of ${placeOf(target)} has the zone ${zone}; ${hint}`);
 }
 
 /** Writes one deployment. The resource version is a precondition, so another change causes another attempt. */
 async function write(
-  { client, namespace }: ZoneTarget,
-  name: string,
+  client: KubeClient,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
   action: 'evacuated' | 'returned',
   next: Change,
 ): Promise<Pick<ZoneChange, 'action' | 'problem'>> {
@@ -134,7 +142,7 @@ export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> 
       nodeOf: (name) => byName.get(name),
     });
     return (outlook?.zones ?? []).map(({ name, machines: count, available, state }) => ({
-      namespace: target.namespace,
+      namespace: deployment.metadata.namespace ?? '',
       deployment: deployment.metadata.name,
       zone: name,
       machines: count,

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { withAllNamespaces, withCluster, withOutput, withSelector, withWatch } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
-import type { ZoneAction, ZoneFlags } from './run.ts';
+import type { ZoneAction, ZoneFlags, ZoneListFlags } from './run.ts';
 
 export function addZone(program: Command, environment: CommandEnvironment): void {
   const zone = program.command('zone').description('list, evacuate and return zones of MachineDeployments');
   const scoped = (command: Command): Command =>
-    withOutput(withCluster(command)).option(
+    withOutput(withCluster(withSelector(withAllNamespaces(command), 'machinedeployments'))).option(
       '--deployment <name>',
       'only this MachineDeployment (default: all of the namespace)',
     );
@@ -15,10 +15,12 @@ export function addZone(program: Command, environment: CommandEnvironment): void
       const { changeZone } = await import('./run.ts');
       await changeZone(action, name, flags, environment);
     });
-  scoped(zone.command('list').description('list the zones with their machines')).action(async (flags: ZoneFlags) => {
-    const { listZones } = await import('./run.ts');
-    await listZones(flags, environment);
-  });
+  scoped(withWatch(zone.command('list').description('list the zones with their machines'))).action(
+    async (flags: ZoneListFlags) => {
+      const { listZones } = await import('./run.ts');
+      await listZones(flags, environment);
+    },
+  );
   change(
     scoped(zone.command('evacuate <zone>').description('replace the machines of a zone in the other zones')),
     'evacuate',

@@ -1,6 +1,6 @@
 import { Annotations, crds, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, type KubeClient, VirtualClock } from '@mcm/kube';
+import { createClient, type KubeClient, namespaces, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { evacuate, returnZone, type ZoneTarget, zoneRows } from './actions.ts';
 
@@ -80,4 +80,28 @@ test('the list shows the state of each zone', async () => {
     ['a', 0, 'evacuated'],
     ['b', 0, 'standby'],
   ]);
+});
+
+test('a zone is evacuated in all namespaces, or in the deployments with certain labels', async () => {
+  const other = { metadata: { name: 'other' } };
+  await client.resource(namespaces).create(other);
+  await create('web', zones('a', 'b'));
+  const db = await create('db', zones('a', 'b'));
+  await client.resource<MachineDeployment>(machineDeployments, 'other').create({
+    metadata: { name: 'web', labels: { app: 'web' }, annotations: zones('a', 'b') },
+    spec: db.spec,
+  });
+  const changed = async (scope: Partial<ZoneTarget>) =>
+    (await evacuate({ ...target, ...scope }, 'a')).map(({ namespace, deployment }) => `${namespace}/${deployment}`);
+  expect(await changed({ namespace: undefined, selector: 'app=web' })).toEqual(['other/web']);
+  expect(await changed({ namespace: undefined })).toEqual(['default/db', 'default/web', 'other/web']);
+  const rows = await zoneRows({ ...target, namespace: undefined });
+  expect(rows.filter(({ zone }) => zone === 'a').map(({ namespace, state }) => [namespace, state])).toEqual([
+    ['default', 'evacuated'],
+    ['default', 'evacuated'],
+    ['other', 'evacuated'],
+  ]);
+  await expect(evacuate({ ...target, namespace: undefined }, 'x')).rejects.toThrow(
+    'no MachineDeployment of the cluster has the zone x; the zones are a, b',
+  );
 });

@@ -1,0 +1,83 @@
+import { formatTime } from '@mcm/api';
+import { type Clock, KubeError, pause, realClock } from '@mcm/kube';
+import type { CommandEnvironment } from '../command/environment.ts';
+import { eachFormatted, formatted, type OutputFormat } from '../output/format.ts';
+import type { Telling } from './answers.ts';
+
+export type Following = Telling & Pick<CommandEnvironment, 'signal'>;
+
+interface FollowFlags {
+  readonly output: OutputFormat;
+  readonly watch?: true;
+}
+
+/** The minimum time between two reads. */
+const GAP_MS = 2_000;
+/** A read that takes long, for example of a large fleet, is repeated less often. */
+const SHARE = 10;
+
+interface Report<T> {
+  readonly read: () => Promise<T>;
+  readonly text: (model: T, wide: boolean) => readonly string[];
+  /** The part of the model whose change prints the lines again. Default: the model. */
+  readonly watched?: (model: T) => unknown;
+  readonly clock?: Clock;
+}
+
+/** Prints the lines of a model. With --watch, prints the lines again after each change, until the signal aborts. */
+export async function reportOrFollow<T extends object>(
+  telling: Following,
+  flags: FollowFlags,
+  report: Report<T>,
+): Promise<void> {
+  const { say, draw } = telling;
+  const drawn: Report<T>['text'] = (model, wide) => report.text(model, wide).map(draw);
+  if (flags.watch) return follow(telling, flags.output, { ...report, text: drawn });
+  for (const line of formatted(flags.output, await report.read(), drawn)) say(line);
+}
+
+/** Returns the result of the work. If the signal aborts first, rejects with the reason of the signal. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function follow<T extends object>(
+  { say, warn, signal }: Following,
+  output: OutputFormat,
+  { read, text, watched = (model) => model, clock = realClock }: Report<T>,
+): Promise<void> {
+  const until = signal();
+  let before: string | undefined;
+  let failure: string | undefined;
+  while (!until.aborted) {
+    const startMs = clock.monotonic();
+    try {
+      const model = await unlessAborted(read(), until);
+      const now = JSON.stringify(watched(model));
+      const separator = before === undefined ? [] : ['', formatTime(clock.now())];
+      if (now !== before) for (const line of linesOf(model, separator)) say(line);
+      before = now;
+      failure = undefined;
+    } catch (error) {
+      // Without a first answer, the command has nothing to follow. A later outage ends at some time.
+      if (before === undefined || !(error instanceof KubeError)) throw error;
+      if (error.message !== failure) warn(`mcm: ${error.message}; retrying`);
+      failure = error.message;
+    }
+    await pause(clock, Math.max(GAP_MS, SHARE * (clock.monotonic() - startMs)), until);
+  }
+  until.throwIfAborted();
+
+  function linesOf(model: T, separator: readonly string[]): readonly string[] {
+    if (output === 'json' || output === 'yaml') return eachFormatted(output, model, '');
+    return [...separator, ...formatted(output, model, text)];
+  }
+}
