@@ -20,8 +20,8 @@ const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise
   inCluster(flags, 'rollout', ({ client, namespace }) => work({ client, namespace, name, clock: realClock }));
 
 /**
- * Calls `work` for the named deployment, or for each deployment of the selector. After a refusal, the command continues
- * with the next deployment of the selector, and ends with the code 1.
+ * Calls `work` for the named deployment, or for each deployment of the selector. A refusal does not stop the command,
+ * but the exit code is 1.
  * @throws UserError if the selector selects no deployment
  */
 const onEach = (
