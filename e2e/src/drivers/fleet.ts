@@ -147,13 +147,17 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return this.clock.runUntil(async () => ((await this.phases()).Running ?? 0) === count, { maxMs });
   }
 
-  async deleteAll(): Promise<void> {
-    for (const { metadata } of await this.machines())
+  /** Deletes all machines whose names start with `prefix`. */
+  async deleteAll(prefix = ''): Promise<void> {
+    for (const { metadata } of (await this.machines()).filter((each) => each.metadata.name.startsWith(prefix)))
       await this.#client.resource<Machine>(machines, NAMESPACE).delete(metadata.name);
   }
 
-  untilGone(maxMs = DAY_MS): Promise<number> {
-    return this.clock.runUntil(async () => (await this.machines()).length === 0, { maxMs });
+  /** Waits until no machine has a name that starts with `prefix`. Resolves with the elapsed virtual milliseconds. */
+  untilGone(maxMs = DAY_MS, prefix = ''): Promise<number> {
+    const isGone = async (): Promise<boolean> =>
+      (await this.machines()).every(({ metadata }) => !metadata.name.startsWith(prefix));
+    return this.clock.runUntil(isGone, { maxMs });
   }
 
   /** The number of requests to the cloud since its start, by operation. */

@@ -4,6 +4,8 @@ import { atMost, type Figure } from './figure.ts';
 import { fleetFigures, podMemory } from './fleet.ts';
 import { IdleFleet } from './idle-fleet.ts';
 import { interruptionFigures } from './interruptions.ts';
+import { laneFigures } from './lanes.ts';
+import { warmFigures } from './warm.ts';
 
 /**
  * All figures of machines, drains and nodes. The machine controller runs in a separate process, and the benchmark
@@ -15,6 +17,8 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
   yield atMost(`${podCount} pods watched: RSS`, rssMb, 200, 'MB');
   yield* emptyZoneFigures();
   yield* interruptionFigures();
+  yield* warmFigures();
+  yield* laneFigures();
   yield* IdleFleet.figures();
   for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
     const dies = work.endsWith('→ 0');

@@ -1,0 +1,45 @@
+import { Fleet } from '../../drivers/fleet.ts';
+import { azure } from '../../drivers/providers.ts';
+import { atMost, type Figure } from './figure.ts';
+
+/**
+ * Deletions next to many creations, on a cloud with one limit for all calls, with the driver of Azure on its emulator. All
+ * times are virtual, so the figures do not depend on the speed of this computer.
+ */
+
+const DELETIONS = 100;
+const CREATIONS = 500;
+/** The rate of writes that the cloud allows. */
+const PER_SECOND = 5;
+const DAY_MS = 86_400_000;
+
+/**
+ * The seconds until {@link DELETIONS} machines are deleted.
+ * @param creations The number of machines that are created at the same time
+ */
+async function deleted(creations: number): Promise<number> {
+  const fleet = await Fleet.start(azure());
+  try {
+    await fleet.make(DELETIONS, 'old');
+    await fleet.untilRunning(DELETIONS);
+    fleet.cloud.faults.order({ on: '^(PUT|DELETE|PATCH) ', perSecond: PER_SECOND });
+    await fleet.make(creations, 'new');
+    await fleet.deleteAll('old');
+    return (await fleet.untilGone(DAY_MS, 'old')) / 1_000;
+  } finally {
+    await fleet.close();
+  }
+}
+
+/** Measures whether creations delay deletions. */
+export async function* laneFigures(): AsyncGenerator<Figure> {
+  const alone = await deleted(0);
+  const together = await deleted(CREATIONS);
+  yield atMost(
+    `${DELETIONS} deletions next to ${CREATIONS} creations at ${PER_SECOND} calls/s: time compared with deletions alone`,
+    together / alone,
+    1.2,
+    '×',
+    `${together.toFixed(0)} s, and ${alone.toFixed(0)} s alone`,
+  );
+}

@@ -1,0 +1,45 @@
+import { Annotations } from '@mcm/api';
+import { World } from '../../simulation/world/world.ts';
+import { atMost, type Figure } from './figure.ts';
+
+/**
+ * A scale-up with and without warm machines, in the simulation of the whole system. All times are virtual, so the figures
+ * do not depend on the speed of this computer.
+ */
+
+const MACHINES = 50;
+/** The time from the first start of a VM until its kubelet joins. Later starts do not need this time. */
+const FIRST_BOOT_MS = 120_000;
+
+/** The seconds until {@link MACHINES} more machines run. */
+async function scaledUp(warm: number): Promise<number> {
+  const annotations = { [Annotations.WarmMachines]: String(warm) };
+  const world = await World.start({ kubelets: { joinDelay: FIRST_BOOT_MS }, annotations });
+  try {
+    world.wantsWarm = warm;
+    await world.createDeployment(1);
+    await world.untilSettled(1, 'blue');
+    const since = world.clock.now().getTime();
+    await world.change({ replicas: 1 + MACHINES });
+    await world.until(async () => {
+      const all = await world.machines();
+      return all.filter(({ status }) => status?.currentStatus?.phase === 'Running').length >= 1 + MACHINES;
+    });
+    return (world.clock.now().getTime() - since) / 1_000;
+  } finally {
+    await world.close();
+  }
+}
+
+/** Measures warm machines. */
+export async function* warmFigures(): AsyncGenerator<Figure> {
+  const cold = await scaledUp(0);
+  const warm = await scaledUp(MACHINES);
+  yield atMost(
+    `scale-up of ${MACHINES} warm machines until all are Running`,
+    warm,
+    20,
+    's',
+    `${cold.toFixed(0)} s without warm machines, with ${FIRST_BOOT_MS / 1_000} s for the first boot`,
+  );
+}
