@@ -27,6 +27,8 @@ const WHY: Readonly<Record<string, string>> = {
     'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded only for such kubeconfigs',
   '@peculiar/x509': 'self-signed certificates of webhooks, metrics and the config server',
   commander: 'flags and commands',
+  '@marcbachmann/cel-js':
+    'conditions of hooks in CEL ([decision 2](../decisions/0002-own-cel.md)); in the machine controllers',
   croner: 'cron schedules of rollout windows, with time zones; in the deployment controller',
   'google-gax': 'the runtime of the clients of `@google-cloud/compute`',
   hono: 'HTTP routes of the local cloud',

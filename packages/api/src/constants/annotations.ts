@@ -250,8 +250,8 @@ export const Annotations = {
    */
   AwaitsReadiness: 'node.machine.sapcloud.io/awaits-readiness',
   /**
-   * On a MachineClass or a Machine, `<stage> <name> <owner> <timeout> Continue|Block; …`: the steps of other programs
-   * that machines wait for. Only in mcm.
+   * On a MachineClass or a Machine, `<stage> <name> <owner> <timeout> Continue|Block [if <CEL>]; …`: the steps of other
+   * programs that machines wait for. Only in mcm.
    */
   Hooks: 'node.machine.sapcloud.io/hooks',
   /**

@@ -32,6 +32,32 @@ test.each([
   expect([hooks, problems]).toEqual([[], [expect.stringContaining(problem)]]);
 });
 
+test('the condition of an entry follows the word "if"', () => {
+  const text =
+    'before-drain backup backup-operator 30m Continue if machine.labels["tier"]  == "db  1" || true; after-ready x y 5m Block';
+  expect(parseHooks(text)).toEqual({
+    hooks: [
+      { ...HOOK, condition: 'machine.labels["tier"]  == "db  1" || true' },
+      expect.objectContaining({ name: 'x' }),
+    ],
+    problems: [],
+  });
+});
+
+test.each([
+  ['', 'Unexpected token'],
+  ['machine.lables.x == "y"', 'No such key: lables'],
+  ['machine.name', 'its type must be bool, not string'],
+  ['machine.name ==', 'Unexpected token'],
+  ['machine.name.matches("(a+)+$")', 'the function matches is not available'],
+  ['machine.labels.all(a, machine.labels.all(b, a == b))', 'more than one of all, exists'],
+  [`machine.name == "${'x'.repeat(1_000)}"`, 'more than 1000 characters'],
+  [`${'1==1&&'.repeat(60)}true`, 'Exceeded maxAstNodes'],
+])('an entry with the condition %s is refused with the reason', (condition, problem) => {
+  const { hooks, problems } = parseHooks(`before-drain backup me 30m Continue if ${condition}`);
+  expect([hooks, problems]).toEqual([[], [expect.stringContaining(problem)]]);
+});
+
 test('a second entry with the same stage and name is refused, and the other entries stay', () => {
   const text = 'before-drain backup backup-operator 30m Continue; before-drain backup other 1m Block';
   expect(parseHooks(text)).toEqual({

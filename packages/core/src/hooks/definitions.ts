@@ -1,4 +1,5 @@
 import { Annotations, type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
+import { conditionProblem } from './condition.ts';
 
 /** Points in the life of a machine at which it waits for hooks. */
 export const HOOK_STAGES = ['before-create', 'after-ready', 'before-drain', 'before-delete'] as const;
@@ -16,6 +17,8 @@ export interface Hook {
   readonly timeoutMs: number;
   /** `Continue` ends the wait, and `Block` continues the wait without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
+  /** A condition in CEL. Absent if the hook applies to all machines. */
+  readonly condition?: string;
 }
 
 /** The hooks of a machine, and one sentence for each invalid entry. */
@@ -32,7 +35,8 @@ const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);
 
 function parseEntry(entry: string): Hook | string {
-  const [stage = '', name = '', owner = '', timeout = '', afterTimeout = '', ...rest] = entry.split(/\s+/);
+  const [words, condition] = splitCondition(entry);
+  const [stage = '', name = '', owner = '', timeout = '', afterTimeout = '', ...rest] = words.split(/\s+/);
   if (!isStage(stage)) return `the stage must be one of ${HOOK_STAGES.join(', ')}, not "${stage}"`;
   if (!NAME.test(name)) return `the name must be a lowercase DNS label, not "${name}"`;
   if (owner === '') return 'the owner is missing';
@@ -42,7 +46,16 @@ function parseEntry(entry: string): Hook | string {
   if (afterTimeout !== 'Continue' && afterTimeout !== 'Block')
     return `the last word must be Continue or Block, not "${afterTimeout}"`;
   if (rest.length > 0) return `"${rest.join(' ')}" is an unexpected word`;
-  return { stage, name, owner, timeoutMs, afterTimeout };
+  if (condition === undefined) return { stage, name, owner, timeoutMs, afterTimeout };
+  const problem = conditionProblem(condition);
+  if (problem !== undefined) return `the condition after "if" is invalid: ${problem}`;
+  return { stage, name, owner, timeoutMs, afterTimeout, condition };
+}
+
+/** The condition follows the word `if` after the five words of the hook. */
+function splitCondition(entry: string): readonly [words: string, condition?: string] {
+  const [, words, condition] = /^((?:\S+\s+){4}\S+)\s+if(?:\s+([\s\S]*))?$/.exec(entry) ?? [];
+  return words === undefined ? [entry] : [words, (condition ?? '').trim()];
 }
 
 /** Parses the annotation `node.machine.sapcloud.io/hooks`. An invalid entry results in a problem and no hook. */

@@ -1,5 +1,6 @@
 import { Annotations, formatTime, isForceDeletion, type Machine, type MachineClass, parseTime } from '@mcm/api';
 import { interruptionOf } from '../interruption/notice.ts';
+import { evaluateCondition } from './condition.ts';
 import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
 
 /**
@@ -37,6 +38,10 @@ function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
   return begun;
 }
 
+/** If the evaluation of a condition fails, only a hook with `Block` applies. */
+const applies = ({ condition, afterTimeout }: Hook, machine: Machine): boolean =>
+  condition === undefined || (evaluateCondition(condition, machine) ?? afterTimeout === 'Block');
+
 /**
  * Returns the state of a stage. One write of the Machine starts a stage, with the time and an annotation for each
  * hook. The owner of a hook removes its annotation. So a restart of any program loses nothing.
@@ -52,9 +57,11 @@ export function stageState(
   const begun = begunOf(machine);
   const since = begun.get(stage);
   if (since === undefined) {
+    const applying = hooks.filter((hook) => applies(hook, machine));
+    if (applying.length === 0) return DONE;
     const all = [...begun, [stage, now] as const].map(([name, at]) => `${name}=${formatTime(at)}`).join(',');
-    const keys = hooks.map((hook) => [hookKey(hook), hook.owner] as const);
-    return { is: 'new', annotations: { [Annotations.HooksBegun]: all, ...Object.fromEntries(keys) }, hooks };
+    const keys = applying.map((hook) => [hookKey(hook), hook.owner] as const);
+    return { is: 'new', annotations: { [Annotations.HooksBegun]: all, ...Object.fromEntries(keys) }, hooks: applying };
   }
   const unfinished = hooks
     .filter((hook) => machine.metadata.annotations?.[hookKey(hook)] !== undefined)

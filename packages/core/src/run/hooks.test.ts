@@ -142,6 +142,22 @@ test('an invalid hook is reported, and the machine does not wait for it', async 
   await gone(rig);
 });
 
+test.each<[what: string, condition: string, afterTimeout: 'Block' | 'Continue', waits: boolean]>([
+  ['true', 'machine.labels.tier == "db" && machine.node != ""', 'Continue', true],
+  ['false', 'machine.labels.tier == "web"', 'Block', false],
+  ['about a missing label, with Continue', 'machine.labels.none == "x"', 'Continue', false],
+  ['about a missing label, with Block', 'machine.labels.none == "x"', 'Block', true],
+])('a machine waits for a hook whose condition is true: %s', async (_what, condition, afterTimeout, waits) => {
+  const rig = await started(`before-drain check owner 1h ${afterTimeout} if ${condition}`);
+  await rig.createMachine('m-0', {}, { labels: { tier: 'db' } });
+  await runs(rig);
+  await rig.deleteMachine('m-0');
+  if (!waits) await gone(rig);
+  else await rig.until(() => waitsAt(rig, keyOf('before-drain')), 5 * MINUTE);
+  await rig.clock.advance(MINUTE);
+  expect(await reported(rig, 'HooksBegun')).toHaveLength(waits ? 1 : 0);
+});
+
 test('machines without hooks cause no additional write', async () => {
   const rig = await startRig();
   await rig.createMachine('m-0');

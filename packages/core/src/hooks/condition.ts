@@ -1,0 +1,69 @@
+import { Environment, type ParseResult } from '@marcbachmann/cel-js';
+import type { Machine } from '@mcm/api';
+
+/**
+ * The limits make the evaluation cheap for every machine. A condition has at most one loop. A condition has no regular
+ * expression, because the regular expressions of JavaScript can take exponential time.
+ */
+const LIMITS = { maxAstNodes: 200, maxDepth: 20, maxListElements: 50, maxMapEntries: 20, maxCallArguments: 8 } as const;
+const LONGEST = 1_000;
+const LOOPS = /\.\s*(all|exists|exists_one|map|filter)\s*\(/g;
+const REGULAR_EXPRESSION = /\bmatches\s*\(/;
+
+const environment = new Environment({ limits: LIMITS }).registerVariable({
+  name: 'machine',
+  schema: {
+    name: 'string',
+    namespace: 'string',
+    class: 'string',
+    providerID: 'string',
+    node: 'string',
+    labels: 'map<string, string>',
+  },
+});
+
+const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+
+function compiled(text: string): ParseResult {
+  if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
+  if (REGULAR_EXPRESSION.test(text))
+    throw new Error('the function matches is not available; use startsWith or contains');
+  if ([...text.matchAll(LOOPS)].length > 1)
+    throw new Error('it has more than one of all, exists, exists_one, map, filter');
+  return environment.parse(text);
+}
+
+/** Returns the problem of a condition, as a clause. Undefined if the condition is valid. */
+export function conditionProblem(text: string): string | undefined {
+  try {
+    const { valid, type, error } = compiled(text).check();
+    if (!valid) return firstLine(error);
+    return type === 'bool' || type === 'dyn' ? undefined : `its type must be bool, not ${type}`;
+  } catch (error) {
+    return firstLine(error);
+  }
+}
+
+/**
+ * Evaluates a condition in the Common Expression Language (CEL). The variable `machine` has only names, IDs and labels.
+ * @returns undefined if the evaluation fails, for example because of a label that the machine does not have
+ */
+export function evaluateCondition(text: string, { metadata, spec }: Machine): boolean | undefined {
+  const { name, namespace = '', labels = {} } = metadata;
+  const machine = {
+    name,
+    namespace,
+    class: spec.class.name ?? '',
+    providerID: spec.providerID ?? '',
+    node: labels.node ?? '',
+    labels,
+  };
+  try {
+    const result: unknown = compiled(text)({ machine });
+    return typeof result === 'boolean' ? result : undefined;
+  } catch {
+    // The caller decides about a failed evaluation.
+    return undefined;
+  }
+}
