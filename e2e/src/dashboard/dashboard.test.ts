@@ -85,6 +85,19 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     await page.getByRole('link', { name: '1 blocked drain' }).waitFor();
   });
 
+  test('each problem has its whole reason on the first page', async () => {
+    const reason = `the cloud refused the VM: ${'the subnet of this zone has no free address; '.repeat(6)}`.trim();
+    await stage.setPhase('workers-2', 'Unknown', reason);
+    await page.setViewportSize({ width: 1_400, height: 900 });
+    await page.getByText(reason.slice(0, 40)).first().waitFor();
+    const cut = `[...document.querySelectorAll('.attention .why')]
+      .filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.textContent)`;
+    expect(await page.evaluate(cut)).toEqual([]);
+    await page.setViewportSize({ width: 1_280, height: 900 });
+    await stage.setPhase('workers-2', 'Pending');
+    await tile('workers-2', 'Starting').waitFor();
+  });
+
   test('a change draws only its own tile, without a reload', async () => {
     await page.evaluate(`globalThis.touched = [];
       new MutationObserver((all) => {

@@ -144,9 +144,11 @@ async function addMachine(
 
 async function setPhase(client: KubeClient, name: string, phase: string, description = ''): Promise<void> {
   const lastUpdateTime = new Date().toISOString();
+  const type = phase === 'Terminating' ? 'Delete' : 'Create';
+  const state = phase === 'Failed' ? 'Failed' : 'Processing';
   const status = {
     currentStatus: { phase, lastUpdateTime },
-    lastOperation: { description, state: phase === 'Failed' ? 'Failed' : 'Processing', type: 'Create', lastUpdateTime },
+    lastOperation: { description, state, type, lastUpdateTime },
   };
   const api = client.resource<Machine>(machines, NAMESPACE);
   await api.patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });

@@ -13,10 +13,19 @@ interface Parts {
   readonly state?: string;
   readonly conditions?: readonly object[];
   readonly going?: boolean;
+  /** Default: the deletion of a machine in deletion, otherwise a health check. */
+  readonly type?: string;
 }
 
 /** A machine that entered its phase three minutes ago. The last operation was two minutes ago. */
-const machine = ({ phase, description, state = 'Processing', conditions = [], going = false }: Parts): Machine =>
+const machine = ({
+  phase,
+  description,
+  state = 'Processing',
+  conditions = [],
+  going = false,
+  type = going ? 'Delete' : 'HealthCheck',
+}: Parts): Machine =>
   ({
     apiVersion: API_VERSION,
     kind: 'Machine',
@@ -33,7 +42,7 @@ const machine = ({ phase, description, state = 'Processing', conditions = [], go
     spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'local:///z/i' },
     status: {
       currentStatus: { phase, lastUpdateTime: at(-3) },
-      lastOperation: { description, state, type: 'HealthCheck', lastUpdateTime: at(-1) },
+      lastOperation: { description, state, type, lastUpdateTime: at(-1) },
       conditions,
     },
   }) as unknown as Machine;
@@ -75,6 +84,11 @@ test.each<[what: string, parts: Parts, says: string]>([
         'Error occurred with decoding machine error status while getting VM status, aborting without retry. machine code: machine codes error: code = [Unauthenticated] message = [no]. Set machine status to termination. Now, getting VM Status',
     },
     'The search for the VM failed: Unauthenticated: no',
+  ],
+  [
+    'a deletion before its first step: no text about the join',
+    { phase: 'Running', going: true, type: 'Create', description: 'Machine m successfully joined the cluster' },
+    'the deletion is requested, and the machine controller has not started it yet; in 1h57m0s mcm forces the drain',
   ],
   [
     'volumes that are attached after the deletion of the VM: the deadline, and the next step',

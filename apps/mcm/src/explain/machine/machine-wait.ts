@@ -57,7 +57,7 @@ export function machineWait(
   const { metadata, status = {} } = machine;
   const phase = metadata.deletionTimestamp ? 'Terminating' : status.currentStatus?.phase || 'Creating';
   if (phase === 'Running' || phase === 'Available') return warmWait(machine, phase) ?? readinessWait(machine, phase);
-  const operation = status.lastOperation;
+  const operation = isDeletionAhead(machine) ? undefined : status.lastOperation;
   const deadline = deadlineOf(machine, machineClass, phase, defaults, holds);
   const since = sinceOf(machine);
   return {
@@ -86,6 +86,7 @@ function warmWait(machine: Machine, phase: string): MachineWait | undefined {
 /** The activity of a machine: the text of the controller, unless the text only reports a completed step. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
+  if (isDeletionAhead(machine)) return 'the deletion is requested, and the machine controller has not started it yet';
   const { description = '', state } = status?.lastOperation ?? {};
   if (phase === 'Pending' && spec.providerID && state !== 'Failed')
     return powerOf(machine)
@@ -94,6 +95,10 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
   const text = brief(description) || 'mcm is creating the VM, or the creation waits for a free worker';
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
+
+/** Whether a machine in deletion still reports an operation from before the deletion, such as its join. */
+const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined && (status?.lastOperation?.type ?? 'Delete') !== 'Delete';
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 
