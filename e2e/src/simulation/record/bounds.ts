@@ -14,6 +14,7 @@ export interface Bound {
 
 const FLEETS = 'fleets, `scaler`';
 const MACHINES = '`machines`';
+const FLEET_MODE = '`fleet-mode`';
 const POOLS = '`pools`, `join`, `config-leases`';
 
 /**
@@ -151,6 +152,21 @@ export const BOUNDS = {
     suites: '`join` with protection',
     ms: 10 * SECOND,
     rule: 'a node in use is protected from the autoscaler',
+  },
+  fleetServed: {
+    suites: FLEET_MODE,
+    ms: 25 * SECOND,
+    rule: 'another replica serves the clusters of a replica that ended, stopped running, or lost a cluster',
+  },
+  fleetReached: {
+    suites: FLEET_MODE,
+    ms: 2 * MINUTE,
+    rule: 'a replica with working connections serves a cluster after a connection failed or works again',
+  },
+  fleetSettled: {
+    suites: FLEET_MODE,
+    ms: 30 * MINUTE,
+    rule: 'without faults, each cluster of a fleet has its machines, VMs and Nodes',
   },
 } as const satisfies Readonly<Record<string, Bound>>;
 

@@ -1,3 +1,4 @@
+import { playFleet } from '../clusters/fleet-history.ts';
 import { FLEET_MODES } from '../histories/modes.ts';
 import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
 import { POOL_MODES, playPool } from '../histories/pool-history.ts';
@@ -11,6 +12,7 @@ export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ['machines', playMachines],
   ...FLEET_MODES.map((mode): [string, Play] => [mode, (options) => play(mode, options)]),
   ['scaler', playScaler],
+  ['fleet-mode', playFleet],
   ...POOL_MODES.map((mode): [string, Play] => [mode, (options) => playPool(mode, options)]),
 ]);
 

@@ -225,7 +225,7 @@ export class FleetProcess<F extends Flags> {
   }
 
   /** With the holders that this process observes. */
-  #status(): readonly ClusterStatus[] {
+  status(): readonly ClusterStatus[] {
     return this.#fleet
       .status()
       .map((status) => ({ ...status, holder: this.#book?.of(status.cluster)?.holder ?? status.holder }));
@@ -237,7 +237,7 @@ export class FleetProcess<F extends Flags> {
       body: JSON.stringify({
         replica: replicaOf(this.#p.fleetFlags),
         replicas: this.#fleet.peers ?? [],
-        clusters: this.#status(),
+        clusters: this.status(),
       }),
     });
     this.#p.pages.serve({

@@ -1,3 +1,4 @@
 export { watchBoundWrites } from './bound-writes.ts';
+export { type FleetTestOptions, type PlayedFleet, runFleet } from './fleet.ts';
 export { type Malformation, malformations, sampleOf } from './malformed.ts';
 export { isThorough, sampled, thoroughly } from './thorough.ts';

@@ -1,0 +1,312 @@
+import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
+import type { KillPoint } from '../processes/simulated-process.ts';
+import { BOUNDS } from '../record/bounds.ts';
+import { Dice } from '../script/dice.ts';
+import { type Plan, Script } from '../script/script.ts';
+import { FleetWorld } from './fleet-world.ts';
+import type { FleetDefect, Program } from './replica.ts';
+import { SEED } from './wires.ts';
+
+const MAX_ACTS = 14;
+const MAX_PAUSE_MS = 60_000;
+const MAX_FREEZE_MS = 90_000;
+const MAX_FAULT_MS = 180_000;
+const MAX_JUMP_MS = 300_000;
+const MAX_SKEW_MS = 600_000;
+/** The limit of a request's delay in a slow namespace of the seed. */
+const MAX_SLOW_MS = 12_000;
+const MOST_MACHINES = 2;
+/** A killed process sends at most this number of requests. */
+const MOST_REQUESTS = 300;
+/** The number of clusters in a large history. */
+const LARGE = 50;
+/** One history of this number is large. */
+const LARGE_EVERY = 20;
+const LOOK_MS = 1_000;
+
+const ACTS = {
+  roll: 3,
+  scale: 2,
+  'delete machine': 1,
+  kill: 3,
+  'kill later': 3,
+  freeze: 2,
+  stop: 1,
+  jump: 1,
+  'cut target': 2,
+  'cut seed': 2,
+  hang: 1,
+  slow: 1,
+  mislead: 1,
+  'delete namespace': 1,
+  drain: 1,
+  move: 1,
+} as const;
+type ActName = keyof typeof ACTS;
+
+export interface FleetModeOptions extends HistoryOptions {
+  readonly defect?: FleetDefect;
+}
+
+export interface FleetModeOutcome extends Outcome {
+  /** The number of checks of the service of a cluster, of writes, and of deletions of VMs. */
+  readonly verified: Readonly<Record<'served' | 'fenced' | 'drained', number>>;
+}
+
+/** A short restart, and one during which another replica must serve the clusters. */
+const RESTARTS_MS = [2_000, 60_000] as const;
+
+/** Kill points and restarts of the processes. No process is killed after the faults end. */
+class KillPoints {
+  readonly #dice: Dice;
+  #armed = 0;
+
+  constructor(seed: number) {
+    this.#dice = new Dice(seed + 4_000_000);
+  }
+
+  arm(): void {
+    this.#armed += 1;
+  }
+
+  calm(): void {
+    this.#armed = 0;
+  }
+
+  restartMs(): number {
+    return this.#dice.one(RESTARTS_MS) ?? 0;
+  }
+
+  next(): KillPoint | undefined {
+    if (this.#armed === 0) return undefined;
+    this.#armed -= 1;
+    return { request: 1 + this.#dice.number(MOST_REQUESTS), when: this.#dice.number(2) === 0 ? 'before' : 'after' };
+  }
+}
+
+class FleetHistory {
+  readonly #world: FleetWorld;
+  readonly #dice: Dice;
+  readonly #kills: KillPoints;
+  readonly #script: Script;
+
+  constructor(world: FleetWorld, kills: KillPoints, { seed, plan }: HistoryOptions) {
+    this.#world = world;
+    this.#kills = kills;
+    this.#dice = new Dice(seed + 2_000_000);
+    this.#script = new Script({
+      dice: this.#dice,
+      acts: Object.entries(ACTS).flatMap(([name, weight]) => Array.from({ length: weight }, () => name)),
+      maxPauseMs: MAX_PAUSE_MS,
+      wait: (ms) => world.clock.advance(ms),
+      act: (name) => this.#act(name as ActName),
+      plan,
+    });
+  }
+
+  get plan(): Plan {
+    return this.#script.plan;
+  }
+
+  async run(): Promise<void> {
+    await this.#settle();
+    await this.#script.play(2 + this.#dice.number(MAX_ACTS));
+    await this.#calm();
+  }
+
+  async #act(name: ActName): Promise<void> {
+    const acts: Readonly<Record<ActName, () => Promise<void> | void>> = {
+      roll: () => this.#change((wish) => ({ machineClass: wish.machineClass === 'blue' ? 'green' : 'blue' })),
+      scale: () => this.#change(() => ({ replicas: this.#dice.number(MOST_MACHINES + 1) })),
+      'delete machine': () => this.#deleteMachine(),
+      kill: () => this.#onProgram((program) => program.kill()),
+      'kill later': () => {
+        this.#kills.arm();
+        this.#onProgram((program) => program.kill());
+      },
+      freeze: () => this.#freeze(),
+      stop: () => this.#onProgram((program) => program.stop()),
+      jump: () => this.#jump(),
+      'cut target': () => this.#cut(this.#cluster()),
+      'cut seed': () => this.#cut(SEED),
+      hang: () => this.#hang(),
+      slow: () => this.#slow(),
+      mislead: () => this.#mislead(),
+      'delete namespace': () => this.#deleteNamespace(),
+      drain: () => this.#drain(),
+      move: () => this.#move(),
+    };
+    await acts[name]();
+  }
+
+  #cluster(): string {
+    const { clusters, deleted } = this.#world;
+    return this.#dice.one(clusters.filter((name) => !deleted.has(name))) ?? '';
+  }
+
+  #onProgram(act: (program: Program) => void): void {
+    const program = this.#dice.one(this.#world.programs);
+    if (program?.runs) act(program);
+  }
+
+  async #change(
+    wish: (now: { readonly replicas: number; readonly machineClass: string }) => {
+      readonly replicas?: number;
+      readonly machineClass?: string;
+    },
+  ): Promise<void> {
+    const cluster = this.#cluster();
+    const now = this.#world.wishes.get(cluster);
+    if (now !== undefined) await this.#world.change(cluster, wish(now));
+  }
+
+  async #deleteMachine(): Promise<void> {
+    const cluster = this.#cluster();
+    const all = (await this.#world.machines(cluster)).filter(({ metadata }) => !metadata.deletionTimestamp);
+    const machine = this.#dice.one(all);
+    if (machine !== undefined) await this.#world.deleteMachine(cluster, machine.metadata.name);
+  }
+
+  #freeze(): void {
+    const ms = this.#dice.pause(MAX_FREEZE_MS);
+    this.#onProgram((program) => {
+      this.#world.reporter.note('act', `${program.identity} is frozen for ${ms} ms`);
+      program.freeze(ms);
+    });
+  }
+
+  #jump(): void {
+    const ms = this.#dice.pause(MAX_JUMP_MS) * (this.#dice.number(2) === 0 ? 1 : -1);
+    this.#world.reporter.note('act', `all clocks jump by ${ms} ms`);
+    this.#world.clock.jump(ms);
+  }
+
+  #later(ms: number, act: () => void): void {
+    this.#world.clock.setTimeout(act, ms);
+  }
+
+  #cut(server: string): void {
+    const { wires, served, reporter } = this.#world;
+    const program = this.#dice.one(this.#world.programs);
+    const failure = this.#dice.one(['hangs', 'is refused'] as const) ?? 'hangs';
+    const ms = this.#dice.pause(MAX_FAULT_MS);
+    if (program === undefined) return;
+    reporter.note('act', `the connection of ${program.process} to ${server} ${failure} for ${ms} ms`);
+    wires.cut(program.process, server, failure);
+    served.connectionsChanged();
+    this.#later(ms, () => {
+      wires.mend(program.process, server);
+      served.connectionsChanged();
+    });
+  }
+
+  #hang(): void {
+    const { wires, served, reporter } = this.#world;
+    const [cluster, ms] = [this.#cluster(), this.#dice.pause(MAX_FAULT_MS)];
+    reporter.note('act', `the API server of ${cluster} does not answer for ${ms} ms`);
+    wires.hang(cluster, true);
+    served.connectionsChanged();
+    this.#later(ms, () => {
+      wires.hang(cluster, false);
+      served.connectionsChanged();
+    });
+  }
+
+  #slow(): void {
+    const { wires, served, slowed, reporter } = this.#world;
+    const [cluster, ms, delayMs] = [this.#cluster(), this.#dice.pause(MAX_FAULT_MS), this.#dice.number(MAX_SLOW_MS)];
+    reporter.note('act', `the seed delays requests of namespace ${cluster} by ${delayMs} ms for ${ms} ms`);
+    wires.slow(cluster, delayMs);
+    slowed.add(cluster);
+    this.#later(ms, () => {
+      wires.slow(cluster, 0);
+      slowed.delete(cluster);
+      served.connectionsChanged();
+    });
+  }
+
+  async #mislead(): Promise<void> {
+    const world = this.#world;
+    const cluster = this.#cluster();
+    const other = this.#dice.one(world.clusters.filter((name) => name !== cluster)) ?? '';
+    const ms = this.#dice.pause(MAX_FAULT_MS);
+    await world.mislead(cluster, other);
+    this.#later(ms, () => {
+      if (world.deleted.has(cluster)) return;
+      void world.mislead(cluster, undefined).catch((error: unknown) => world.reporter.violate(String(error)));
+    });
+  }
+
+  async #deleteNamespace(): Promise<void> {
+    const world = this.#world;
+    const [cluster] = world.clusters.filter((name) => !world.misled.has(name) && !world.deleted.has(name));
+    if (cluster !== undefined && world.deleted.size === 0) await world.deleteNamespace(cluster);
+  }
+
+  async #drain(): Promise<void> {
+    const world = this.#world;
+    const replica = String(this.#dice.number(2));
+    const ms = this.#dice.pause(MAX_FAULT_MS);
+    await world.annotatePeer(replica, { 'fleet-drain': 'true' });
+    this.#later(ms, () => {
+      void world
+        .annotatePeer(replica, { 'fleet-drain': null })
+        .catch((error: unknown) => world.reporter.violate(String(error)));
+    });
+  }
+
+  async #move(): Promise<void> {
+    await this.#world.annotatePeer(String(this.#dice.number(2)), { 'fleet-clusters': this.#cluster() });
+  }
+
+  async #settle(): Promise<void> {
+    const world = this.#world;
+    let problem: string | undefined;
+    for (let ms = 0; ms < BOUNDS.fleetSettled.ms; ms += LOOK_MS) {
+      problem = await world.mismatch();
+      if (problem === undefined) return;
+      await world.clock.advance(LOOK_MS);
+    }
+    world.reporter.violate(`${problem} after ${BOUNDS.fleetSettled.ms} ms\n${world.describe()}`);
+  }
+
+  /** Removes all faults. Each cluster must reach its desired state. */
+  async #calm(): Promise<void> {
+    this.#kills.calm();
+    this.#world.reporter.note('act', 'no more faults start');
+    await this.#world.clock.advance(MAX_FAULT_MS);
+    await this.#settle();
+  }
+}
+
+/** Runs a history of a fleet of clusters. */
+export async function playFleet(options: FleetModeOptions): Promise<FleetModeOutcome> {
+  const { seed, defect = {} } = options;
+  const dice = new Dice(seed);
+  const replicas = 2 + dice.number(2);
+  const kills = new KillPoints(seed);
+  const world = await FleetWorld.start({
+    seed,
+    clusters: seed % LARGE_EVERY === 0 ? LARGE : 3 + dice.number(4),
+    replicas,
+    skewMs: Array.from({ length: replicas }, () =>
+      dice.number(3) === 0 ? dice.number(2 * MAX_SKEW_MS) - MAX_SKEW_MS : 0,
+    ),
+    killPoint: () => kills.next(),
+    restartMs: () => kills.restartMs(),
+    defect,
+  });
+  const violations: string[] = [];
+  const played = new FleetHistory(world, kills, options);
+  try {
+    await world.reporter.until(played.run(), options);
+  } catch (error) {
+    violations.push(error instanceof Error ? error.message : String(error));
+  }
+  violations.push(...world.reporter.violations);
+  const history = JSON.stringify(world.reporter.history);
+  const story = world.reporter.tell();
+  const verified = { served: world.served.verified, fenced: world.fences.verified, drained: world.drained };
+  await world.close();
+  return { violations, story, history, plan: played.plan, verified };
+}

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { again, seedsOf } from '../suites/seeds.testing.ts';
+import { playFleet } from './fleet-history.ts';
+
+test.each(seedsOf('fleet-mode', 5))(
+  '$suite $seed: each cluster is served in time, and no VM is lost, doubled or undrained',
+  async (one) => {
+    const { violations, story } = await playFleet(one);
+    expect(violations, `${again(one)}\n${story}`).toEqual([]);
+  },
+);

@@ -1,0 +1,299 @@
+import { crds, type Machine, type MachineDeployment, machineClasses, machineDeployments, machines } from '@mcm/api';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
+import {
+  createClient,
+  createMemoryLogger,
+  type KubeClient,
+  leases,
+  type MemoryLogger,
+  namespaces,
+  nodes,
+  secrets,
+  seededRandom,
+  type Transport,
+  VirtualClock,
+} from '@mcm/kube';
+import type { KillPoint } from '../processes/simulated-process.ts';
+import { Reporter } from '../record/reporter.ts';
+import { MAX_CALLS } from '../record/step-limit.ts';
+import { SimulatedCluster } from './cluster.ts';
+import { Fences } from './fences.ts';
+import { type FleetDefect, PROGRAMS, Program, type ProgramName } from './replica.ts';
+import { ServedVerifier } from './served-verifier.ts';
+import { kubeconfigOf, SEED, Wires } from './wires.ts';
+
+const SECRET = 'fleet-kubeconfig';
+const DEPLOYMENT = 'workers';
+const CLOUD_DOMAIN = '.cloud.invalid';
+/** The prefix of a server name under which a cluster is reached with the kubeconfig of another cluster. */
+const WRONG = 'wrong-';
+
+export interface FleetWorldOptions {
+  readonly seed: number;
+  readonly clusters: number;
+  readonly replicas: number;
+  /** The difference of the clock of each replica to the time of the simulation, in milliseconds. */
+  readonly skewMs: readonly number[];
+  readonly killPoint: () => KillPoint | undefined;
+  /** The time until a killed process starts again. */
+  readonly restartMs: () => number;
+  readonly defect: FleetDefect;
+}
+
+/** The size and the class that a user requested. */
+interface Wish {
+  replicas: number;
+  machineClass: string;
+}
+
+/** A seed, its target clusters with their clouds, and the replicas of a fleet on one virtual clock. */
+export class FleetWorld {
+  readonly clock: VirtualClock;
+  readonly reporter: Reporter;
+  readonly wires: Wires;
+  readonly fences: Fences;
+  readonly served: ServedVerifier;
+  readonly log: MemoryLogger = createMemoryLogger();
+  readonly seedAdmin: KubeClient;
+  readonly programs: readonly Program[];
+  readonly wishes = new Map<string, Wish>();
+  /** Clusters whose kubeconfig leads to another cluster. */
+  readonly misled = new Set<string>();
+  /** Clusters whose requests to the seed are slow. */
+  readonly slowed = new Set<string>();
+  /** Clusters whose namespace was deleted. */
+  readonly deleted = new Set<string>();
+  readonly #seedPlane: ControlPlane;
+  readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
+  readonly #end = new AbortController();
+
+  private constructor(
+    options: FleetWorldOptions,
+    clock: VirtualClock,
+    plane: ControlPlane,
+    clusters: ReadonlyMap<string, SimulatedCluster>,
+    reporter: Reporter,
+  ) {
+    this.clock = clock;
+    this.#seedPlane = plane;
+    this.#clusters = clusters;
+    this.reporter = reporter;
+    this.fences = new Fences(reporter);
+    this.wires = new Wires(clock);
+    this.seedAdmin = createClient({ transport: plane.transport, userAgent: 'simulation', clock });
+    this.served = new ServedVerifier({
+      clock,
+      reporter,
+      clusters: () => [...clusters.keys()].filter((name) => !this.deleted.has(name)),
+      serves: (name, cluster) => this.programs.some((one) => one.name === name && one.runs && one.serves(cluster)),
+      hindered: (name, cluster) => this.#hindered(name, cluster),
+      describe: () => this.describe(),
+    });
+    const { seed, replicas, skewMs, killPoint, restartMs, defect } = options;
+    const parts = {
+      clock,
+      random: seededRandom(seed + 2),
+      log: this.log,
+      reporter,
+      fences: this.fences,
+      wires: this.wires,
+      defect,
+      server: (name: string) => this.#server(name),
+      cloud: (endpoint: string) => this.#cloud(endpoint),
+      changed: () => this.served.processesChanged(),
+      killPoint,
+      restartMs,
+    };
+    this.programs = Array.from({ length: replicas }, (_, replica) =>
+      PROGRAMS.map((name) => new Program(name, String(replica), skewMs[replica] ?? 0, parts)),
+    ).flat();
+  }
+
+  static async start(options: FleetWorldOptions): Promise<FleetWorld> {
+    const clock = new VirtualClock({ maxCalls: MAX_CALLS });
+    const reporter = new Reporter(clock);
+    const random = seededRandom(options.seed);
+    const plane = await startControlPlane({ clock, random: () => random.next(), crds });
+    const admin = createClient({ transport: plane.transport, userAgent: 'simulation', clock });
+    const clusters = new Map<string, SimulatedCluster>();
+    for (let index = 1; index <= options.clusters; index += 1) {
+      const name = `c${index}`;
+      const seed = options.seed * 1_000 + index;
+      clusters.set(name, await SimulatedCluster.start({ name, clock, seed, reporter, admin }));
+    }
+    const world = new FleetWorld(options, clock, plane, clusters, reporter);
+    await admin.resource(namespaces).create({ metadata: { name: 'fleet' } });
+    for (const name of clusters.keys()) await world.#furnish(name);
+    for (const program of world.programs) program.start();
+    world.served.watch(world.#end.signal);
+    return world;
+  }
+
+  get clusters(): readonly string[] {
+    return [...this.#clusters.keys()];
+  }
+
+  async #furnish(cluster: string): Promise<void> {
+    const admin = this.seedAdmin;
+    await admin.resource(namespaces).create({ metadata: { name: cluster, labels: { fleet: 'yes' } } });
+    const stringData = { kubeconfig: kubeconfigOf(cluster) };
+    await admin.resource(secrets, cluster).create({ metadata: { name: SECRET }, stringData });
+    await admin.resource(secrets, cluster).create({
+      metadata: { name: 'cloud' },
+      stringData: {
+        endpoint: `http://${cluster}${CLOUD_DOMAIN}`,
+        userData: '{"bootstrapToken":"<<BOOTSTRAP_TOKEN>>","nodeName":"<<MACHINE_NAME>>"}',
+      },
+    });
+    for (const name of ['blue', 'green'])
+      await admin.resource(machineClasses, cluster).create({
+        metadata: { name, namespace: cluster },
+        provider: 'local',
+        secretRef: { name: 'cloud', namespace: cluster },
+        providerSpec: {
+          image: 'hollow:v1',
+          zone: 'local-a',
+          tags: { [`kubernetes.io/cluster/${cluster}`]: '1', 'kubernetes.io/role/node': '1' },
+        },
+      });
+    const labels = { name: DEPLOYMENT };
+    this.wishes.set(cluster, { replicas: 1, machineClass: 'blue' });
+    await admin.resource<MachineDeployment>(machineDeployments, cluster).create({
+      metadata: { name: DEPLOYMENT, namespace: cluster },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+        template: {
+          metadata: { labels },
+          spec: { creationTimeout: '2h', healthTimeout: '2h', class: { kind: 'MachineClass', name: 'blue' } },
+        },
+      },
+    });
+  }
+
+  #server(name: string): Transport {
+    if (name === SEED) return this.fences.sees(this.#seedPlane.transport);
+    const cluster = this.#clusters.get(name.startsWith(WRONG) ? name.slice(WRONG.length) : name);
+    if (cluster === undefined) throw new Error(`no server ${name}`);
+    return cluster.plane.transport;
+  }
+
+  #cloud(endpoint: string): { readonly cluster: string; readonly transport: Transport } {
+    const name = new URL(endpoint).hostname.replace(CLOUD_DOMAIN, '');
+    const cluster = this.#clusters.get(name);
+    if (cluster === undefined) throw new Error(`no cloud ${endpoint}`);
+    return { cluster: name, transport: cluster.cloud() };
+  }
+
+  #hindered(name: ProgramName, cluster: string): boolean {
+    if (this.misled.has(cluster) || this.slowed.has(cluster)) return true;
+    return !this.programs.some(
+      (one) =>
+        one.name === name &&
+        one.runs &&
+        !this.wires.isCut(one.process, SEED) &&
+        !this.wires.isCut(one.process, cluster),
+    );
+  }
+
+  async change(cluster: string, wish: Partial<Wish>): Promise<void> {
+    const wanted = this.wishes.get(cluster);
+    if (wanted === undefined) return;
+    Object.assign(wanted, wish);
+    this.reporter.note('act', `the user of ${cluster} requests ${JSON.stringify(wanted)}`);
+    const template = { spec: { class: { kind: 'MachineClass', name: wanted.machineClass } } };
+    await this.seedAdmin
+      .resource<MachineDeployment>(machineDeployments, cluster)
+      .patch(DEPLOYMENT, { type: 'merge', body: { spec: { replicas: wanted.replicas, template } } });
+  }
+
+  machines(cluster: string): Promise<readonly Machine[]> {
+    return this.seedAdmin
+      .resource<Machine>(machines, cluster)
+      .list()
+      .then(({ items }) => items);
+  }
+
+  async deleteMachine(cluster: string, name: string): Promise<void> {
+    this.reporter.note('act', `the user deletes ${name} of ${cluster}`);
+    await this.seedAdmin.resource<Machine>(machines, cluster).delete(name);
+  }
+
+  async deleteNamespace(cluster: string): Promise<void> {
+    this.reporter.note('act', `the user deletes the namespace ${cluster}`);
+    this.deleted.add(cluster);
+    await this.seedAdmin.resource(namespaces).delete(cluster);
+  }
+
+  /** The kubeconfig of a cluster leads to another cluster, or to its own cluster again. */
+  async mislead(cluster: string, other: string | undefined): Promise<void> {
+    this.reporter.note('act', `the kubeconfig of ${cluster} leads to ${other ?? cluster}`);
+    if (other === undefined) this.misled.delete(cluster);
+    else this.misled.add(cluster);
+    this.served.connectionsChanged();
+    const kubeconfig = kubeconfigOf(other === undefined ? cluster : `${WRONG}${other}`);
+    await this.seedAdmin
+      .resource(secrets, cluster)
+      .patch(SECRET, { type: 'merge', body: { stringData: { kubeconfig } } });
+  }
+
+  /** Sets an annotation of the peer Lease of a replica, as `mcm fleet` does. */
+  async annotatePeer(replica: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    this.reporter.note('act', `the user annotates replica ${replica} with ${JSON.stringify(annotations)}`);
+    this.served.processesChanged();
+    for (const { name } of this.programs.filter((one) => one.replica === replica)) {
+      const lease = `${name === 'machine-controller' ? 'machine-controller-local' : name}-fleet-${replica}`;
+      const all = this.seedAdmin.resource(leases, 'fleet');
+      if ((await all.list()).items.every(({ metadata }) => metadata.name !== lease)) continue;
+      await all.patch(lease, { type: 'merge', body: { metadata: { annotations } } });
+    }
+  }
+
+  /** The first difference between the desired and the actual state. Undefined if there is none. */
+  async mismatch(): Promise<string | undefined> {
+    for (const [name, cluster] of this.#clusters) {
+      const problem = this.deleted.has(name) ? await this.#leftover(name) : await this.#lacks(name, cluster);
+      if (problem !== undefined) return `${name}: ${problem}`;
+    }
+    return undefined;
+  }
+
+  async #lacks(name: string, cluster: SimulatedCluster): Promise<string | undefined> {
+    const wish = this.wishes.get(name);
+    const all = await this.machines(name);
+    if (all.length !== wish?.replicas) return `${all.length} machines, not ${wish?.replicas}`;
+    const other = all.find(
+      ({ status, spec }) => status?.currentStatus?.phase !== 'Running' || spec.class.name !== wish.machineClass,
+    );
+    if (other !== undefined) return `${other.metadata.name} is ${other.status?.currentStatus?.phase}`;
+    const names = all.map(({ metadata }) => metadata.name).sort();
+    if (String(names) !== String(cluster.vms())) return `VMs ${cluster.vms()} are not the machines ${names}`;
+    const known = (await cluster.admin.resource(nodes).list()).items.map(({ metadata }) => metadata.name).sort();
+    return String(names) === String(known) ? undefined : `nodes ${known} are not the machines ${names}`;
+  }
+
+  /** Each VM of a deleted namespace has a Machine, so the namespace does not end before its VMs. */
+  async #leftover(name: string): Promise<string | undefined> {
+    const left = await this.machines(name);
+    const vms = this.#clusters.get(name)?.vms() ?? [];
+    return left.length + vms.length === 0
+      ? undefined
+      : `VMs ${vms} and machines ${left.map(({ metadata }) => metadata.name)} of the deleted namespace are left`;
+  }
+
+  get drained(): number {
+    return [...this.#clusters.values()].reduce((sum, { verified }) => sum + verified, 0);
+  }
+
+  describe(): string {
+    return this.programs.map((one) => `${one.identity} ${one.runs} ${one.status()}`).join('\n');
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort(new Error('closed'));
+    await Promise.all(this.programs.map((program) => program.close()));
+    for (const cluster of this.#clusters.values()) await cluster.close();
+    await this.#seedPlane.close();
+  }
+}

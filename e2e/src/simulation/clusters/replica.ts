@@ -1,0 +1,203 @@
+import { machineControllerBinary } from '@mcm/core';
+import {
+  type Clock,
+  errorText,
+  type MemoryLogger,
+  type Random,
+  type Transport,
+  type UndiciTransportOptions,
+  type VirtualClock,
+} from '@mcm/kube';
+import { type PlayedFleet, runFleet } from '@mcm/kube/testing';
+import { machineControllerManager } from '@mcm/machine-controller-manager';
+import { createLocalDriver } from '@mcm/provider-local';
+import { type KillPoint, SimulatedProcess } from '../processes/simulated-process.ts';
+import { SkewedClock } from '../processes/skewed-clock.ts';
+import type { Reporter } from '../record/reporter.ts';
+import type { Fences, Writer } from './fences.ts';
+import { clusterOfRequest } from './fences.ts';
+import { kubeconfigOf, SEED, serverOf, tokenOf, type Wires } from './wires.ts';
+
+export const PROGRAMS = ['machine-controller-manager', 'machine-controller'] as const;
+/** The name is also the name of the Lease in the namespace of each cluster. */
+export type ProgramName = (typeof PROGRAMS)[number];
+
+/** A defect of all processes, for tests of the verifiers. */
+export interface FleetDefect {
+  /** Wraps the connection of a process to the seed. */
+  readonly seed?: (transport: Transport, process: string) => Transport;
+  readonly target?: (transport: Transport, process: string) => Transport;
+  readonly cloud?: (transport: Transport) => Transport;
+}
+
+export interface ReplicaParts {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly log: MemoryLogger;
+  readonly reporter: Reporter;
+  readonly fences: Fences;
+  readonly wires: Wires;
+  readonly defect: FleetDefect;
+  /** The server with this name in a kubeconfig. */
+  readonly server: (name: string) => Transport;
+  /** The cloud with this endpoint. */
+  readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };
+  /** Called after each start and each end of a process. */
+  readonly changed: () => void;
+  /** The point at which the next process is killed. */
+  readonly killPoint: () => KillPoint | undefined;
+  /** The time until the start of the next process. */
+  readonly restartMs: () => number;
+}
+
+const NAMESPACE = 'fleet';
+
+/** A program of one replica. A killed or stopped process is started again with the same name of the replica. */
+export class Program {
+  readonly name: ProgramName;
+  readonly replica: string;
+  readonly #parts: ReplicaParts;
+  readonly #skewMs: number;
+  #lives = 0;
+  #writer: Writer | undefined;
+  #fleet: PlayedFleet | undefined;
+  #stop = new AbortController();
+  #closed = false;
+
+  constructor(name: ProgramName, replica: string, skewMs: number, parts: ReplicaParts) {
+    this.name = name;
+    this.replica = replica;
+    this.#skewMs = skewMs;
+    this.#parts = parts;
+  }
+
+  get process(): string {
+    return `${this.name}-${this.replica}`;
+  }
+
+  /** Whether the process runs and is not frozen. */
+  get runs(): boolean {
+    const proc = this.#writer?.proc;
+    return proc !== undefined && !proc.dead && !proc.frozen && !this.#stop.signal.aborted;
+  }
+
+  get identity(): string {
+    return this.#writer?.identity ?? '';
+  }
+
+  serves(cluster: string): boolean {
+    return this.#fleet?.status().some((one) => one.cluster === cluster && one.state === 'serving') ?? false;
+  }
+
+  status(): string {
+    return JSON.stringify(this.#fleet?.status().map(({ cluster, state, error }) => [cluster, state, error]));
+  }
+
+  kill(): void {
+    this.#writer?.proc.kill();
+  }
+
+  freeze(ms: number): void {
+    const proc = this.#writer?.proc;
+    if (proc === undefined || proc.frozen || proc.dead) return;
+    proc.freeze();
+    this.#parts.changed();
+    this.#parts.clock.setTimeout(() => {
+      proc.thaw();
+      this.#parts.changed();
+    }, ms);
+  }
+
+  /** Ends the process as SIGTERM does. The process releases its Leases. */
+  stop(): void {
+    this.#stop.abort(new Error('SIGTERM'));
+    this.#parts.changed();
+  }
+
+  /** Ends the process permanently. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#writer?.proc.kill();
+  }
+
+  start(): void {
+    if (this.#closed) return;
+    const { clock, reporter, killPoint, restartMs, changed } = this.#parts;
+    this.#lives += 1;
+    const identity = `${this.process}-life${this.#lives}`;
+    const stop = new AbortController();
+    let over = false;
+    const again = (): void => {
+      if (over) return;
+      over = true;
+      changed();
+      clock.setTimeout(() => this.start(), restartMs());
+    };
+    const proc = new SimulatedProcess(killPoint(), () => {
+      if (!this.#closed) reporter.note('act', `${identity} is killed`);
+      stop.abort(new Error('killed'));
+      again();
+    });
+    this.#stop = stop;
+    this.#writer = { identity, lease: this.name, proc };
+    this.#fleet = undefined;
+    changed();
+    void this.#run(this.#writer, stop.signal)
+      .then(again)
+      .catch((error: unknown) => {
+        if (proc.dead) return;
+        reporter.violate(`${identity} ended unexpectedly: ${errorText(error)}`);
+        again();
+      });
+  }
+
+  async #run(writer: Writer, signal: AbortSignal): Promise<void> {
+    const { random, log } = this.#parts;
+    const skewed = new SkewedClock(this.#parts.clock);
+    skewed.skewMs = this.#skewMs;
+    const clock = writer.proc.clock(skewed);
+    const argv = ['--fleet-namespaces=fleet=yes', `--fleet-replica=${this.replica}`, `--namespace=${NAMESPACE}`];
+    const options = {
+      host: { argv, clock, random, identity: writer.identity },
+      dial: (given: UndiciTransportOptions) => this.#dial(writer, given),
+      log: log.with({ process: writer.identity }),
+      kubeconfig: kubeconfigOf(SEED),
+      signal,
+    };
+    this.#fleet =
+      this.name === 'machine-controller-manager'
+        ? await runFleet(machineControllerManager, options)
+        : await runFleet(this.#machineController(writer, clock), options);
+    await this.#fleet.ended;
+  }
+
+  #machineController(writer: Writer, clock: Clock) {
+    const { fences, defect, cloud } = this.#parts;
+    const connect = (endpoint: string): Transport => {
+      const { cluster, transport } = cloud(endpoint);
+      const sent: Transport = (request) => {
+        fences.verify(writer, cluster, request);
+        return transport(request);
+      };
+      return writer.proc.wrap(defect.cloud ? defect.cloud(sent) : sent);
+    };
+    return machineControllerBinary(createLocalDriver({ clock, connect }));
+  }
+
+  #dial(writer: Writer, options: UndiciTransportOptions) {
+    const { fences, wires, reporter, server: planeOf, defect } = this.#parts;
+    const server = serverOf(options);
+    const reached: Transport = async (request) => {
+      const authorization = await options.authorization?.();
+      if (authorization !== `Bearer ${tokenOf(server)}`)
+        reporter.violate(`${writer.identity} sends ${authorization} to ${server}`);
+      const cluster = clusterOfRequest(server, request);
+      if (cluster !== undefined) fences.verify(writer, cluster, request);
+      return wire(request);
+    };
+    const wire = wires.wire(this.process, server, planeOf(server));
+    const broken = server === SEED ? defect.seed : defect.target;
+    const transport = writer.proc.wrap(broken ? broken(reached, this.process) : reached);
+    return Object.assign(transport, { close: async () => undefined });
+  }
+}

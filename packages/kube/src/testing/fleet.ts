@@ -1,0 +1,77 @@
+import type { Logger } from '../contract/logger.ts';
+import { kubeconfigOfText } from '../credentials/load-kubeconfig.ts';
+import { type CommonFlags, commonFlags } from '../flags/common-flags.ts';
+import type { Flags, FlagValues } from '../flags/flag.ts';
+import { parseFlags } from '../flags/parse-flags.ts';
+import type { ClusterStatus } from '../fleet/cluster-state.ts';
+import { type FleetFlags, fleetFlags } from '../fleet/flags.ts';
+import { createMetrics } from '../metrics/create-metrics.ts';
+import { clusterOf, type Dial, openConnections } from '../run/cluster/clusters.ts';
+import type { BinaryDefinition } from '../run/definition.ts';
+import { FleetProcess } from '../run/fleet-process.ts';
+import { DebugPages } from '../run/health/debug-pages.ts';
+import type { Host } from '../run/process/host.ts';
+import { AnswerWatcher, CertificatesInUse, Warnings } from '../run/warnings/index.ts';
+
+/** A replica of a fleet that runs in a test. */
+export interface PlayedFleet {
+  readonly status: () => readonly ClusterStatus[];
+  /** Settles at the end of the replica. */
+  readonly ended: Promise<void>;
+}
+
+/** The parts of a replica that a test provides. */
+export interface FleetTestOptions {
+  readonly host: Pick<Host, 'argv' | 'clock' | 'random' | 'identity'>;
+  readonly dial: Dial;
+  readonly log: Logger;
+  /** The kubeconfig of the seed. */
+  readonly kubeconfig: string;
+  readonly signal: AbortSignal;
+}
+
+/** Runs a replica of a fleet without sockets and files, so that a simulation on a virtual clock can repeat each run. */
+export async function runFleet<const F extends Flags>(
+  definition: BinaryDefinition<F>,
+  { host: given, dial, log, kubeconfig, signal }: FleetTestOptions,
+): Promise<PlayedFleet> {
+  const host: Host = {
+    ...given,
+    env: {},
+    dial,
+    print: () => undefined,
+    printError: () => undefined,
+    onStopRequest: () => undefined,
+    exit: () => undefined,
+  };
+  const known = { ...commonFlags(definition.defaults), ...fleetFlags, ...definition.flags };
+  const parsed = await parseFlags(definition, known, host.argv, host.env);
+  if (parsed.kind === 'print') throw new Error(parsed.text);
+  const flags = parsed.values as FlagValues<F> & FlagValues<CommonFlags> & FleetFlags;
+  const common: FlagValues<CommonFlags> = flags;
+  const metrics = createMetrics({ prefix: 'mcm_', process: false });
+  const warnings = new Warnings(log, metrics.meters);
+  const { clock, random } = host;
+  const config = await kubeconfigOfText(kubeconfig, { source: 'seed', clock });
+  const connections = openConnections(config, { source: 'seed', shown: 'seed', dial });
+  const control = clusterOf('control', connections, {
+    binary: definition.name,
+    version: definition.version,
+    qps: common['kube-api-qps'],
+    burst: common['kube-api-burst'],
+    env: {},
+    clock,
+    random,
+    dial,
+    metrics,
+    log,
+    warnings,
+    certificates: new CertificatesInUse(),
+    answers: new AnswerWatcher({ clock, warnings, meters: metrics.meters }),
+  });
+  const home = { control, target: undefined, same: false, close: () => connections.close() };
+  const pages = new DebugPages();
+  const parts = { definition, host, flags, fleetFlags: flags, log, dial, home, connections, metrics, pages };
+  const fleet = new FleetProcess<F>(parts);
+  return { status: () => fleet.status(), ended: fleet.run(signal) };
+}
