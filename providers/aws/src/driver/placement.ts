@@ -40,9 +40,10 @@ export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement 
 function parse(text: string): Placement | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text, (_, each: unknown, context?: { readonly source?: string }) =>
-      typeof each === 'number' && /[.eE]/.test(context?.source ?? '') ? Number.NaN : each,
-    );
+    value = JSON.parse(text, (_, each: unknown, context?: { readonly source?: string }) => {
+      if (typeof each === 'string') return each.toWellFormed();
+      return typeof each === 'number' && /[.eE]/.test(context?.source ?? '') ? Number.NaN : each;
+    });
   } catch (thrown) {
     throw malformed('is not JSON', thrown);
   }

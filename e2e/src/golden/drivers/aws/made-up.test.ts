@@ -53,6 +53,7 @@ describe('placement in the annotation of a machine', () => {
     ['{"Tenancy":"","GroupName":""}', { 'Placement.GroupName': '' }],
     ['{"\u017fpreadDomain":"a"}', { 'Placement.SpreadDomain': 'a' }],
     ['{"PartitionNumber":3}', { 'Placement.PartitionNumber': '3' }],
+    [String.raw`{"GroupName":"\ud800"}`, { 'Placement.GroupName': '\ufffd' }],
   ])('%s is sent as in the original', async (text, params) => {
     expect(await played(await annotated(text, params))).toEqual({ failure: undefined, rows: [] });
   });
