@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '@mcm/kube';
 import { ConfigAnnotations } from '@mcm/machine-config';
 import type { Correction } from './correction.ts';
@@ -27,40 +28,67 @@ function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown,
 }
 
 const ownerOf = (config: Fields): unknown => listOf(config.owners)[0]?.name;
-const byName = (a: Fields, b: Fields): number => (String(a.name) < String(b.name) ? -1 : 1);
+/** Sorts by name, and MachineConfigs of one name by owner. */
+const byName = (a: Fields, b: Fields): number => (sortKey(a) < sortKey(b) ? -1 : 1);
+const sortKey = (config: Fields): string => JSON.stringify([config.name, ownerOf(config)]);
 
 /**
  * In mcm, each pool has its own suffix, so that no object overwrites the object of another pool. The comparison uses
- * the names of the original, and ignores MachineConfigs that the original overwrote.
+ * the names of the original. A MachineConfig that the original overwrote must be as before.
  */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
-  const steps = stepsOf(actual).map((step, index) => {
-    const theirs = stepsOf(expected)[index] ?? {};
-    const names = new Map(
-      listOf(step.kubeletConfigs).map((config) => {
-        const same = listOf(theirs.kubeletConfigs).find(({ name }) => name === config.name);
-        return [config.name, namesOf(config, same)] as const;
-      }),
-    );
-    const translated = (owner: unknown, name: unknown): unknown => names.get(owner)?.get(name) ?? name;
-    const kubeletConfigs = listOf(step.kubeletConfigs).map((config) => {
-      const finalizers = Array.isArray(config.finalizers)
-        ? config.finalizers.map((name: unknown) => translated(config.name, name))
-        : config.finalizers;
-      return { ...config, finalizers };
+  const theirSteps = stepsOf(expected);
+  const ourSteps: Fields[] = [];
+  const wanted = [...theirSteps];
+  for (const [index, step] of stepsOf(actual).entries()) {
+    const theirs = theirSteps[index] ?? {};
+    const { kubeletConfigs, machineConfigs } = withTheirNames(step, theirs);
+    const overwritten = machineConfigs.flatMap((config): readonly Fields[] => {
+      const taken = listOf(theirs.machineConfigs).find(({ name }) => name === config.name);
+      return taken && ownerOf(taken) !== ownerOf(config) ? lastOf(config, theirSteps.slice(0, index)) : [];
     });
-    const machineConfigs = listOf(step.machineConfigs)
-      .map((config) => ({ ...config, name: translated(ownerOf(config), config.name) }))
-      .filter((config) => {
-        const taken = listOf(theirs.machineConfigs).find(({ name }) => name === config.name);
-        return !taken || ownerOf(taken) === ownerOf(config);
-      })
-      .toSorted(byName);
-    return { ...step, kubeletConfigs, machineConfigs };
-  });
-  return { expected, actual: { ...actual, steps } };
+    ourSteps.push({ ...step, kubeletConfigs, machineConfigs: machineConfigs.toSorted(byName) });
+    if (overwritten.length > 0)
+      wanted[index] = {
+        ...theirs,
+        machineConfigs: [...listOf(theirs.machineConfigs), ...overwritten].toSorted(byName),
+      };
+  }
+  return { expected: { ...(expected as Fields), steps: wanted }, actual: { ...actual, steps: ourSteps } };
 };
+
+/** The last version of a MachineConfig with the same name and owner in the steps of the original, or none. */
+const lastOf = (config: Fields, steps: readonly Fields[]): readonly Fields[] =>
+  steps
+    .flatMap(({ machineConfigs }) => listOf(machineConfigs))
+    .filter((one) => one.name === config.name && ownerOf(one) === ownerOf(config))
+    .slice(-1);
+
+/** The objects in our step, with the names that the original uses for the same KubeletConfigs and pools. */
+function withTheirNames(
+  step: Fields,
+  theirs: Fields,
+): { readonly kubeletConfigs: readonly Fields[]; readonly machineConfigs: readonly Fields[] } {
+  const names = new Map(
+    listOf(step.kubeletConfigs).map((config) => {
+      const same = listOf(theirs.kubeletConfigs).find(({ name }) => name === config.name);
+      return [config.name, namesOf(config, same)] as const;
+    }),
+  );
+  const translated = (owner: unknown, name: unknown): unknown => names.get(owner)?.get(name) ?? name;
+  const kubeletConfigs = listOf(step.kubeletConfigs).map((config) => {
+    const finalizers = Array.isArray(config.finalizers)
+      ? config.finalizers.map((name: unknown) => translated(config.name, name))
+      : config.finalizers;
+    return { ...config, finalizers };
+  });
+  const machineConfigs = listOf(step.machineConfigs).map((config) => ({
+    ...config,
+    name: translated(ownerOf(config), config.name),
+  }));
+  return { kubeletConfigs, machineConfigs };
+}
 
 const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
@@ -80,22 +108,34 @@ const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
 const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const version = ConfigAnnotations.GeneratedByControllerVersion;
-  const users = new Set(
+  const users = new Map(
     listOf(input.machineConfigs)
       .map(({ metadata }) => fieldsOf(metadata))
       .filter(({ annotations }) => !fieldsOf(annotations)[version])
-      .map(({ name }) => name),
+      .map((metadata) => [metadata.name, metadata]),
   );
   const theirs = stepsOf(expected);
   const steps = stepsOf(actual).map((step, index) => {
     const kept = new Set(listOf(theirs[index]?.machineConfigs).map(({ name }) => name));
     const isLeftOver = (name: unknown) => /^99.*generated-kubelet/.test(String(name));
+    // The object of the user is unchanged.
+    const isOfUser = (config: Fields): boolean => {
+      const user = users.get(config.name);
+      return user !== undefined && isDeepStrictEqual(marks(config), marks({ ...user, owners: user.ownerReferences }));
+    };
     const machineConfigs = listOf(step.machineConfigs).filter(
-      ({ name }) => kept.has(name) || !users.has(name) || !isLeftOver(name),
+      (config) => kept.has(config.name) || !isLeftOver(config.name) || !isOfUser(config),
     );
     return { ...step, machineConfigs };
   });
   return { expected, actual: { ...actual, steps } };
 };
+
+/** The labels, annotations and owners of an object. */
+const marks = ({ labels, annotations, owners }: Fields): unknown => [
+  fieldsOf(labels),
+  fieldsOf(annotations),
+  listOf(owners),
+];
 
 export const kubeletCorrections: readonly Correction[] = [suffixPerPool, suffixAnnotation, usersStay];

@@ -83,34 +83,42 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
   const selectorless = (input.pools as Fields[]).some((pool) => !isRecord(pool.spec) || !pool.spec.nodeSelector);
   const dropped = listOf(expected.targetOrder).length === 0 && listOf(actual.targetOrder).length > 0;
   if (!selectorless || !dropped) return { expected, actual };
-  // The node gets only a target, and no other change.
   const reported = listOf(actual.targetOrder);
   const booted = (name: string) =>
     [input.nodes ?? []].flat().some((node) => {
       const { name: own, annotations } = fieldsOf(fieldsOf(node).metadata);
       return own === name && FIRST in fieldsOf(annotations) && !(APPLIED in fieldsOf(annotations));
     });
-  const changes = (answer: Fields) =>
-    Object.fromEntries(Object.entries(fieldsOf(answer.nodeChanges)).filter(([name]) => !reported.includes(name)));
-  const { poolStatusChanges: theirs } = expected;
-  const { poolStatusChanges: ours } = actual;
-  const others = (answer: Fields) => listOf(answer.events).filter((event) => !event.includes('SetDesiredConfig'));
+  const changes = fieldsOf(expected.nodeChanges);
+  const target = targetOf(input.pools as Fields[], input.sync);
+  // The change of such a node is the change of the original, with the target.
+  const wanted = reported.map((name) => {
+    const change = fieldsOf(changes[name]);
+    return [name, { ...change, annotations: { ...fieldsOf(change.annotations), [DESIRED]: target } }];
+  });
+  const targeted = reported.map((name) => `Normal SetDesiredConfig Targeted node ${name} to MachineConfig: ${target}`);
   return {
-    expected: { status: theirs, wrong: [], changes: changes(expected), events: others(expected) },
-    actual: {
-      status: ours,
-      changes: changes(actual),
-      events: others(actual),
-      wrong: reported.filter((name) => !booted(name)),
+    expected: {
+      ...expected,
+      targetOrder: reported.filter(booted),
+      nodeChanges: { ...changes, ...Object.fromEntries(wanted) },
+      events: [...listOf(expected.events), ...targeted].toSorted(),
     },
+    actual: { ...actual, events: listOf(actual.events).toSorted() },
   };
 };
 
+/** The target of a pool. */
+const targetOf = (pools: readonly Fields[], name: unknown): unknown =>
+  fieldsOf(fieldsOf(pools.map(fieldsOf).find(({ metadata }) => fieldsOf(metadata).name === name)?.spec).configuration)
+    .name;
+
+const DESIRED = 'machineconfiguration.openshift.io/desiredConfig';
 const FIRST = 'machineconfiguration.openshift.io/firstPivotConfig';
 const APPLIED = 'machineconfiguration.openshift.io/customPoolLabelsApplied';
 
 /** For an invalid maxUnavailable, a pool of mcm gets a condition and an event. The original only writes to its log. */
-const settings: Correction = ({ fn }, { expected, actual }) => {
+const settings: Correction = ({ fn, input }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'node-sync' || !isRecord(actual) || !/invalid value for IntOrString/.test(String(error))) {
     return { expected, actual };
@@ -120,17 +128,31 @@ const settings: Correction = ({ fn }, { expected, actual }) => {
       .flat()
       .map(fieldsOf);
     const ours = [fieldsOf(status).conditions ?? []].flat().map(fieldsOf);
+    const { maxUnavailable } = fieldsOf(
+      fieldsOf([input.pools ?? []].flat().find((pool) => fieldsOf(fieldsOf(pool).metadata).name === name)).spec,
+    );
+    const isInvalid = ({ status: state, reason, message, lastTransitionTime }: Fields): boolean =>
+      state === 'True' &&
+      reason === 'CannotBeApplied' &&
+      lastTransitionTime === '<now>' &&
+      isAboutSetting(String(message), name, maxUnavailable);
     const conditions = ours
-      .filter(({ type }) => type !== 'SettingsInvalid')
-      .map((one) =>
-        one.type === 'Degraded' && one.reason === 'CannotBeApplied'
-          ? theirs.find(({ type }) => type === 'Degraded')
-          : one,
-      );
+      .filter((one) => one.type !== 'SettingsInvalid' || !isInvalid(one))
+      .map((one) => (one.type === 'Degraded' && isInvalid(one) ? theirs.find(({ type }) => type === 'Degraded') : one));
     return [name, { ...fieldsOf(status), conditions }];
   });
-  const events = listOf(actual.events).filter((event) => !event.startsWith('Warning SettingsInvalid '));
+  const pool = fieldsOf([input.pools ?? []].flat().find((one) => fieldsOf(fieldsOf(one).metadata).name === input.sync));
+  const { maxUnavailable: given } = fieldsOf(pool.spec);
+  const events = listOf(actual.events).filter((event) => {
+    const text = /^Warning SettingsInvalid (.*)$/s.exec(event)?.[1];
+    return text === undefined || !isAboutSetting(text, String(input.sync), given);
+  });
   return { expected, actual: { ...actual, events, poolStatusChanges: Object.fromEntries(pools) } };
 };
+
+/** Whether a text is about the setting of a pool, and contains its value. */
+const isAboutSetting = (text: string, pool: string, value: unknown): boolean =>
+  text.startsWith(`spec.maxUnavailable of MachineConfigPool ${pool} is ${JSON.stringify(value)}, which is neither `) &&
+  /: no node gets a target\. To fix it: set a number such as 1, or a percentage from "1%" to "100%"$/.test(text);
 
 export const nodeCorrections: readonly Correction[] = [settings, degradedTexts, wakeups, bootPoolWithoutLabels];

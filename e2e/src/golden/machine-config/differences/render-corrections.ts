@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isEmptySelector, selectorMatches } from '@mcm/api';
 import { isRecord } from '@mcm/kube';
-import { SUPPORTED_EXTENSIONS } from '@mcm/machine-config';
+import { type MachineConfig, renderedName, SUPPORTED_EXTENSIONS } from '@mcm/machine-config';
 import { renderSync } from '../calls/render-sync.ts';
 import { differenceOf } from './compare.ts';
 import type { Compared, Correction } from './correction.ts';
@@ -108,7 +108,7 @@ const withoutForcedOverwrite: Correction = (_recorded, compared) => {
   return { expected: replaceFiles(compared, theirs, forced), actual: compared.actual };
 };
 
-function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[], forced: readonly boolean[]): unknown {
+function replaceFiles({ expected }: Compared, theirs: readonly unknown[], forced: readonly boolean[]): unknown {
   const copy = structuredClone(expected) as Fields;
   const merged = fieldsOf(copy.machineConfig ?? copy);
   const storage = fieldsOf(fieldsOf(fieldsOf(merged.spec).config).storage);
@@ -116,8 +116,10 @@ function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[]
     const { overwrite, ...rest } = fieldsOf(file);
     return forced[index] ? rest : { ...rest, overwrite };
   });
-  // The name is derived from the content, so the name differs too.
-  if ('renderedName' in copy) copy.renderedName = fieldsOf(actual).renderedName;
+  // The name follows from the content, so the name differs too.
+  const name = (pool: string): string =>
+    renderedName(pool, fieldsOf(merged.spec) as NonNullable<MachineConfig['spec']>);
+  if ('renderedName' in copy) copy.renderedName = name(POOL_OF_MERGES);
   if (/overwrite must be false if source is unspecified/.test(String(copy.mergedIgnitionError))) {
     const others = String(copy.mergedIgnitionError).match(
       /^error at .*(?<!overwrite must be false if source is unspecified)$/m,
@@ -125,11 +127,16 @@ function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[]
     if (!others) copy.mergedIgnitionError = null;
   }
   if (copy.machineConfig) {
-    const { name } = fieldsOf(fieldsOf(fieldsOf(actual).machineConfig).metadata);
-    fieldsOf(fieldsOf(copy.machineConfig).metadata).name = name;
+    const metadata = fieldsOf(fieldsOf(copy.machineConfig).metadata);
+    metadata.name = name(String(listed(metadata.ownerReferences)[0]?.name));
   }
   return copy;
 }
+
+/** The pool of the recorded merges. */
+const POOL_OF_MERGES = 'worker';
+
+const listed = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
 
 const SIZE = /^(rendered MachineConfig \S+ is too large \(\d+ bytes, max \d+ bytes\)).*$/s;
 
@@ -165,12 +172,18 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map((step) => {
       const pool = [input.pools ?? []].flat().find((one) => fieldsOf(fieldsOf(one).metadata).name === step.sync);
       const selecting = refused.filter(({ spec }) => selectsPool(fieldsOf(spec).machineConfigPoolSelector, pool));
-      return { ...withoutDegraded(step), reported: selecting.length > 0 };
+      return { ...step, reported: selecting.length > 0 };
     });
-  const oursLater = ours.slice(stopped).map((step) => ({ ...withoutDegraded(step), reported: tellsOf(step, names) }));
+  const oursLater: readonly Fields[] = ours.slice(stopped).map((step) => ({ ...step, reported: tellsOf(step, names) }));
+  // The condition of a pool that reports a refused config replaces the condition of the render without this config.
+  const reporting = oursLater.map(
+    (step) => new Set(Object.keys(fieldsOf(step.pools)).filter((pool) => isReporting(step, pool, names))),
+  );
+  const withoutReports = (steps: readonly Fields[]): readonly Fields[] =>
+    steps.map((step, index) => withoutDegraded(step, reporting[index] ?? new Set()));
   return {
-    expected: { steps: [...theirs.slice(0, stopped), ...later] },
-    actual: { steps: [...ours.slice(0, stopped), ...oursLater] },
+    expected: { steps: [...theirs.slice(0, stopped), ...withoutReports(later)] },
+    actual: { steps: [...ours.slice(0, stopped), ...withoutReports(oursLater)] },
   };
 };
 
@@ -181,20 +194,26 @@ const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields =
 
 const conditionsOf = (pool: unknown): readonly Fields[] => [fieldsOf(pool).conditions ?? []].flat().map(fieldsOf);
 
-/** Whether the pool in a step reports which configs were refused. */
-const tellsOf = ({ sync, pools }: Fields, names: readonly string[]): boolean =>
-  conditionsOf(fieldsOf(pools)[String(sync)]).some(
-    ({ type, status, reason, message }) =>
+/** Whether the pool of a step reports a refused config. */
+const tellsOf = (step: Fields, names: readonly string[]): boolean => isReporting(step, String(step.sync), names);
+
+const isReporting = ({ pools }: Fields, pool: string, names: readonly string[]): boolean =>
+  conditionsOf(fieldsOf(pools)[pool]).some(
+    ({ type, status, reason, message, lastTransitionTime }) =>
       type === 'RenderDegraded' &&
       status === 'True' &&
       reason === 'ConfigRejected' &&
+      lastTransitionTime === '<now>' &&
       names.some((name) => String(message).includes(`Config ${name} was refused: `)),
   );
 
-function withoutDegraded({ pools, ...step }: Fields): Fields {
+function withoutDegraded({ pools, ...step }: Fields, reporting: ReadonlySet<string>): Fields {
   const kept = Object.entries(fieldsOf(pools)).map(([name, pool]) => [
     name,
-    { ...fieldsOf(pool), conditions: conditionsOf(pool).filter(({ type }) => type !== 'RenderDegraded') },
+    {
+      ...fieldsOf(pool),
+      conditions: conditionsOf(pool).filter(({ type }) => type !== 'RenderDegraded' || !reporting.has(name)),
+    },
   ]);
   return { ...step, pools: Object.fromEntries(kept) };
 }
@@ -326,11 +345,13 @@ const reportedOfPools: Correction = ({ fn, input }, { expected, actual }) => {
   const steps = [fieldsOf(actual).steps ?? []].flat().map((step) => {
     const pools = Object.entries(fieldsOf(fieldsOf(step).pools)).map(([name, pool]) => {
       const conditions = (fieldsOf(pool).conditions as Fields[]).filter(
-        ({ type, status, reason }) =>
+        ({ type, status, reason, message, lastTransitionTime }) =>
           !(
             (type === 'RenderDegraded' || type === 'Degraded') &&
             status === 'True' &&
-            ((reason === 'SelectingAll' && selectsAll(name)) || (reason === 'TemplatesFailed' && failing))
+            lastTransitionTime === '<now>' &&
+            ((reason === 'SelectingAll' && selectsAll(name) && isEmptySelectorOf(name, message)) ||
+              (reason === 'TemplatesFailed' && failing && areFailedTemplatesOf(name, message)))
           ),
       );
       return [name, { ...fieldsOf(pool), conditions }];
@@ -339,6 +360,13 @@ const reportedOfPools: Correction = ({ fn, input }, { expected, actual }) => {
   });
   return { expected, actual: { ...fieldsOf(actual), steps } };
 };
+
+const isEmptySelectorOf = (pool: string, message: unknown): boolean =>
+  new RegExp(`^spec\\.(machineConfig|node)Selector of MachineConfigPool ${pool} is empty, .*$`).test(String(message));
+const areFailedTemplatesOf = (pool: string, message: unknown): boolean =>
+  new RegExp(`^Failed to render configuration for pool ${pool}: ControllerConfig \\S+ produces no MachineConfigs`).test(
+    String(message),
+  );
 
 export const renderCorrections: readonly Correction[] = [
   refusedIsNamed,

@@ -80,6 +80,10 @@ const undecoded = (text: string): string => `${headOf(text)} with ${entriesOf(re
 
 const GZIP = /(?<=could not create gzip reader: |failed decompressing: )/;
 
+/** Matches our text about a value that is no number of nodes. */
+const NO_NUMBER =
+  /^(maxUnavailable: invalid value for IntOrString:|spec\.maxUnavailable of MachineConfigPool \S+ is) \S.* is neither a number nor a percentage such as "10%"$|^spec\.maxUnavailable of MachineConfigPool \S+ is \S.*, which is neither a number nor a percentage: no node gets a target\. To fix it: set a number such as 1, or a percentage from "1%" to "100%"$/;
+
 const RULES: readonly TextRule[] = [
   { parser: "Ignition's decoder of spec 2", theirs: (text) => (isV2(text) ? v2(text) : undefined), ours: v2 },
   {
@@ -95,7 +99,7 @@ const RULES: readonly TextRule[] = [
       /invalid value for IntOrString: (invalid value .*strconv|invalid type: )/.test(text)
         ? before(/invalid value for IntOrString/)(text)
         : undefined,
-    ours: (text) => (/is neither a number nor a percentage/.test(text) ? 'maxUnavailable:<parser>' : text),
+    ours: (text) => (NO_NUMBER.test(text) ? 'maxUnavailable:<parser>' : text),
   },
   rule("Go's numbers", /strconv\./, /strconv\./),
   rule('gzip', GZIP, GZIP),
