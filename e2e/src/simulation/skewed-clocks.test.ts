@@ -13,7 +13,7 @@ test.each([
 ])(
   'with clocks that are %i and %i minutes off, no healthy machine is deleted, and a rollout, a replacement and a scale-in complete',
   async (manager, controller) => {
-    const skewMs = { manager: manager * MINUTE, 'machine-controller': controller * MINUTE };
+    const skewMs = { manager: [manager * MINUTE], 'machine-controller': [controller * MINUTE] };
     const world = await World.start({ machine: MACHINE, skewMs, kubelets: { joinDelay: 20_000 } });
     try {
       await world.createDeployment(3);

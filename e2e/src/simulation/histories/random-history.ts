@@ -55,12 +55,23 @@ const zoneAnnotations = (seed: number) =>
     ? { [Annotations.Zones]: ZONE_LIST, [Annotations.ZonesMaxUnavailable]: '1' }
     : { [Annotations.Zones]: ZONE_LIST };
 
+/** The maximum difference between a clock and the time of the simulation. */
+const MAX_SKEW_MS = 120_000;
+
+/** In every third history with leader election, each of the four processes has a different clock. */
+function skewOf(seed: number): NonNullable<WorldOptions['skewMs']> {
+  if (seed % 3 !== 1) return {};
+  const dice = new Dice(seed + 4_000_000);
+  const skew = () => dice.number(2 * MAX_SKEW_MS) - MAX_SKEW_MS;
+  return { manager: [skew(), skew()], 'machine-controller': [skew(), skew()] };
+}
+
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
   const { seed, profile, wrap, journal } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const windows = windowHold(5);
   const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
-  const elected = mode === 'leases' ? { elections: true, ...options.elected } : {};
+  const elected = mode === 'leases' ? { elections: true, skewMs: skewOf(seed), ...options.elected } : {};
   const capacity = mode === 'capacity' ? new CapacityVerifier() : undefined;
   const worldOptions: WorldOptions = {
     seed,

@@ -122,6 +122,19 @@ test('the profile hostile refuses reads, shortens pages, lets pages and watches 
   expect(asked.at(-1)).toContain('limit=500');
 });
 
+test('the profile hostile refuses watches and loses their answers', async () => {
+  const { clock, notes, ask } = stage('hostile');
+  const opened = Array.from({ length: 300 }, () =>
+    ask('/apis/pods?watch=true').then(
+      ({ status }) => status,
+      (error: unknown) => String(error),
+    ),
+  );
+  await clock.advance(60_000);
+  expect(new Set(await Promise.all(opened))).toEqual(new Set([200, 409, 410, 429, 500, 'Error: read ECONNRESET']));
+  expect(notes).toContain('manager: the watch of /apis/pods does not start: lost');
+});
+
 test('a probe of the same object is answered like the first one, which found no object', async () => {
   const { clock, network } = stage('none');
   let answered = 0;

@@ -337,7 +337,9 @@ export class Network {
     const isWrite = WRITES.has(method);
     const chances = isWrite ? writes : this.#profile.reads;
     if (Object.keys(chances).length === 0) return undefined;
-    let left = isWrite ? this.#options.random.next() : this.#keyed.draw(`${caller} read ${placeOf(path)}`);
+    let left = isWrite
+      ? this.#options.random.next()
+      : this.#keyed.draw(`${caller} ${isWatch(path) ? 'watches' : 'read'} ${placeOf(path)}`);
     for (const [fault, chance] of Object.entries(chances) as [RequestFault, number][]) {
       if (fault === 'conflict' && !CAN_CONFLICT.has(method)) continue;
       if (left < chance) return fault;
@@ -369,6 +371,17 @@ export class Network {
     );
   }
 
+  /** The response of a server that does not start a watch. Undefined if the server starts the watch. */
+  #refusedWatch(caller: Caller, request: TransportRequest): TransportResponse | undefined {
+    const fault = this.#draw(caller, request);
+    if (fault === undefined) return undefined;
+    if (fault === 'throttled') this.#throttledAt = this.#options.clock.monotonic();
+    this.#options.note(`${caller}: the watch of ${placeOf(request.path)} does not start: ${fault}`);
+    const refused = refusalFor(fault);
+    if (refused) return refused;
+    throw new Error(RESET);
+  }
+
   async #watch(
     end: End,
     transport: Transport,
@@ -378,6 +391,8 @@ export class Network {
     const { caller, received } = end;
     const { clock, note } = this.#options;
     this.#watchesOpened += 1;
+    const refused = this.#refusedWatch(caller, request);
+    if (refused) return refused;
     const expired = this.#expired.get(caller) ?? 0;
     if (expired > 0) {
       this.#expired.set(caller, expired - 1);

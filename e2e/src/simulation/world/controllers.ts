@@ -127,7 +127,7 @@ export class Controllers {
     this.#running.set(`${name} ${slot}`, { proc, stop });
     this.#lives += 1;
     const skewed = new SkewedClock(clock);
-    skewed.skewMs = this.#options.skewMs?.[name] ?? 0;
+    skewed.skewMs = this.#options.skewMs?.[name]?.[slot] ?? 0;
     const identity = `${name}-${this.#lives}`;
     const kill = (): void => {
       reporter.note('act', `${identity} is killed`);

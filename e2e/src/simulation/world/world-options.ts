@@ -61,9 +61,9 @@ export interface WorldOptions {
   readonly secretData?: Readonly<Record<string, string>>;
   /**
    * The difference of a process's time of day to the time of the simulation, in milliseconds. Negative values mean that
-   * the clock is behind.
+   * the clock is behind. With leader election, the second process of each name has the second value.
    */
-  readonly skewMs?: Partial<Record<ProcessName, number>>;
+  readonly skewMs?: Partial<Record<ProcessName, readonly number[]>>;
   /**
    * Whether the local cloud and the control plane store their data in files. A crash leaves an incomplete write in
    * these files.
