@@ -163,7 +163,7 @@ const tokenHost: Rule = {
     const failed = failsWith(expected, situation, 'Internal', { textMatches });
     const service = SERVICES[situation.step.method];
     const counted = service ? { [`mcm_cloud_api_requests_failed_total{provider="gcp",service="${service}"}`]: 1 } : {};
-    return { ...failed, requests: [], metrics: { ...withoutServices(failed.metrics), ...counted } };
+    return { ...failed, requests: [], metrics: failed.metrics && { ...withoutServices(failed.metrics), ...counted } };
   },
 };
 
