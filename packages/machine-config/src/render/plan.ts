@@ -136,9 +136,12 @@ function failingTemplates(
   if (!config || failing?.status !== 'True') return {};
   const { name } = config.metadata;
   const hint = `correct the template, or the field in spec of ControllerConfig ${name}`;
-  const error = new RenderError(`ControllerConfig ${name} produces no MachineConfigs: ${failing.message ?? ''}`, {
-    hint,
-  });
+  const error = new RenderError(
+    `ControllerConfig ${name} produces no MachineConfigs${failing.message ? `: ${failing.message}` : ''}`,
+    {
+      hint,
+    },
+  );
   const what = `Failed to render configuration for pool ${pool.metadata.name}`;
   const message = failureText(what, error, pool.spec?.configuration?.name);
   return changed(pool, { ...DEGRADED, status: 'True', reason: ConfigEvents.TemplatesFailed, message });

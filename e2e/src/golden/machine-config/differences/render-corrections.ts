@@ -364,9 +364,9 @@ const reportedOfPools: Correction = ({ fn, input }, { expected, actual }) => {
 const isEmptySelectorOf = (pool: string, message: unknown): boolean =>
   new RegExp(`^spec\\.(machineConfig|node)Selector of MachineConfigPool ${pool} is empty, .*$`).test(String(message));
 const areFailedTemplatesOf = (pool: string, message: unknown): boolean =>
-  new RegExp(`^Failed to render configuration for pool ${pool}: ControllerConfig \\S+ produces no MachineConfigs`).test(
-    String(message),
-  );
+  new RegExp(
+    `^Failed to render configuration for pool ${pool}: ControllerConfig \\S+ produces no MachineConfigs(: \\S.*)?$`,
+  ).test(String(message));
 
 export const renderCorrections: readonly Correction[] = [
   refusedIsNamed,
