@@ -11,7 +11,7 @@ import { azureFlags } from '@mcm/provider-azure';
 import { gcpFlags } from '@mcm/provider-gcp';
 import { localFlags } from '@mcm/provider-local';
 import { describe, expect, test } from 'vitest';
-import { allKeys, keysIn } from './key-reference.ts';
+import { allKeys, keysIn, looseKeysIn } from './key-reference.ts';
 import { ROOT, sourcesUnder, trackedFiles } from './sources.ts';
 
 /**
@@ -92,6 +92,19 @@ describe('labels and annotations', () => {
     const keys = [...Object.values(Labels), ...Object.values(Annotations), ...allKeys().map(({ key }) => key)];
     expect(keys.length).toBeGreaterThan(80);
     expect(keys.filter((key) => !documentation.includes(`\`${key}\``))).toEqual([]);
+  });
+
+  test('every key that the code uses outside of a group of constants is in the documentation', () => {
+    const own = sourcesUnder('packages', 'apps', 'providers').filter(
+      ({ path }) => !/\/(?:control-plane|testing|simulation)\//.test(path),
+    );
+    const known = new Set(allKeys().map(({ key }) => key));
+    const loose = own.flatMap(({ path, text }) => looseKeysIn(text).map((key) => ({ path, key })));
+    expect(loose.filter(({ key }) => !known.has(key))).toEqual([]);
+    const text = ["const DRAIN = 'fleet-drain';", "lease.annotations?.[DRAIN]; node.labels['kubernetes.io/os'];"].join(
+      '\n',
+    );
+    expect(looseKeysIn(text)).toEqual(['fleet-drain']);
   });
 
   test('the constants are read with their comments, and other values are left out', () => {

@@ -4,12 +4,18 @@ import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
 /** The files with the keys of labels and annotations. The property name is the heading of their keys on the page. */
-const FILES = {
-  'Labels of machines': 'packages/api/src/constants/labels.ts',
-  'Annotations of machines': 'packages/api/src/constants/annotations.ts',
-  'Labels of machine configs': 'packages/machine-config/src/constants/labels.ts',
-  'Annotations of machine configs': 'packages/machine-config/src/constants/annotations.ts',
-} as const;
+const FILES: Readonly<Record<string, readonly string[]>> = {
+  'Labels of machines': ['packages/api/src/constants/labels.ts'],
+  'Annotations of machines': [
+    'packages/api/src/constants/annotations.ts',
+    'apps/mcm/src/rollout/actions.ts',
+    'providers/aws/src/driver/placement.ts',
+  ],
+  'Labels of ConfigMaps': ['packages/core/src/driver/contract/bundle.ts', 'packages/core/src/evidence/kept-vms.ts'],
+  'Annotations of Leases': ['packages/kube/src/types/lease-annotations.ts'],
+  'Labels of machine configs': ['packages/machine-config/src/constants/labels.ts'],
+  'Annotations of machine configs': ['packages/machine-config/src/constants/annotations.ts'],
+};
 
 /** A key of a label or an annotation, with the comment from the code. */
 export interface KeyEntry {
@@ -19,7 +25,7 @@ export interface KeyEntry {
 
 const ENTRY = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^ {2}\w+: '([^']+)',$/gm;
 /** Matches the constants with keys. Other constants in these files contain values. */
-const KEY_CONSTANTS = /^export const \w*(?:Labels|Annotations) = \{\n[\s\S]*?^\} as const;$/gm;
+const KEY_CONSTANTS = /^(?:export )?const \w*(?:Labels|Annotations) = \{\n[\s\S]*?^\} as const;$/gm;
 
 const words = (comment: string): string =>
   comment
@@ -37,12 +43,28 @@ export const keysIn = (text: string): readonly KeyEntry[] =>
 const keysOf = (file: string): readonly KeyEntry[] => keysIn(readFileSync(join(ROOT, file), 'utf8'));
 
 /** All keys of labels and annotations that the code reads or writes. */
-export const allKeys = (): readonly KeyEntry[] => Object.values(FILES).flatMap(keysOf);
+export const allKeys = (): readonly KeyEntry[] => Object.values(FILES).flat().flatMap(keysOf);
+
+/** A constant with a key that is not in a group of keys, or a key as a text: `labels?.['key']`. */
+const USE = /(?:annotations|labels)(?:\?\.)?\[(?:'([^']+)'|([A-Z][A-Z_]*))\]/g;
+/** Matches keys of Kubernetes, OpenShift and kubectl. */
+const FOREIGN = /(?:^|\.)(?:kubernetes\.io|k8s\.io)\/|^openshift\.io\//;
+
+/**
+ * The keys that a source file uses directly. Only keys in a group of constants are on the page, so the reference does
+ * not know these keys.
+ */
+export const looseKeysIn = (text: string): readonly string[] =>
+  [...text.matchAll(USE)]
+    .map(
+      ([, key, constant]) => key ?? new RegExp(`^(?:export )?const ${constant} = '([^']+)'`, 'm').exec(text)?.[1] ?? '',
+    )
+    .filter((key) => key !== '' && !FOREIGN.test(key));
 
 /** Generates the page about labels and annotations, from the constants and their comments. */
 export function keyReferenceFiles(): ReadonlyMap<string, string> {
-  const sections = Object.entries(FILES).map(([heading, file]) => {
-    const rows = keysOf(file).map(({ key, means }) => [`\`${key}\``, means]);
+  const sections = Object.entries(FILES).map(([heading, files]) => {
+    const rows = files.flatMap(keysOf).map(({ key, means }) => [`\`${key}\``, means]);
     return `## ${heading}\n\n${table(['Key', 'Object and meaning'], rows)}\n`;
   });
   const text = [

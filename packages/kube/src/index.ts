@@ -197,3 +197,4 @@ export {
   volumeAttachments,
   type WebhookConfiguration,
 } from './types/groups.ts';
+export { LeaseAnnotations } from './types/lease-annotations.ts';

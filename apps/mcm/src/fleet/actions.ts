@@ -1,4 +1,12 @@
-import { holderSettings, isConflict, isForbidden, type KubeClient, type Lease, leases } from '@mcm/kube';
+import {
+  holderSettings,
+  isConflict,
+  isForbidden,
+  type KubeClient,
+  type Lease,
+  LeaseAnnotations,
+  leases,
+} from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
 /** A replica of a fleet, as its peer Lease describes it. */
@@ -22,8 +30,6 @@ export interface FleetChange {
   readonly action: string;
 }
 
-const DRAIN = 'fleet-drain';
-const CLUSTERS = 'fleet-clusters';
 const PEER = /^(?<program>.+?)-fleet-(?<replica>.+)$/;
 const ATTEMPTS = 5;
 
@@ -34,7 +40,7 @@ interface Peer {
 }
 
 const chosenOf = ({ metadata }: Lease): readonly string[] =>
-  (metadata.annotations?.[CLUSTERS] ?? '').split(',').filter((name) => name !== '');
+  (metadata.annotations?.[LeaseAnnotations.FleetClusters] ?? '').split(',').filter((name) => name !== '');
 
 export async function peersIn(client: KubeClient, namespace: string, signal?: AbortSignal): Promise<readonly Peer[]> {
   const { items } = await client.resource(leases, namespace).list(signal === undefined ? {} : { signal });
@@ -56,7 +62,7 @@ async function withReplica(client: KubeClient, namespace: string, replica: strin
 function stateOf({ metadata, spec }: Lease, renewedMs: number): ReplicaRow['state'] {
   if ((spec?.holderIdentity ?? '') === '') return 'stopped';
   if (renewedMs > (spec?.leaseDurationSeconds ?? 0) * 1000) return 'expired';
-  return metadata.annotations?.[DRAIN] === 'true' ? 'drained' : 'live';
+  return metadata.annotations?.[LeaseAnnotations.FleetDrain] === 'true' ? 'drained' : 'live';
 }
 
 /** The replicas of all programs, with the number of clusters that each one serves. */
@@ -123,7 +129,7 @@ export async function drain(
   const peers = (await withReplica(client, namespace, replica)).filter((peer) => peer.replica === replica);
   const changes: FleetChange[] = [];
   for (const peer of peers) {
-    const changed = await annotate(client, peer, DRAIN, () => (drained ? 'true' : null));
+    const changed = await annotate(client, peer, LeaseAnnotations.FleetDrain, () => (drained ? 'true' : null));
     const action = drained ? 'drain requested' : 'drain ended';
     changes.push({ lease: peer.lease.metadata.name, action: changed ? action : 'unchanged' });
   }
@@ -142,7 +148,7 @@ export async function move(
   const peers = to === undefined ? await peersIn(client, namespace) : await withReplica(client, namespace, to);
   const changes: FleetChange[] = [];
   for (const peer of peers) {
-    const changed = await annotate(client, peer, CLUSTERS, (lease) => {
+    const changed = await annotate(client, peer, LeaseAnnotations.FleetClusters, (lease) => {
       const others = chosenOf(lease).filter((name) => name !== cluster);
       return [...others, ...(peer.replica === to ? [cluster] : [])].join(',') || null;
     });

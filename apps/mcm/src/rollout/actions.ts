@@ -4,11 +4,13 @@ import { type Clock, isConflict, type KubeClient, withoutUndefined } from '@mcm/
 import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/**
- * The template annotation of `mcm rollout restart`. The annotation changes the template, so that the rollout replaces
- * every machine.
- */
-export const RESTARTED_AT = 'machine.sapcloud.io/restarted-at';
+export const RolloutAnnotations = {
+  /**
+   * On the template of a MachineDeployment, by `mcm rollout restart`: the time of the restart. The changed template
+   * causes a rollout that replaces every machine.
+   */
+  RestartedAt: 'machine.sapcloud.io/restarted-at',
+} as const;
 
 export interface Target {
   readonly client: KubeClient;
@@ -104,7 +106,7 @@ export function restart(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
     refusePaused(deployment, 'restart');
-    const annotations = { [RESTARTED_AT]: target.clock.now().toISOString() };
+    const annotations = { [RolloutAnnotations.RestartedAt]: target.clock.now().toISOString() };
     await patch(target, deployment, { template: { metadata: { annotations } } });
     return done(target, 'restarted');
   });

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { explainDeployment } from '../explain/deployment/deployment.ts';
 import { deploymentLines } from '../explain/deployment/deployment-lines.ts';
-import { pause, promote, RESTARTED_AT, restart, resume, type Target, undo } from './actions.ts';
+import { pause, promote, RolloutAnnotations, restart, resume, type Target, undo } from './actions.ts';
 import { history, revisionTemplate } from './history.ts';
 import { changeRollout } from './run.ts';
 import { followStatus, rolloutState } from './status.ts';
@@ -99,7 +99,9 @@ test('a pause is repeated after a conflict with the controller', async () => {
 
 test('restart writes the time into the template', async () => {
   await restart(target);
-  expect((await get()).spec.template.metadata?.annotations?.[RESTARTED_AT]).toBe(target.clock.now().toISOString());
+  expect((await get()).spec.template.metadata?.annotations?.[RolloutAnnotations.RestartedAt]).toBe(
+    target.clock.now().toISOString(),
+  );
 });
 
 test('undo accepts an existing revision that is not the current one', async () => {

@@ -11,8 +11,8 @@ import {
 import type { BootstrapTokenIssuer } from '../bootstrap/tokens.ts';
 import { asksForToken, renderUserData } from '../bootstrap/user-data.ts';
 import {
-  CLASS_LABEL,
   draftEvidence,
+  EvidenceLabels,
   evidenceName,
   type Failure,
   type InstanceEvidence,
@@ -136,7 +136,7 @@ export class EvidenceKeeper {
   async #prune(machine: Machine): Promise<void> {
     const { control, perClass } = this.#options;
     const client = control.resource<ConfigMap>(configMaps, machine.metadata.namespace);
-    const labelSelector = `${CLASS_LABEL}=${labelOf(machine.spec.class.name ?? '')}`;
+    const labelSelector = `${EvidenceLabels.Class}=${labelOf(machine.spec.class.name ?? '')}`;
     const { items } = await client.list({ labelSelector });
     const age = ({ metadata }: ConfigMap): string => `${metadata.creationTimestamp} ${metadata.name}`;
     const surplus = items.toSorted((a, b) => (age(a) < age(b) ? 1 : -1)).slice(perClass);

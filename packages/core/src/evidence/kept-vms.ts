@@ -36,8 +36,12 @@ export interface KeptVm {
  * Label of every record, with a hash of the class. The label of evidence is different, because the keeper deletes the
  * oldest evidence.
  */
-const KEPT_CLASS_LABEL = 'kept-vm.machine.sapcloud.io/class';
-const KEPT_MACHINE_LABEL = 'kept-vm.machine.sapcloud.io/machine';
+const KeptVmLabels = {
+  /** On a ConfigMap about a kept VM of a failed machine: the class of the machine. */
+  Class: 'kept-vm.machine.sapcloud.io/class',
+  /** On a ConfigMap about a kept VM of a failed machine: the name of the machine. */
+  Machine: 'kept-vm.machine.sapcloud.io/machine',
+} as const;
 
 export interface KeptVmsOptions extends KeptVmOptions {
   readonly control: KubeClient;
@@ -121,7 +125,7 @@ export class KeptVms {
       metadata: {
         name: `kept-vm-${metadata.name.slice(0, 200)}-${hash}`,
         namespace: this.#o.namespace,
-        labels: { [KEPT_CLASS_LABEL]: labelOf(className), [KEPT_MACHINE_LABEL]: labelOf(metadata.name) },
+        labels: { [KeptVmLabels.Class]: labelOf(className), [KeptVmLabels.Machine]: labelOf(metadata.name) },
         ownerReferences: [ownerOf(machineClass)],
       },
       data: {
@@ -135,7 +139,7 @@ export class KeptVms {
 
   /** Including expired records. */
   async list(className: string): Promise<readonly KeptVm[]> {
-    const { items } = await this.#client().list({ labelSelector: `${KEPT_CLASS_LABEL}=${labelOf(className)}` });
+    const { items } = await this.#client().list({ labelSelector: `${KeptVmLabels.Class}=${labelOf(className)}` });
     return items.map(parse);
   }
 
@@ -150,7 +154,7 @@ export class KeptVms {
 
 /** Returns the records of the VMs of a machine that is deleted or being deleted. */
 export async function readKeptVms(client: KubeClient, namespace: string, machine: string): Promise<readonly KeptVm[]> {
-  const labelSelector = `${KEPT_MACHINE_LABEL}=${labelOf(machine)}`;
+  const labelSelector = `${KeptVmLabels.Machine}=${labelOf(machine)}`;
   const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });
   return items.map(parse).filter((kept) => kept.machine === machine);
 }

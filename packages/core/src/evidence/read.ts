@@ -1,5 +1,5 @@
 import { type ConfigMap, configMaps, type KubeClient } from '@mcm/kube';
-import { labelOf, MACHINE_LABEL } from '../driver/contract/bundle.ts';
+import { EvidenceLabels, labelOf } from '../driver/contract/bundle.ts';
 
 /** The stored evidence of a failure. */
 export interface KeptEvidence {
@@ -20,7 +20,7 @@ export async function readEvidence(
   namespace: string,
   machineName: string,
 ): Promise<readonly KeptEvidence[]> {
-  const labelSelector = `${MACHINE_LABEL}=${labelOf(machineName)}`;
+  const labelSelector = `${EvidenceLabels.Machine}=${labelOf(machineName)}`;
   const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });
   return items
     .map(parse)

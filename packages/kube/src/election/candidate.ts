@@ -5,17 +5,9 @@ import type { ResourceClient } from '../contract/client.ts';
 import { isConflict, isForbidden, isNotFound } from '../contract/errors.ts';
 import { versionNumber } from '../informer/versions.ts';
 import { type Lease, leases } from '../types/groups.ts';
+import { LeaseAnnotations } from '../types/lease-annotations.ts';
 import { Age } from './fence.ts';
-import {
-  claim,
-  type ElectionRecord,
-  HOLDER_SETTINGS,
-  HOLDER_VERSION,
-  holderVersion,
-  readRecord,
-  released,
-  toSpec,
-} from './record.ts';
+import { claim, type ElectionRecord, holderVersion, readRecord, released, toSpec } from './record.ts';
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
@@ -253,8 +245,8 @@ export class Candidate {
       ...annotations,
       ...(this.#lease === undefined || this.#isOurs ? {} : vacancyAnnotation(this.#lease, clock.now())),
       ...withoutUndefined({
-        [HOLDER_VERSION]: version === undefined ? undefined : `${version} ${holder}`,
-        [HOLDER_SETTINGS]: settings === undefined ? undefined : `${holder} ${JSON.stringify(settings)}`,
+        [LeaseAnnotations.HolderVersion]: version === undefined ? undefined : `${version} ${holder}`,
+        [LeaseAnnotations.HolderSettings]: settings === undefined ? undefined : `${holder} ${JSON.stringify(settings)}`,
       }),
     };
     if (Object.keys(added).length === 0) return {};

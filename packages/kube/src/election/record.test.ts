@@ -1,16 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Lease } from '../types/groups.ts';
-import {
-  claim,
-  HOLDER_SETTINGS,
-  HOLDER_VERSION,
-  holderSettings,
-  holderVersion,
-  microTime,
-  readRecord,
-  released,
-  toSpec,
-} from './record.ts';
+import { LeaseAnnotations } from '../types/lease-annotations.ts';
+import { claim, holderSettings, holderVersion, microTime, readRecord, released, toSpec } from './record.ts';
 
 test('a claim and a release have the fields of client-go', () => {
   const now = new Date(60_000);
@@ -55,7 +46,10 @@ test('annotations of an earlier holder are ignored: candidates of client-go leav
       uid: 'u',
       resourceVersion: '1',
       creationTimestamp: '',
-      annotations: { [HOLDER_VERSION]: '1.2.3 a', [HOLDER_SETTINGS]: 'a {"safety-up":5}' },
+      annotations: {
+        [LeaseAnnotations.HolderVersion]: '1.2.3 a',
+        [LeaseAnnotations.HolderSettings]: 'a {"safety-up":5}',
+      },
     },
   });
   expect(['a', 'b'].map((holder) => holderVersion(lease(holder), holder))).toEqual(['1.2.3', undefined]);
@@ -110,7 +104,7 @@ test.each(['a {', 'a 5', 'a null', 'a "text"', 'a', ' {}'])(
   'an invalid annotation has no information about the flags of a holder: %j',
   (text) => {
     const holderIdentity = text.startsWith(' ') ? '' : 'a';
-    const annotations = { [HOLDER_SETTINGS]: text };
+    const annotations = { [LeaseAnnotations.HolderSettings]: text };
     expect(holderSettings(leaseOf({ spec: { holderIdentity }, annotations }))).toBeUndefined();
     expect(holderSettings(leaseOf({ annotations }))).toBeUndefined();
   },

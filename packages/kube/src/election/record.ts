@@ -1,4 +1,5 @@
 import type { Lease } from '../types/groups.ts';
+import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /** As in client-go's leader election. */
 export interface ElectionRecord {
@@ -51,29 +52,17 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
 });
 
 /**
- * Annotation of a Lease: version and identity of its holder at the time of the write. Other candidates do not remove
- * this annotation.
- */
-export const HOLDER_VERSION = 'holder-version';
-
-/**
  * Undefined if the annotation is from another identity: candidates of client-go leave the annotation of an earlier
  * holder in the Lease.
  */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
-  const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ');
+  const [version, identity] = (lease?.metadata.annotations?.[LeaseAnnotations.HolderVersion] ?? '').split(' ');
   return identity === holder ? version : undefined;
 }
 
-/**
- * Annotation of a Lease: identity of its holder at the time of the write, and the flags with other values than the
- * default, as JSON.
- */
-export const HOLDER_SETTINGS = 'holder-settings';
-
 /** Undefined without a valid annotation. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
-  const text = metadata.annotations?.[HOLDER_SETTINGS] ?? '';
+  const text = metadata.annotations?.[LeaseAnnotations.HolderSettings] ?? '';
   const gap = text.indexOf(' ');
   if (gap < 1 || text.slice(0, gap) !== spec?.holderIdentity) return undefined;
   try {

@@ -6,8 +6,9 @@ import { VirtualClock } from '../clock/virtual-clock.ts';
 import type { Transport } from '../contract/transport.ts';
 import { silentLogger } from '../log/memory-logger.ts';
 import { type Lease, leases } from '../types/groups.ts';
+import { LeaseAnnotations } from '../types/lease-annotations.ts';
 import { runElected } from './run-elected.ts';
-import { leaseVacancies, VACANCIES, vacancyAnnotation } from './vacancies.ts';
+import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -102,7 +103,7 @@ const lease = (renewTime: string, vacancies?: string): Lease => ({
     uid: 'u',
     resourceVersion: '1',
     creationTimestamp: '',
-    ...(vacancies === undefined ? {} : { annotations: { [VACANCIES]: vacancies } }),
+    ...(vacancies === undefined ? {} : { annotations: { [LeaseAnnotations.Vacancies]: vacancies } }),
   },
 });
 
@@ -112,10 +113,10 @@ const at = (ms: number): string => new Date(NOON + ms).toISOString();
 test('a Lease keeps the periods of the last day, at most eight', () => {
   const times = Array.from({ length: 9 }, (_, n) => `${at((n - 30) * HOUR)}/${at((n - 30) * HOUR + MINUTE)}`);
   const day = vacancyAnnotation(lease(at(0), times.join(',')), new Date(NOON));
-  expect(day[VACANCIES]?.split(',')).toEqual(times.slice(6));
+  expect(day[LeaseAnnotations.Vacancies]?.split(',')).toEqual(times.slice(6));
   const many = Array.from({ length: 9 }, (_, n) => `${at((n - 10) * HOUR)}/${at((n - 10) * HOUR + MINUTE)}`);
   const most = vacancyAnnotation(lease(at(-HOUR), many.join(',')), new Date(NOON));
-  expect(most[VACANCIES]?.split(',')).toEqual([...many.slice(2), `${at(-HOUR)}/${at(0)}`]);
+  expect(most[LeaseAnnotations.Vacancies]?.split(',')).toEqual([...many.slice(2), `${at(-HOUR)}/${at(0)}`]);
 });
 
 test.each([
@@ -132,11 +133,11 @@ test.each([
 test('a period of two minutes is recorded, and one that ended a day ago is removed', () => {
   const recorded = (renewedMs: number, vacancies?: string) =>
     vacancyAnnotation(lease(at(renewedMs), vacancies), new Date(NOON));
-  expect(recorded(-2 * MINUTE)).toEqual({ [VACANCIES]: `${at(-2 * MINUTE)}/${at(0)}` });
+  expect(recorded(-2 * MINUTE)).toEqual({ [LeaseAnnotations.Vacancies]: `${at(-2 * MINUTE)}/${at(0)}` });
   expect(recorded(1 - 2 * MINUTE)).toEqual({});
   const ended = (ms: number) => `${at(-30 * HOUR)}/${at(ms)}`;
-  expect(recorded(0, ended(-24 * HOUR))).toEqual({ [VACANCIES]: '' });
-  expect(recorded(0, ended(1 - 24 * HOUR))).toEqual({ [VACANCIES]: ended(1 - 24 * HOUR) });
+  expect(recorded(0, ended(-24 * HOUR))).toEqual({ [LeaseAnnotations.Vacancies]: '' });
+  expect(recorded(0, ended(1 - 24 * HOUR))).toEqual({ [LeaseAnnotations.Vacancies]: ended(1 - 24 * HOUR) });
 });
 
 test('a Lease without a valid renewTime contains no period', () => {

@@ -1,11 +1,6 @@
 import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
-
-/**
- * Annotation of a Lease with the periods in which no process held the Lease. The format is `from/to` in RFC 3339,
- * separated by commas.
- */
-export const VACANCIES = 'vacancies';
+import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /** A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
@@ -22,7 +17,7 @@ function parsed(entry: string): readonly LeaseVacancy[] {
 
 /** Oldest first. Invalid entries are ignored, because any client may write annotations. */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
-  (lease?.metadata.annotations?.[VACANCIES] ?? '').split(',').flatMap(parsed);
+  (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 
 /**
  * Returns the annotation of a Lease that a process acquires at `now`. The `renewTime` of a restored Lease is older
@@ -33,6 +28,6 @@ export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<stri
   const isLong = now.getTime() - from.getTime() >= SHORTEST_MS;
   const known = leaseVacancies(lease).filter(({ to }) => now.getTime() - to.getTime() < KEPT_MS);
   const times = [...known, ...(isLong ? [{ from, to: now }] : [])].slice(-MOST);
-  const before = lease.metadata.annotations?.[VACANCIES];
-  return times.length === 0 && before === undefined ? {} : { [VACANCIES]: times.map(text).join(',') };
+  const before = lease.metadata.annotations?.[LeaseAnnotations.Vacancies];
+  return times.length === 0 && before === undefined ? {} : { [LeaseAnnotations.Vacancies]: times.map(text).join(',') };
 }

@@ -7,9 +7,7 @@ import { Age } from '../election/fence.ts';
 import { permissionOf } from '../informer/permission.ts';
 import { namespaces } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
-
-/** Annotation of a Lease: UID of the namespace kube-system of the target cluster. */
-export const TARGET_UID = 'target-cluster-uid';
+import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /**
  * A cluster is identified by the UID of this namespace. The API server creates the namespace with the cluster and
@@ -110,7 +108,7 @@ export async function recordedIdentity(
 ): Promise<string | undefined> {
   try {
     const { metadata } = await control.resource(leases, lease.namespace).get(lease.name, { signal });
-    return metadata.annotations?.[TARGET_UID];
+    return metadata.annotations?.[LeaseAnnotations.TargetClusterUid];
   } catch (error) {
     if (isNotFound(error) && error instanceof KubeError) return undefined;
     throw error;

@@ -4,12 +4,13 @@ import type { Fence } from '../election/fence.ts';
 import { runElected } from '../election/run-elected.ts';
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
-import { OtherCluster, recordedIdentity, TARGET_UID } from '../fleet/identity.ts';
+import { OtherCluster, recordedIdentity } from '../fleet/identity.ts';
 import type { LeaseBook } from '../fleet/peers/lease-book.ts';
 import { Reach, Unreachable } from '../fleet/reach.ts';
 import { type ClusterRun, LeaseLost } from '../fleet/served-cluster.ts';
 import type { Slots } from '../fleet/slots.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
+import { LeaseAnnotations } from '../types/lease-annotations.ts';
 import type { Connections, Dial } from './cluster/clusters.ts';
 import { connectMember, type MemberClusters } from './cluster/member-clusters.ts';
 import { createContext } from './context.ts';
@@ -80,7 +81,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
         client,
         lease,
         signal,
-        annotations: { [TARGET_UID]: uid },
+        annotations: { [LeaseAnnotations.TargetClusterUid]: uid },
         onLost: (because) => {
           lost = because;
         },

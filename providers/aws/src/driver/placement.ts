@@ -4,7 +4,10 @@ import { foldGoJson, MachineError } from '@mcm/core/driver';
 import { z } from 'zod';
 import type { AwsProviderSpec } from '../spec/schemas.ts';
 
-const PLACEMENT_ANNOTATION = 'machine.sapcloud.io/awsPlacement';
+const PlacementAnnotations = {
+  /** On a node template: the placement of the VMs of AWS, as JSON. The field `placement` of a class has precedence. */
+  Placement: 'machine.sapcloud.io/awsPlacement',
+} as const;
 
 /** The keys in the annotation of a user may have any letter case. */
 const annotated = z.object({
@@ -33,7 +36,7 @@ export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement 
     };
     return placement as Placement;
   }
-  const text = machine.spec.nodeTemplate?.metadata?.annotations?.[PLACEMENT_ANNOTATION];
+  const text = machine.spec.nodeTemplate?.metadata?.annotations?.[PlacementAnnotations.Placement];
   return text ? parse(text) : undefined;
 }
 
@@ -60,6 +63,6 @@ function parse(text: string): Placement | undefined {
 const malformed = (what: string, cause?: unknown): MachineError =>
   new MachineError(
     'Internal',
-    `annotation ${PLACEMENT_ANNOTATION} of spec.nodeTemplate: ${what}; it must be a JSON object with members of EC2's Placement`,
+    `annotation ${PlacementAnnotations.Placement} of spec.nodeTemplate: ${what}; it must be a JSON object with members of EC2's Placement`,
     cause === undefined ? {} : { cause },
   );

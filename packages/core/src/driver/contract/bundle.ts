@@ -30,9 +30,13 @@ export interface EvidenceParts {
   readonly known: Known;
 }
 
-/** Label of all evidence objects. The value is a hash of the class name, because a name can be too long for a label. */
-export const CLASS_LABEL = 'evidence.machine.sapcloud.io/class';
-export const MACHINE_LABEL = 'evidence.machine.sapcloud.io/machine';
+/** The labels of evidence objects. A value is a hash if the name is too long for a label. */
+export const EvidenceLabels = {
+  /** On a ConfigMap with the evidence of a failed machine: the class of the machine. */
+  Class: 'evidence.machine.sapcloud.io/class',
+  /** On a ConfigMap with the evidence of a failed machine: the name of the machine. */
+  Machine: 'evidence.machine.sapcloud.io/machine',
+} as const;
 
 /** Limits in characters. A longer text loses its start. The sum is far below the 1 MiB limit of a ConfigMap. */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
@@ -72,7 +76,7 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
     metadata: defined({
       name: evidenceName(machine, failure),
       namespace: machine.metadata.namespace,
-      labels: { [CLASS_LABEL]: labelOf(className), [MACHINE_LABEL]: labelOf(machine.metadata.name) },
+      labels: { [EvidenceLabels.Class]: labelOf(className), [EvidenceLabels.Machine]: labelOf(machine.metadata.name) },
       ownerReferences: machineClass ? [ownerOf(machineClass)] : undefined,
     }),
     data,

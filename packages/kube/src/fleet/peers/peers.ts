@@ -10,6 +10,7 @@ import { runElected } from '../../election/run-elected.ts';
 import type { ElectionTimings } from '../../election/settings.ts';
 import { createInformer } from '../../informer/create-informer.ts';
 import { type Lease, leases } from '../../types/groups.ts';
+import { LeaseAnnotations } from '../../types/lease-annotations.ts';
 import type { Peer } from './assignment.ts';
 
 export interface PeersOptions {
@@ -30,10 +31,6 @@ export interface PeersOptions {
 
 const WEIGHT = 'fleet-weight';
 const UNREACHABLE = 'unreachable';
-/** Annotation of a peer Lease by an operator: with the value `true`, the replica serves no cluster. */
-const DRAIN = 'fleet-drain';
-/** Annotation of a peer Lease by an operator: clusters that this replica must serve, separated by commas. */
-const CLUSTERS = 'fleet-clusters';
 /** Maximum number of clusters in the Lease, which limits the size of its annotation to 64 KiB. */
 const MOST_UNREACHABLE = 1_000;
 
@@ -202,9 +199,11 @@ function announced(lease: Lease): Omit<Peer, 'name'> {
 
 /** The choices of an operator for a replica. */
 function chosenFor({ metadata: { annotations } }: Lease): Partial<Omit<Peer, 'name'>> {
-  const clusters = (annotations?.[CLUSTERS] ?? '').split(',').flatMap((name) => name.trim() || []);
+  const clusters = (annotations?.[LeaseAnnotations.FleetClusters] ?? '')
+    .split(',')
+    .flatMap((name) => name.trim() || []);
   return withoutUndefined({
-    weight: annotations?.[DRAIN] === 'true' ? 0 : undefined,
+    weight: annotations?.[LeaseAnnotations.FleetDrain] === 'true' ? 0 : undefined,
     clusters: clusters.length === 0 ? undefined : clusters,
   });
 }

@@ -2,8 +2,9 @@ import { userAgent } from '../../client/create-client.ts';
 import { type ClusterConfig, ConfigError } from '../../credentials/cluster-config.ts';
 import { mustNotHaveExpired } from '../../credentials/key-pair.ts';
 import { kubeconfigOfText, loadKubeconfig } from '../../credentials/load-kubeconfig.ts';
-import { ClusterIdentity, identifiedTransport, TARGET_UID } from '../../fleet/identity.ts';
+import { ClusterIdentity, identifiedTransport } from '../../fleet/identity.ts';
 import type { Member } from '../../fleet/member.ts';
+import { LeaseAnnotations } from '../../types/lease-annotations.ts';
 import { type ClientSettings, type Clusters, type Connections, clusterOf, openConnections } from './clusters.ts';
 
 export interface MemberClusters extends Clusters {
@@ -36,7 +37,7 @@ export async function connectMember(member: Member, settings: MemberSettings): P
     fix:
       seed === undefined
         ? `remove ${member.source}, wait until the fleet no longer lists ${member.name}, and add the file again`
-        : `delete the annotation ${TARGET_UID} of Lease ${namespace}/${leaseName}`,
+        : `delete the annotation ${LeaseAnnotations.TargetClusterUid} of Lease ${namespace}/${leaseName}`,
   });
   const checked: Connections = {
     ...target,

@@ -1,0 +1,24 @@
+/** The annotations of Leases. A Lease of leader election has the first four, and a peer Lease of a fleet has the others. */
+export const LeaseAnnotations = {
+  /**
+   * On a Lease: version and identity of its holder at the time of the write. Other candidates do not remove this
+   * annotation.
+   */
+  HolderVersion: 'holder-version',
+  /**
+   * On a Lease: identity of its holder at the time of the write, and the flags with other values than the default. On a
+   * peer Lease of a fleet, also its weight and unreachable clusters.
+   */
+  HolderSettings: 'holder-settings',
+  /**
+   * On a Lease: the periods in which no process held the Lease. The format is `from/to` in RFC 3339, separated by
+   * commas.
+   */
+  Vacancies: 'vacancies',
+  /** On the Lease of a cluster in a fleet: UID of the namespace kube-system of the target cluster. */
+  TargetClusterUid: 'target-cluster-uid',
+  /** On a peer Lease of a fleet, by an operator: with the value `true`, the replica serves no cluster. */
+  FleetDrain: 'fleet-drain',
+  /** On a peer Lease of a fleet, by an operator: clusters that this replica must serve, separated by commas. */
+  FleetClusters: 'fleet-clusters',
+} as const;
