@@ -157,3 +157,22 @@ test('the wait of a call is reported with its lane, and a call without a wait re
   await waiting;
   expect(waits).toEqual([30_000]);
 });
+
+test('a signal that aborts while its call leaves does not remove another waiting call', async () => {
+  const clock = new VirtualClock();
+  const leaving = new AbortController();
+  /** Aborts the first call in the same turn in which the timer lets it leave. */
+  const rate = new LearnedRate({
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    setTimeout: (callback, ms) =>
+      clock.setTimeout(() => {
+        callback();
+        leaving.abort();
+      }, ms),
+  });
+  rate.throttled();
+  const calls = Promise.all([rate.take(leaving.signal), rate.take(never)]);
+  await clock.advance(10_000);
+  await expect(calls).resolves.toHaveLength(2);
+});

@@ -68,7 +68,9 @@ export class LearnedRate {
     const since = this.#now();
     const waiter: Waiter = { go: resolve, rank: LANES.indexOf(lane), ticket: ++this.#tickets };
     const giveUp = (): void => {
-      this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+      const at = this.#waiting.indexOf(waiter);
+      // The call may already leave. Without this check, another waiting call would be removed.
+      if (at >= 0) this.#waiting.splice(at, 1);
       reject(signal.reason);
     };
     this.#waiting.splice(this.#waiting.findLastIndex(({ rank }) => rank <= waiter.rank) + 1, 0, waiter);
