@@ -49,8 +49,12 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
       'kubeconfig for all kubelets; with this flag, kubelets verify bootstrap tokens but do not use them',
     )
     .option('--operation-ms <ms>', 'duration of each operation, boot and shutdown', whole(LONGEST_MS), 1_000)
-    .option('--visible-after-ms <ms>', 'delay until new VMs appear in listings', whole(LONGEST_MS), 0)
-    .option('--page-size <count>', 'VMs on a page of a listing (default: the page size of the cloud)', countOnPage)
+    .option('--visible-after-ms <ms>', 'time until a new VM appears in listings', whole(LONGEST_MS), 0)
+    .option(
+      '--page-size <count>',
+      'number of VMs on a page of a listing (default: the page size of the cloud)',
+      countOnPage,
+    )
     .addOption(
       new Option('--log-level <level>', 'minimum level of log lines')
         .choices(['debug', 'info', 'warn', 'error'] as const)

@@ -42,11 +42,11 @@ const flags = {
     }),
     'stamp-version': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.stampVersion,
-      help: 'write the version of this program to the ControllerConfig; false: wait until another program writes this version',
+      help: 'write the version of this program to the ControllerConfig; if false, the controller waits until another program writes this version',
     }),
     'render-while-paused': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.renderWhilePaused,
-      help: 'also render paused pools, so that their status shows the next configuration; their nodes always get certificates',
+      help: 'also render paused pools, so that their status shows the next configuration; nodes of paused pools always get certificates',
     }),
     'keep-renders': integerFlag({
       min: -1,
@@ -60,7 +60,7 @@ const flags = {
     'halt-degraded': integerFlag({
       min: 0,
       default: DEFAULT_CONFIG_SETTINGS.haltDegraded,
-      help: 'number of Degraded nodes that stops the rollout of a pool; 0: no limit',
+      help: 'the rollout of a pool stops at this number of Degraded nodes; 0: no limit',
     }),
   }),
   ...flagGroup('Config server', {
@@ -68,7 +68,7 @@ const flags = {
       min: 0,
       max: 65_535,
       default: 0,
-      help: 'port of the config server for first boots over HTTPS, usually 22623; each replica serves this port; 0: disabled',
+      help: 'HTTPS port of the config server for first boots, usually 22623; each replica serves this port; 0: disabled',
     }),
     'config-server-cert-dir': textFlag({
       placeholder: '<directory>',

@@ -50,13 +50,13 @@ const flags = {
     'boot-id-file': textFlag({
       placeholder: '<file>',
       default: '/proc/sys/kernel/random/boot_id',
-      help: 'file with a different content after each boot of the machine',
+      help: 'file that has a different content after each boot of the machine',
     }),
     interruptions: textFlag({
       placeholder: '<cloud>',
       default: 'none',
       oneOf: ['none', 'azure', 'gcp'],
-      help: 'cloud of the VM. The daemon writes interruptions from its metadata service to an annotation of the Node',
+      help: 'cloud of the VM. The daemon reads interruptions from the metadata service of the cloud, and writes them to an annotation of the Node',
     }),
     'metadata-endpoint': textFlag({
       placeholder: '<url>',

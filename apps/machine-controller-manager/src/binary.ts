@@ -35,7 +35,7 @@ const SERVICE = 'machine-controller-manager';
 const FEATURES = {
   RolloutAnnotations: {
     stage: 'BETA',
-    help: 'annotations rollout.machine.sapcloud.io/… of a MachineDeployment delay or pause the rollout',
+    help: 'let annotations rollout.machine.sapcloud.io/… of a MachineDeployment delay or pause its rollout',
   },
 } as const satisfies Features;
 
@@ -44,12 +44,12 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'number of machines above replicas and surge at which the manager freezes a MachineSet',
+      help: 'the manager freezes a MachineSet that has this number of machines more than replicas plus surge',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'number of machines below the limit of --safety-up at which the freeze of a MachineSet ends',
+      help: 'the freeze of a MachineSet ends when it has this number of machines fewer than the limit of --safety-up',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,

@@ -36,7 +36,7 @@ export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'si
  */
 export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
   const program = forTerminals(new Command('mcm'))
-    .description('Machines for Kubernetes, on a laptop and for any cluster')
+    .description('manages machines for Kubernetes, on a laptop or for any cluster')
     .version(version(), '-V, --version');
   const environment: CommandEnvironment = {
     draw: (text) => text,
@@ -75,7 +75,7 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
 function addUp(program: Command, { random, signal, draw }: CommandEnvironment, stdout: NodeJS.WriteStream): void {
   program
     .command('up')
-    .description('start a control plane, a local cloud, both controllers and a first fleet')
+    .description('start a control plane, a local cloud, both controllers and a first MachineDeployment')
     .option(...dataDirOption)
     .option(
       '--port <port>',
@@ -93,7 +93,7 @@ function addUp(program: Command, { random, signal, draw }: CommandEnvironment, s
       '--machine-config',
       'also run the machine-config-controller, with two pools (default: the value of the first start)',
     )
-    .option('--exit-when-ready', 'stop when all machines of the fleet are ready')
+    .option('--exit-when-ready', 'stop when all machines are ready')
     .option('--no-tty', 'print lines instead of the live screen, also on a terminal')
     .option('--quiet', 'print only the message after all machines are ready')
     .action(async (flags: UpFlags) => {

@@ -63,7 +63,7 @@ function commonOfAll(): Flags {
     ),
     ...withHelp(
       'concurrent-syncs-by-controller',
-      'overrides --concurrent-syncs for single controllers; `--help` lists their names',
+      'number of workers for single controllers, which overrides --concurrent-syncs; `--help` lists their names',
     ),
   };
 }

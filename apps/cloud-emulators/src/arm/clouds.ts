@@ -50,7 +50,9 @@ export class AzureClouds implements Emulator {
     const { cloud, endpoint } = asked;
     const isToLogin = hostOf(request) === cloud.login;
     if (isToLogin !== isLogin(url.pathname) && !isMetadata(url.pathname))
-      return Promise.resolve(jsonAnswer(404, { error: { code: 'NotFound', message: 'not on this host' } }));
+      return Promise.resolve(
+        jsonAnswer(404, { error: { code: 'NotFound', message: 'the path does not exist on this host' } }),
+      );
     return endpoint.transport(request);
   };
 

@@ -98,7 +98,7 @@ export async function startAutoscalerServer(
           (error: unknown) => {
             const details = errorText(error);
             const code = error instanceof AutoscalerError ? grpc.status[error.code] : grpc.status.UNAVAILABLE;
-            log.info('Request of the autoscaler refused', { method, error: details });
+            log.info('Refused a request of the autoscaler', { method, error: details });
             done({ code, details });
           },
         );

@@ -129,7 +129,7 @@ describe('without permission to read some kinds', () => {
 
   test('explain uses the status of a deployment if the user cannot read its sets and machines', async () => {
     const { out } = await run('least', 'explain', 'machinedeployment/web');
-    expect(out).toMatch(/^ {2}has {4}0 machines, 0 of the newest set, 0 available, according to its status$/m);
+    expect(out).toMatch(/^ {2}has {4}0 machines, 0 of the newest MachineSet, 0 available, according to its status$/m);
     expect(out).toMatch(/^ {2}next {3}unknown: no permission to read the sets and machines$/m);
     expect(out).toMatch(/^ {2}- .*list resource "machinesets".*\n {2}- .*list resource "machines"/m);
     expect(out).toContain('  (grant the roles mcm-read of docs/permissions.md, "The mcm command")');

@@ -38,7 +38,7 @@ function noSuch(kind: string, namespace: string, name: string, there: readonly K
   const near = nearest(name, names);
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
   const known =
-    names.length === 0 ? 'the namespace has none' : `there are ${names.slice(0, MOST_NAMES).join(', ')}${more}`;
+    names.length === 0 ? `the namespace has no ${kind}` : `there are ${names.slice(0, MOST_NAMES).join(', ')}${more}`;
   const help = near === undefined ? known : `did you mean ${near}?`;
   return `there is no ${kind} ${name} in namespace ${namespace}; ${help}`;
 }

@@ -16,7 +16,7 @@ test('the README lists all exit codes with the texts of the commands', () => {
 test('a command has its own exit codes and the common ones', () => {
   expect(exitCodesOf('tree')).toEqual([
     [0, 'done'],
-    [1, 'error, with a message on standard error'],
+    [1, 'error; the message is on standard error'],
     [130, 'Ctrl-C ended the command (SIGTERM: 143, hang-up: 129, closed pipe: 141)'],
   ]);
   expect(exitCodesOf('plan').map(([code]) => code)).toEqual([0, 1, 2, 4, 130]);

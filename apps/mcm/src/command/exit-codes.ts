@@ -19,7 +19,7 @@ export const CLOSED_PIPE = 128 + 13;
 
 export const NOT_RUNNING = 3;
 
-const interrupted = 'a second Ctrl-C ended the command';
+const interrupted = 'the user pressed Ctrl-C twice';
 
 /** All exit codes. `--help` and the README list them. */
 export const EXIT_CODES: readonly ExitCode[] = [
@@ -34,14 +34,14 @@ export const EXIT_CODES: readonly ExitCode[] = [
       'rollout status': 'the rollout is complete; with --no-watch: no failure so far',
       plan: 'the deployment matches its spec, so the plan has no steps',
       replay: 'this version makes the same decisions',
-      'config diff': 'the cluster already has these objects',
+      'config diff': 'the cluster already contains the same objects',
     },
   },
   {
     code: 1,
-    means: 'error, with a message on standard error',
+    means: 'error; the message is on standard error',
     of: {
-      'rollout status': 'the rollout failed, needs a user, or timed out; the deployment was deleted; or another error',
+      'rollout status': 'the rollout failed, needs a user or timed out; the deployment was deleted; another error',
       plan: 'the plan has steps, and the rollout completes',
       replay: 'this version makes a different decision, or does not support a recorded kind of decision',
       'config diff': 'the objects would change the cluster',
@@ -50,9 +50,9 @@ export const EXIT_CODES: readonly ExitCode[] = [
   {
     code: PLAN_EXIT.problem,
     of: {
-      plan: 'error, with a message on standard error',
-      replay: 'error, or the records are incomplete',
-      'config diff': 'error, with a message on standard error',
+      plan: 'error; the message is on standard error',
+      replay: 'error, or incomplete records',
+      'config diff': 'error; the message is on standard error',
     },
   },
   { code: NOT_RUNNING, of: { status: 'no instance is running' } },

@@ -36,7 +36,10 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   'cloud interrupt': {
     examples: [
-      ['mcm cloud interrupt NAME --notice 2m', 'ends the VM of a machine in two minutes, like a reclaimed spot VM'],
+      [
+        'mcm cloud interrupt NAME --notice 2m',
+        'ends the VM of a machine in two minutes, as the cloud does for a spot VM',
+      ],
     ],
   },
   'cloud list': { examples: [['mcm cloud list', 'lists the resources in the cloud of the local instance']] },
@@ -118,7 +121,7 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   events: {
     examples: [
-      ['mcm events', 'lists events of all machines and their owners, oldest first'],
+      ['mcm events', 'lists events of all machines and of the owners of the machines, oldest first'],
       [
         'mcm events machinedeployment/workers',
         'lists events of a deployment, its sets and machines, including deleted machines',
@@ -127,7 +130,7 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   journal: {
     examples: [
-      ['mcm journal machine/NAME', 'lists the most recent decisions about a machine and its VM'],
+      ['mcm journal machine/NAME', 'lists the most recent decisions about a machine and the VM of the machine'],
       ['mcm journal machineset/NAME -o yaml', 'also prints the input and the complete result of each decision'],
       ['mcm journal --controller http://127.0.0.1:10259', 'lists all decisions of the controller at this address'],
     ],

@@ -17,14 +17,14 @@ const TEMPLATES = [
   'directory with node templates (default: the templates of the controller)',
 ] as const;
 const PATHS = ['[paths...]', 'files, or directories of YAML and JSON files, or - for standard input'] as const;
-const FILENAME = ['-f, --filename <path>', 'a path, as in kubectl; repeatable'] as const;
+const FILENAME = ['-f, --filename <path>', 'path of a file or directory, as in kubectl; repeatable'] as const;
 const POOL = ['--pool <name>', 'only this pool'] as const;
 
 export function addConfig(program: Command, environment: CommandEnvironment): void {
   const { say } = environment;
   const config =
     program.commands.find((command) => command.name() === 'config') ??
-    program.command('config').description('configuration of nodes: render, compare, explain');
+    program.command('config').description('render, compare and explain the configuration of nodes');
   withOutput(
     config
       .command('render')

@@ -62,7 +62,7 @@ test('config explain shows whether each node has the target, why not, and which 
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
       '  nodes   5: 1 updated, 1 unavailable, at most 2 may be unavailable',
-      ...['  next    sets the target of c', '', 'Nodes without the target:'],
+      ...['  next    sets the target of c', '', 'Nodes without the target configuration:'],
       ...['  - b: is drained', '  - c: is next to get the target', `  - d: ${waits}`, `  - e: ${waits}`],
     ]);
   }));
@@ -102,7 +102,7 @@ test('config explain reports a pool without nodes, and a pool that is completely
       const [pool] = await readPools(cluster, now);
       return pool && poolLines(pool)[3];
     };
-    expect(await next()).toBe('  next    no update: the pool has no nodes');
+    expect(await next()).toBe('  next    the pool has no nodes to update');
     await node(client, 'a', at('new'));
     expect(await next()).toBe('  next    none: every node has the target configuration');
   }));

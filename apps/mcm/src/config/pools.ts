@@ -150,7 +150,7 @@ function degradedNodes(standing: PoolExplanation['standing']): readonly string[]
 
 function nextOf({ next, target, nodes: count, updated }: PoolExplanation): string {
   if (next.length > 0) return `sets the target of ${next.join(', ')}`;
-  if (count === 0) return 'no update: the pool has no nodes';
+  if (count === 0) return 'the pool has no nodes to update';
   return target !== '' && updated === count ? 'none: every node has the target configuration' : 'no node';
 }
 
@@ -165,7 +165,7 @@ export function poolLines(pool: PoolExplanation): string[] {
     `  nodes   ${pool.nodes}: ${pool.updated} updated, ${pool.unavailable} unavailable, at most ${pool.maxUnavailable ?? '?'} may be unavailable`,
     `  next    ${nextOf(pool)}`,
     ...list(
-      'Nodes without the target:',
+      'Nodes without the target configuration:',
       behind.map(({ name, why }) => `${name}: ${why}`),
     ),
     ...list('Blocked by:', pool.blockers),

@@ -76,7 +76,7 @@ describe('one reading', () => {
     expect(controllerLines(healths, NOW)).toEqual([
       'Controllers that are not working:',
       '  - machine-controller-manager is not working since 2026-01-01T00:56:50Z (3m)',
-      '      its leader host_1 does not renew Lease test/machine-controller-manager',
+      '      the leader host_1 does not renew Lease test/machine-controller-manager',
       '      rollouts and the scaling of MachineDeployments and MachineSets are stopped',
       '      the replacement of failed and deleted machines is stopped',
       '  hint: check the logs of the controller, and restart its process if the process hangs',

@@ -194,10 +194,9 @@ function withLease(name: ControllerName, lease: Lease, found: LeaseAge, unproces
   const holder = lease.spec?.holderIdentity ?? '';
   if (found.at === undefined) return base(name, 'unknown', 'the Lease of the controller has no valid renewTime');
   const where = `Lease ${lease.metadata.namespace ?? ''}/${lease.metadata.name}`;
-  if (holder === '' && found.ms > HAND_OVER_MS)
-    return base(name, 'stopped', `no process is the holder of ${where}`, found.at);
+  if (holder === '' && found.ms > HAND_OVER_MS) return base(name, 'stopped', `no process holds ${where}`, found.at);
   if (holder !== '' && found.ms > found.durationMs)
-    return { ...base(name, 'stopped', `its leader ${holder} does not renew ${where}`, found.at), holder };
+    return { ...base(name, 'stopped', `the leader ${holder} does not renew ${where}`, found.at), holder };
   const known = holder === '' ? {} : { holder };
   if (unprocessed.names.length > 0)
     return {

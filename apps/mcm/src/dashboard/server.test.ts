@@ -406,7 +406,7 @@ test('a stopped manager is shown with its effects, and no page announces its nex
     level: 'failed',
     holder: 'me',
     since: Date.parse(renewTime.replace('000Z', 'Z')),
-    why: `its leader me does not renew Lease default/${name}`,
+    why: `the leader me does not renew Lease default/${name}`,
     effects: expect.arrayContaining(['the replacement of failed and deleted machines is stopped']),
   });
   expect(rows.get('machine-controller')).toMatchObject({

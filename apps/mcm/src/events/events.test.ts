@@ -83,7 +83,7 @@ test('prints events as text', () => {
   const before = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString();
   expect(eventLines([], NOW, false, before(3600))).toEqual([none]);
   expect(eventLines([], NOW, false, before(4))).toEqual([
-    'no events yet; the object is 4s old. To follow new events, add --watch',
+    'the object has no events yet; it is 4s old. To follow new events, add --watch',
   ]);
 });
 

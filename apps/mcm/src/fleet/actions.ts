@@ -152,7 +152,7 @@ export async function move(
       const others = chosenOf(lease).filter((name) => name !== cluster);
       return [...others, ...(peer.replica === to ? [cluster] : [])].join(',') || null;
     });
-    const action = peer.replica === to ? `serves ${cluster}` : `no longer chosen for ${cluster}`;
+    const action = peer.replica === to ? `serves ${cluster}` : `no replica is selected for ${cluster} anymore`;
     if (changed) changes.push({ lease: peer.lease.metadata.name, action });
   }
   return changes;

@@ -21,7 +21,10 @@ export function addFleet(program: Command, environment: CommandEnvironment): voi
       await setDrain(replica, drained, flags, environment);
     });
   scoped(fleet.command('move <cluster>').description('assign a cluster to a replica'))
-    .option('--to <replica>', 'replica that must serve the cluster (default: the replica of the hash)')
+    .option(
+      '--to <replica>',
+      'replica that must serve the cluster (default: the replica that the hash of the name selects)',
+    )
     .action(async (cluster: string, flags: MoveFlags) => {
       const { moveCluster } = await import('./run.ts');
       await moveCluster(cluster, flags, environment);

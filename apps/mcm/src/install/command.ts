@@ -20,7 +20,7 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
         .addOption(
           new Option(
             '--part <part>',
-            'part for two clusters: "control" for the cluster with the machine objects, "target" for the cluster with the nodes',
+            'part for one of two clusters. "control": the cluster with the machine objects. "target": the cluster with the nodes',
           )
             .choices(['all', 'control', 'target'])
             .default('all'),
@@ -55,7 +55,7 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
           DEFAULT_INSTALL.replicas,
         )
         .option('--no-wait', 'do not wait until the pods are ready')
-        .option('--timeout <duration>', 'longest wait for the pods', '2m')
+        .option('--timeout <duration>', 'longest time to wait for the pods', '2m')
         .option('--force-conflicts', 'overwrite fields of other field managers'),
     ),
   ).action(async (flags: InstallFlags) => {

@@ -101,7 +101,7 @@ async function reasonsOf(client: KubeClient, workload: Workload, signal: AbortSi
   try {
     const { items } = await client.request<{ items: readonly Pod[] }>('GET', path, { signal });
     const ofPods = await Promise.all(items.map((pod) => reasonOfPod(client, metadata.namespace, pod)));
-    const none = items.length === 0 && refused.length === 0 ? ['the workload has no pods yet'] : [];
+    const none = items.length === 0 && refused.length === 0 ? ['the Deployment or StatefulSet has no pods yet'] : [];
     return [
       head,
       ...[...refused.map(({ message = '' }) => message), ...none, ...ofPods.flat()].map((one) => `  ${one}`),

@@ -240,7 +240,9 @@ describe('mcm plan', () => {
     refused = '/api/v1/nodes';
     const unread = new Set<string>();
     const [blind] = await plan(file('large', 3), undefined, unread);
-    expect(blind?.assumes).toContain('no permission to read nodes: drains and in-place updates are unknown');
+    expect(blind?.assumes).toContain(
+      'no permission to read nodes, so the simulation does not know drains and in-place updates',
+    );
     expect([...unread]).toEqual([expect.stringContaining('no /api/v1/nodes')]);
     unread.clear();
     await keep('m-0');
@@ -248,7 +250,7 @@ describe('mcm plan', () => {
     reads.length = 0;
     const [half] = await plan(file('large', 3), undefined, unread);
     expect(half).toMatchObject({ blockers: [], complete: true, lasts: '15m0s' });
-    expect(half?.assumes).toContain('assuming no blockers for 3 drains without a preview');
+    expect(half?.assumes).toContain('the simulation assumes no blockers for 3 drains that have no preview');
     expect([...unread]).toEqual([expect.stringContaining('no /api/v1/pods')]);
     expect(reads.filter((path) => path.endsWith('/poddisruptionbudgets'))).toHaveLength(1);
     await expect(plan(file('large', 3))).rejects.toThrow('no /api/v1/pods');
@@ -277,7 +279,7 @@ describe('mcm plan', () => {
     const [coming] = await plan(file('small', 3));
     expect(coming).toMatchObject({
       complete: false,
-      ends: 'the deployment does not match its spec: it waits for 1 machine of the newest set to be Running',
+      ends: 'the deployment does not match its spec: it waits for 1 machine of the newest MachineSet to be Running',
       blockers: [
         expect.stringMatching(/^machine m-0 \(CrashLoopBackOff for 0s\): PermissionDenied: no right; in 20m0s/),
       ],

@@ -201,10 +201,10 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
   const { annotations = {} } = metadata;
   const named = [Annotations.ScaleIn, Annotations.TriggerDeletion].filter((key) => annotations[key] !== undefined);
   return [
-    'new machines join, and users do not change the objects',
+    'the simulation assumes that new machines join and that users do not change the objects',
     ...[manager.remark, ofMachines.remark].filter((remark) => remark !== undefined),
-    ...(nodes ? [] : ['no permission to read nodes: drains and in-place updates are unknown']),
-    ...(unseen > 0 ? [`assuming no blockers for ${unseen} drains without a preview`] : []),
+    ...(nodes ? [] : ['no permission to read nodes, so the simulation does not know drains and in-place updates']),
+    ...(unseen > 0 ? [`the simulation assumes no blockers for ${unseen} drains that have no preview`] : []),
     ...named.map(
       (key) =>
         `the simulation ignores metadata.annotations[${key}]: mcm may first delete the machines in this annotation`,

@@ -37,7 +37,7 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
 
   withOutput(action('status', 'print the progress of the rollout until it is complete (exit code 0) or has failed (1)'))
     .option('-w, --watch', 'follow the rollout (default)')
-    .option('--no-watch', 'print the current state only')
+    .option('--no-watch', 'print only the current state')
     .option('--timeout <duration>', 'longest time to follow the rollout; 0s means no limit', '0s')
     .action(async (words: string[], flags: StatusFlags) => {
       const { reportStatus } = await import('./run.ts');
@@ -64,7 +64,7 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
     ),
     'undo',
   );
-  const history = rollout.command('history').description('list the revisions; a * marks the current revision');
+  const history = rollout.command('history').description('list the revisions; * marks the current revision');
   withOutput(withCluster(history.argument('<deployment...>', NAME)))
     .option('--revision <revision>', 'print the template of this revision', revisionNumber)
     .action(async (words: string[], flags: HistoryFlags) => {

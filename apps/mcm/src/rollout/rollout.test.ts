@@ -369,7 +369,7 @@ test.each([true, false])('status reports a manager that is not working (follow: 
     if (text.startsWith('machine-controller-manager is not working since ')) end.abort(new Error('stopped'));
   };
   await followStatus(target, say, { follow, signal: end.signal }).catch(() => undefined);
-  expect(said.at(-1)).toContain('its leader host_1 does not renew Lease default/machine-controller-manager');
+  expect(said.at(-1)).toContain('the leader host_1 does not renew Lease default/machine-controller-manager');
 });
 
 test('an interrupt while the server does not respond ends the command', async () => {
@@ -395,7 +395,7 @@ test('explain shows the next step of the controller, and how to resume a paused 
   const lines = async () =>
     deploymentLines(explainDeployment(await readDeployment(client, 'default', 'workers'), now), now).join('\n');
   expect(await lines()).toMatch(/wants {2}3 machines of class green.*at most 1 more and 0 unavailable/);
-  expect(await lines()).toMatch(/This step:\n {2}- mcm creates set workers-\w{5} with 3 machines/);
+  expect(await lines()).toMatch(/This step:\n {2}- mcm creates MachineSet workers-\w{5} with 3 machines/);
   await pause(target);
   expect(await lines()).toContain('none: the rollout is paused');
   expect(await lines()).toContain('mcm rollout resume workers');

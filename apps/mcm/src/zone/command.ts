@@ -8,7 +8,7 @@ export function addZone(program: Command, environment: CommandEnvironment): void
   const scoped = (command: Command): Command =>
     withOutput(withCluster(withSelector(withAllNamespaces(command), 'machinedeployments'))).option(
       '--deployment <name>',
-      'only this MachineDeployment (default: all of the namespace)',
+      'only this MachineDeployment (default: all MachineDeployments of the namespace)',
     );
   const change = (command: Command, action: ZoneAction): Command =>
     command.action(async (name: string, flags: ZoneFlags) => {
@@ -22,8 +22,8 @@ export function addZone(program: Command, environment: CommandEnvironment): void
     },
   );
   change(
-    scoped(zone.command('evacuate <zone>').description('replace the machines of a zone in the other zones')),
+    scoped(zone.command('evacuate <zone>').description('move the machines of a zone to the other zones')),
     'evacuate',
   );
-  change(scoped(zone.command('return <zone>').description('use an evacuated zone again')), 'return');
+  change(scoped(zone.command('return <zone>').description('create machines in an evacuated zone again')), 'return');
 }

@@ -24,16 +24,16 @@ export interface ConditionMeaning {
 const FAILED_CREATE = {
   status: 'True',
   means: 'The API server refuses to create a Machine object.',
-  help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
+  help: 'Fix the cause that the message names: a quota of the namespace, a webhook, or the permissions of the manager.',
 } as const;
 const FAILED_DELETE = {
   status: 'True',
   means: 'The API server refuses to delete a Machine object.',
-  help: 'Fix the cause in the message: a webhook, or the permissions of the manager.',
+  help: 'Fix the cause that the message names: a webhook, or the permissions of the manager.',
 } as const;
 const INVALID_FIELD = {
   status: 'True',
-  means: 'A field has an invalid value. The manager ignores the object.',
+  means: 'A field of the object has an invalid value. The manager ignores the object.',
   help: 'Correct the field that the message names.',
 } as const;
 const CLASS_NOT_FOUND = {
@@ -61,7 +61,7 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   Progressing: {
-    means: 'The progress of the current rollout, or the result of the previous rollout.',
+    means: 'Progress of the current rollout. Between rollouts: result of the previous rollout.',
     reasons: {
       NewMachineSetCreated: { status: 'True', means: 'The manager created the MachineSet of a new template.' },
       FoundNewMachineSet: { status: 'True', means: 'An existing MachineSet has the template.' },
@@ -73,11 +73,11 @@ export const DEPLOYMENT_CONDITIONS = {
       MachineSetCreateError: {
         status: 'False',
         means: 'The manager cannot create the MachineSet of a new template.',
-        help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
+        help: 'Fix the cause that the message names: a quota of the namespace, a webhook, or the permissions of the manager.',
       },
       ProgressDeadlineExceeded: {
         status: 'False',
-        means: 'The rollout made no progress for `spec.progressDeadlineSeconds`. The manager continues to try.',
+        means: 'The rollout made no progress for `spec.progressDeadlineSeconds`. The manager continues the rollout.',
         help: 'Runbook McmRolloutStuck.',
       },
       DeploymentPaused: { status: 'Unknown', means: '`spec.paused` is true.', help: 'Run `mcm rollout resume NAME`.' },
@@ -85,12 +85,12 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   ReplicaFailure: {
-    means: 'The condition of a MachineSet of the deployment. Without a failure, the condition is absent.',
+    means: 'The condition of a MachineSet of the deployment. The manager removes the condition when the failure ends.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
     means:
-      'A MachineSet of the deployment is frozen, so the manager adds no machine. Without this problem, the condition is absent.',
+      'A MachineSet of the deployment is frozen, so the manager adds no machine. The manager removes the condition when the problem ends.',
     reasons: {
       OverShootingReplicaCount: {
         status: 'True',
@@ -99,14 +99,14 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       MachineDeploymentStateSync: {
         status: 'True',
-        means: 'The MachineSet has the label `freeze`, but no condition with a reason.',
+        means: 'The MachineSet has the label `freeze`, but no condition that states the reason.',
         help: 'Runbook McmSetFrozen.',
       },
     },
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The spec is invalid. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
@@ -126,7 +126,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutBlocked: {
     means:
-      'The rollout is blocked until a user acts. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The rollout is blocked until a user acts. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: {
       PausedOnFailure: {
         status: 'True',
@@ -135,18 +135,18 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       InPlaceUpdateFailed: {
         status: 'True',
-        means: 'Updates in place failed on the nodes in the message.',
+        means: 'Updates in place failed. The message lists the nodes.',
         help: 'Correct the template, or run `mcm rollout undo NAME`. If an update succeeds later, the manager accepts it.',
       },
       NoTargetCluster: {
         status: 'True',
-        means: 'Updates in place require the nodes, but the manager has no target cluster.',
+        means: 'The manager has no target cluster, so it cannot read the nodes for updates in place.',
         help: 'Start the manager with `--target-kubeconfig`, or use another strategy.',
       },
       NodesNotReadable: {
         status: 'True',
-        means: 'Updates in place require the nodes, but the manager has no permission to list or watch them.',
-        help: 'Apply the roles of this version. The manager then continues.',
+        means: 'The manager has no permission to list or watch nodes, so it cannot update machines in place.',
+        help: 'Apply the RBAC roles of this version of mcm. Then the manager continues.',
       },
       PlanRefused: {
         status: 'True',
@@ -163,16 +163,16 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   Ready: {
     means:
-      'Whether all machines have the current template and are available, for tools that wait for an object. The condition exists only with the flag `--ready-condition`. The original MCM does not have this condition.',
+      'True when all machines have the current template and are available. Tools can wait for this condition. The condition exists only with the flag `--ready-condition`. The original MCM does not have this condition.',
     reasons: {
       Complete: { status: 'True', means: 'All machines have the current template and are available.' },
-      Incomplete: { status: 'False', means: 'Machines are missing, not available, or of an older template.' },
-      Stalled: { status: 'False', means: 'The condition `Stalled` contains the cause.' },
+      Incomplete: { status: 'False', means: 'Some machines are missing, are unavailable, or have an older template.' },
+      Stalled: { status: 'False', means: 'The message of the condition `Stalled` states the cause.' },
     },
   },
   Stalled: {
     means:
-      'The deployment becomes ready only after a change by a user. The condition exists only with the flag `--ready-condition`, and only during the problem. The original MCM does not have this condition.',
+      'True when a user must fix a problem before the deployment can become ready. The condition exists only with the flag `--ready-condition`, and only while the problem exists. The original MCM does not have this condition.',
     reasons: {
       InvalidSpec: {
         status: 'True',
@@ -193,11 +193,11 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for its window, for the end of a freeze, or for nodes with a postponed update. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The rollout waits for a rollout window, for the end of a freeze, or for nodes with a postponed update. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',
-        means: 'No window is open. The message contains the time at which the rollout continues.',
+        means: 'No rollout window is open. The message contains the time at which the rollout continues.',
         help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       InFreeze: {
@@ -213,29 +213,30 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       InvalidWindow: {
         status: 'True',
-        means: 'The windows or freezes of the MachineClass are invalid, so its deployments start no rollout.',
-        help: 'Correct the annotation of the MachineClass as in the message.',
+        means:
+          'The rollout windows or freezes of the MachineClass are invalid, so the deployments of the class start no rollout.',
+        help: 'Correct the annotation of the MachineClass. The message names the annotation and the error.',
       },
     },
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
   InputIgnored: {
     means:
-      'The manager ignores an invalid field or annotation and applies all other fields. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The manager ignores an invalid field or annotation and applies all other fields. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: {
       AnnotationNotUnderstood: {
         status: 'True',
         means: 'An annotation has an invalid value.',
-        help: 'Use a value as in the message.',
+        help: 'The message shows a valid value.',
       },
       LabelNotUnderstood: {
         status: 'True',
         means: 'A label has an unknown value.',
-        help: 'Use a value from the message.',
+        help: 'Use one of the values that the message lists.',
       },
       LimitsComeToZero: {
         status: 'True',
@@ -250,21 +251,23 @@ export const DEPLOYMENT_CONDITIONS = {
 /** Every condition that the manager writes on a MachineSet, in `status.machineSetCondition`. */
 export const SET_CONDITIONS = {
   ReplicaFailure: {
-    means: 'The manager cannot create or delete Machine objects. Without this problem, the condition is absent.',
+    means:
+      'The manager cannot create or delete Machine objects. The manager removes the condition when the problem ends.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
-    means: 'The MachineSet is frozen, so the manager adds no machine. Without this problem, the condition is absent.',
+    means:
+      'The MachineSet is frozen, so the manager adds no machine. The manager removes the condition when the problem ends.',
     reasons: { OverShootingReplicaCount: DEPLOYMENT_CONDITIONS.Frozen.reasons.OverShootingReplicaCount },
   },
   InvalidSpec: {
     means:
-      'The spec is invalid. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The spec is invalid. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: { ValidationFailed: INVALID_FIELD, ClassNotFound: CLASS_NOT_FOUND },
   },
   ReplacementHeld: {
     means:
-      'The manager does not replace Failed machines of this set, which has no deployment. Without this problem, the condition is absent. The original MCM does not have this condition.',
+      'The manager does not replace Failed machines of this set, which has no deployment. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
@@ -275,23 +278,26 @@ export const SET_CONDITIONS = {
  */
 export const NODE_CONDITIONS = {
   InPlaceUpdate: {
-    means: 'The progress of the update in place of the node.',
+    means: 'Progress of the update of the node in place.',
     reasons: {
-      CandidateForUpdate: { status: 'True', means: 'The node has an old template, and a user can select the node.' },
+      CandidateForUpdate: {
+        status: 'True',
+        means: 'The node has an old template. A user can select the node for the update.',
+      },
       SelectedForUpdate: { status: 'True', means: 'The node is cordoned and drained.' },
       DrainSuccessful: { status: 'True', means: 'The drain is complete.' },
-      ReadyForUpdate: { status: 'True', means: 'The agent on the node can start.' },
+      ReadyForUpdate: { status: 'True', means: 'The agent on the node can start the update.' },
       UpdateSuccessful: { status: 'True', means: 'The agent reported a successful update.' },
       UpdateFailed: {
         status: 'True',
-        means: 'The agent reported a failed update. The message contains the reason of the agent.',
+        means: 'The agent reported a failed update. The message contains the error that the agent reported.',
         help: 'Correct the template, or undo the rollout.',
       },
     } satisfies Record<InPlaceUpdateReason, ReasonMeaning>,
   },
   Preserved: {
     means:
-      'Whether the machine of the node is preserved. The message contains the end of the preservation and the result of the drain.',
+      'Whether the machine of the node is preserved. The message states when the preservation ends, and the result of the drain.',
     reasons: {
       'Preserved by MCM.': {
         status: 'True',
@@ -307,7 +313,10 @@ export const NODE_CONDITIONS = {
   Terminating: {
     means: 'The machine of the node is being deleted.',
     reasons: {
-      ScaleDown: { status: 'True', means: 'The node is healthy: a user, a scale-in or a rollout deletes the machine.' },
+      ScaleDown: {
+        status: 'True',
+        means: 'The node is healthy. The deletion comes from a user, a scale-in or a rollout.',
+      },
       Unhealthy: { status: 'True', means: 'The node is not healthy.' },
     } satisfies Record<keyof typeof TerminatingReasons, ReasonMeaning>,
   },

@@ -64,13 +64,13 @@ export const EVENTS = {
   DeploymentRollbackRevisionNotFound: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'A rollback requests a revision that does not exist.',
+    means: 'The requested revision of a rollback does not exist.',
     help: 'Choose a revision from `mcm rollout history NAME`. To keep more revisions, raise `spec.revisionHistoryLimit`.',
   },
   DeploymentRollbackTemplateUnchanged: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'A rollback requests the current template.',
+    means: 'The requested revision of a rollback has the current template.',
     help: 'Choose another revision from `mcm rollout history NAME`.',
   },
   RolloutPaused: {
@@ -84,7 +84,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'Machines of the new template failed, and the annotation `undo-on-failure` requested the last good template.',
-    help: 'Correct the template before the next apply. `mcm rollout history NAME` shows all templates.',
+    help: 'Correct the template before you apply it again. `mcm rollout history NAME` shows all templates.',
   },
   RolloutWaiting: {
     on: DEPLOYMENT,
@@ -116,26 +116,26 @@ export const EVENTS = {
     on: [...DEPLOYMENT, ...SET],
     type: 'Warning',
     means:
-      'The manager ignores an invalid or misleading value of a field, label or annotation, and applies all other values.',
-    help: 'Correct the field, label or annotation in the message.',
+      'A field, label or annotation has an invalid or misleading value. The manager ignores this value and applies all other values.',
+    help: 'Correct the field, label or annotation that the message names.',
   },
   ScaleInAccepted: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'The manager accepted a scale-in. The manager deletes the machines in the request and lowers the replicas.',
+    means: 'The manager accepted a scale-in. The manager deletes the requested machines and lowers the replicas.',
   },
   ScaleInRefused: {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager refused a scale-in, or a name in the list of machines to delete. The message contains the reason.',
-    help: 'Read the replicas and the machines again, and write the annotation with another ID.',
+      'The manager refused a scale-in, or ignored one name in the list of machines to delete. The message contains the reason.',
+    help: 'Read the current replicas and machines, then write the annotation with a new request ID.',
   },
   ScaleInPending: {
     on: DEPLOYMENT,
     type: 'Normal',
     means:
-      'A machine is marked for deletion but not deleted yet. The message contains the reason. The next scale-in deletes this machine first.',
+      'A machine is marked for deletion, but still exists. The message contains the reason. The next scale-in deletes this machine first.',
   },
   InvalidSpec: {
     on: ['MachineDeployment', 'MachineSet'],
@@ -147,7 +147,7 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager did not execute its next step, because the step violates a limit. This is a bug of mcm. The manager retries.',
+      'The manager did not execute its next step, because the step violates a limit. The cause is a bug of mcm. The manager retries.',
     help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
   },
   ReplacementHeld: {
@@ -160,7 +160,7 @@ export const EVENTS = {
   ReplacementResumed: {
     on: ['MachineDeployment', 'MachineSet', 'Machine'],
     type: 'Normal',
-    means: 'The circuit breaker is closed: the machines are reachable again, or the manager replaced them.',
+    means: 'The circuit breaker is closed, because the machines are reachable again or the manager replaced them.',
   },
   SuccessfulCreate: {
     on: ['MachineSet', 'MachineDeployment'],
@@ -187,7 +187,7 @@ export const EVENTS = {
   FrozeMachineSet: {
     on: SET,
     type: 'Normal',
-    means: 'The MachineSet has too many machines, so the manager adds none.',
+    means: 'The MachineSet has too many machines, so the manager adds no machine.',
     help: 'Runbook McmSetFrozen.',
   },
   UnfrozeMachineSet: {
@@ -219,7 +219,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The cloud announced the end of the VM. The machine controller drains and deletes the machine before this time, and the MachineSet replaces it.',
+      'The cloud announced the end of the VM. The machine controller drains and deletes the machine before the VM ends. The MachineSet then creates a replacement.',
     help: 'None. If interruptions are frequent, use another machine type or on-demand VMs.',
   },
   InterruptionReported: {
@@ -260,12 +260,13 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'The cloud did not create the VM, or the initialization of the VM failed. The machine controller retries.',
-    help: 'Look up the code of the message in the reference of error codes.',
+    help: 'The message contains an error code. Look up the code in the reference of error codes.',
   },
   AlternativeChosen: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The cloud has no capacity for the first offering, so mcm uses the alternative in the message.',
+    means:
+      'The cloud has no capacity for the first offering, so mcm uses an alternative. The message names the alternative.',
     help: 'None. The machine controller tries the first offering again later.',
   },
   ZoneStandby: {
@@ -288,7 +289,7 @@ export const EVENTS = {
   WarmMachineUsed: {
     on: SET,
     type: 'Normal',
-    means: 'The MachineSet needed machines and used warm machines instead of new ones.',
+    means: 'The MachineSet needed more machines, so the manager used warm machines.',
   },
   WarmStartFailed: {
     on: MACHINE,
@@ -323,20 +324,20 @@ export const EVENTS = {
   Preserved: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The machine is preserved. The message contains the end and the origin of the request.',
+    means: 'The machine is preserved. The message states the end of the preservation and the source of the request.',
   },
   PreservationEnded: { on: MACHINE, type: 'Normal', means: 'The preservation of the machine ended.' },
   VMKept: {
     on: MACHINE,
     type: 'Normal',
-    means: 'mcm keeps the VM of a failed machine for an investigation after the deletion of the machine.',
-    help: 'Investigate the VM before its time is over. To delete the VM earlier, delete the ConfigMap in the message.',
+    means: 'The machine failed and was deleted. mcm keeps its VM, so that a user can investigate the VM.',
+    help: 'Investigate the VM before mcm deletes it. The message states the time. To delete the VM earlier, delete the ConfigMap that the message names.',
   },
   InvalidInput: {
     on: MACHINE,
     type: 'Warning',
     means: 'An annotation, a label or a field of the machine has an invalid value.',
-    help: 'Use one of the values in the message.',
+    help: 'Use one of the values that the message lists.',
   },
   DeletionBlocked: {
     on: MACHINE,
@@ -347,13 +348,13 @@ export const EVENTS = {
   VMUnknown: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The label `force-deletion` ended the deletion of a machine that may still have a VM.',
-    help: 'Look for a VM with the name of the machine in the cloud. If a class of the cluster is valid, the machine controller finds the VM as an orphan.',
+    means: 'The label `force-deletion` ended the deletion of a machine. The VM of the machine may still exist.',
+    help: 'Look for a VM with the name of the machine in the cloud. If the cluster has a valid MachineClass, the machine controller finds the VM as an orphan.',
   },
   PodDoesNotEnd: {
     on: MACHINE,
     type: 'Warning',
-    means: 'A pod still exists 30 s after its grace period.',
+    means: 'A pod still exists 30 s after the end of its grace period.',
     help: 'Check the finalizers of the pod and the kubelet of the node.',
   },
   VolumeStaysAttached: {
@@ -366,13 +367,14 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The machine controller deleted the pods in the message with their grace period, but without their PodDisruptionBudgets.',
+      'The machine controller deleted the listed pods with their grace period, but ignored their PodDisruptionBudgets.',
     help: 'The target cluster has no eviction API. Enable `pods/eviction` of `policy/v1`.',
   },
   PodsForcedOff: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The machine controller deleted the pods in the message without a grace period, and ignored their budgets.',
+    means:
+      'The machine controller deleted the listed pods without a grace period, and ignored their PodDisruptionBudgets.',
     help: 'The message contains the reason: the drain timeout, an unreachable node, or the label `force-deletion`.',
   },
   DriverFault: {
@@ -384,32 +386,33 @@ export const EVENTS = {
   InvalidClass: {
     on: CLASS,
     type: 'Warning',
-    means: 'The provider spec or the Secret is invalid, so mcm cannot create VMs. Or the nodeTemplate is incomplete.',
-    help: 'Correct the fields in the message.',
+    means:
+      'The provider spec or the Secret is invalid, so mcm cannot create VMs. The same event reports an incomplete nodeTemplate.',
+    help: 'Correct the fields that the message names.',
   },
   ClassIsValid: { on: CLASS, type: 'Normal', means: 'The class is valid again.' },
   UnknownField: {
     on: CLASS,
     type: 'Warning',
-    means: 'Fields of the provider spec have no effect.',
+    means: 'Some fields of the provider spec have no effect.',
     help: 'Correct the names of the fields, or remove the fields.',
   },
   InUse: {
     on: CLASS,
     type: 'Normal',
-    means: 'The deletion of the class waits for machines, or for kept VMs.',
+    means: 'The deletion of the class waits, because machines or kept VMs still use the class.',
     help: 'Use another class for the machines, or delete the machines.',
   },
   CredentialsRefused: {
     on: CLASS,
     type: 'Warning',
     means: 'The cloud refuses the credentials of the class.',
-    help: 'Correct the Secret in the message. The machine controller then reads the Secret immediately.',
+    help: 'Correct the Secret that the message names. The machine controller reads the changed Secret immediately.',
   },
   CloudUnreachable: {
     on: CLASS,
     type: 'Warning',
-    means: 'The cloud does not respond at its address.',
+    means: 'The API of the cloud does not respond.',
     help: 'Check the region and the endpoint, and DNS, proxies and network policies of the machine controller.',
   },
   CloudRefuses: {
@@ -422,7 +425,7 @@ export const EVENTS = {
   ListingFailed: {
     on: CLASS,
     type: 'Warning',
-    means: 'The machine controller cannot list the VMs of the class, so it finds no orphans.',
+    means: 'The machine controller cannot list the VMs of the class, so it cannot find orphans.',
     help: 'Grant the credentials the permission to list VMs. The message contains the error of the cloud.',
   },
   ListingWorks: { on: CLASS, type: 'Normal', means: 'The machine controller can list the VMs of the class again.' },
@@ -430,7 +433,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means:
-      'VMs with the tags of the class belong to another control cluster. The machine controller does not delete these VMs.',
+      'Some VMs have the tags of the class, but belong to another control cluster. The machine controller does not delete these VMs.',
     help: 'If this control cluster replaces the other control cluster, add the UID of the other control cluster to `--orphan-former-owners`.',
   },
   OrphanVM: {
@@ -442,15 +445,15 @@ export const EVENTS = {
   OrphanNode: {
     on: ['Node'],
     type: 'Warning',
-    means: 'The machine of a Node no longer exists. The message contains the next step.',
+    means: 'A Node exists, but its Machine no longer exists. The message contains the next step.',
     help: 'Runbook McmOrphans.',
   },
   MalformedObject: {
     on: ['Machine', 'MachineClass', 'MachineDeployment', 'MachineSet', 'Node'],
     type: 'Warning',
     means:
-      'A field of the object is missing or of the wrong type. The message contains each field. The controllers ignore the object.',
-    help: 'Correct the fields in the message. With the CRDs of this version, the API server refuses such objects.',
+      'A field of the object is missing or of the wrong type. The message lists these fields. The controllers ignore the object.',
+    help: 'Correct the fields that the message names. With the CRDs of this version, the API server refuses such objects.',
   },
 } as const satisfies Record<string, EventMeaning>;
 

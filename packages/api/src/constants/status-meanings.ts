@@ -12,8 +12,8 @@ export interface WordMeaning {
 /** Phases in `status.currentStatus.phase`. */
 export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   Pending: {
-    means: 'The VM exists. The node must join within the creation timeout.',
-    help: 'If the node does not join: runbook McmMachinesDoNotJoin.',
+    means: 'The VM exists. The VM exists. The node must join within the creation timeout.',
+    help: 'If the node does not join, follow the runbook McmMachinesDoNotJoin.',
   },
   Available: {
     means: 'The VM exists. mcm has no target cluster, or the machine is warm and its VM is stopped.',
@@ -21,7 +21,7 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   Running: { means: 'The node is healthy.' },
   Unknown: {
     means: 'The node is no longer healthy, or no longer exists. The machine can recover within the health timeout.',
-    help: 'Check the node. `mcm explain machine/NAME` shows the unhealthy condition, and when the health timeout expires.',
+    help: 'Check the node. `mcm explain machine/NAME` shows the unhealthy condition and the end of the health timeout.',
   },
   Failed: {
     means:
@@ -34,8 +34,9 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
     help: 'Look up `status.lastOperation.errorCode` in the reference of error codes.',
   },
   Terminating: {
-    means: 'The machine is being deleted: first the drain, then the VM, then the Node.',
-    help: 'If the deletion takes long: runbook McmMachineTerminatingLong.',
+    means:
+      'The machine is being deleted. The steps are the drain, the deletion of the VM and the deletion of the Node.',
+    help: 'If the deletion takes long, follow the runbook McmMachineTerminatingLong.',
   },
   InPlaceUpdating: { means: 'The node was drained, and its agent updates it within the in-place update timeout.' },
   InPlaceUpdateSuccessful: {
@@ -62,7 +63,7 @@ export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
   Processing: { means: 'The operation is in progress.' },
   Failed: {
     means:
-      'The last attempt failed. `description` contains the reason, and `errorCode` the kind of failure. The controller retries.',
+      'The last attempt failed. `description` contains the reason, and `errorCode` contains the kind of failure. The controller retries.',
   },
   Successful: { means: 'The operation is complete.' },
 };
@@ -77,7 +78,7 @@ export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
   deleteVolumeAttachments: { means: 'The controller deletes the VolumeAttachments that remain after a forced drain.' },
   deleteVm: {
     means: 'The controller requests the deletion of the VM.',
-    help: 'If the deletion fails: look up the code in the reference of error codes.',
+    help: 'If the deletion fails, look up `errorCode` in the reference of error codes.',
   },
   deleteNode: { means: 'The controller deletes the Node object.' },
   removeFinalizer: { means: 'The controller removes the finalizer, so the Machine is deleted.' },
@@ -97,7 +98,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   DeadlineExceeded: {
     means: 'The cloud did not respond in time.',
-    help: 'If the error repeats: runbook McmCloudCallsFail.',
+    help: 'If the error repeats, follow the runbook McmCloudCallsFail.',
   },
   NotFound: {
     means:
@@ -109,16 +110,16 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
     help: 'Find the owner of the resource. Delete the resource, or wait until it is deleted.',
   },
   PermissionDenied: {
-    means: 'The credentials are valid but do not have the permission.',
-    help: 'Grant the permission in the message. The page of the provider lists all required permissions.',
+    means: 'The credentials are valid, but do not have a required permission.',
+    help: 'Grant the permission that the message names. The page of the provider lists all required permissions.',
   },
   ResourceExhausted: {
     means: 'The cloud has no capacity for this type in this zone, or a quota is exceeded.',
     help: 'How-to “A zone has no capacity”.',
   },
   FailedPrecondition: {
-    means: 'The state of a resource in the cloud does not allow the call.',
-    help: 'Fix the cause in the message.',
+    means: 'The cloud refuses the call because of the state of a resource.',
+    help: 'Fix the cause that the message names.',
   },
   Aborted: { means: 'The cloud aborted the call, for example because of a concurrent call.' },
   OutOfRange: {
@@ -131,17 +132,17 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   Internal: {
     means:
-      'The cloud failed, or its response is invalid. The drivers of the clouds also use this code for refused credentials, as the original does.',
-    help: 'If the error repeats: runbook McmCloudCallsFail.',
+      'The cloud failed, or its response is invalid. As in the original, the drivers of the clouds also use this code for refused credentials.',
+    help: 'If the error repeats, follow the runbook McmCloudCallsFail.',
   },
   Unavailable: {
-    means: 'The cloud is unreachable, or limits the rate of calls.',
-    help: 'If the error repeats: runbook McmCloudCallsFail.',
+    means: 'The cloud is unreachable, or the cloud throttles the calls.',
+    help: 'If the error repeats, follow the runbook McmCloudCallsFail.',
   },
-  DataLoss: { means: 'The cloud lost data.', help: 'Contact the cloud provider.' },
+  DataLoss: { means: 'The cloud reports that it lost data.', help: 'Contact the cloud provider.' },
   Unauthenticated: {
     means: 'The cloud refuses the credentials.',
     help: 'How-to “Rotate the credentials of a cloud”.',
   },
-  Uninitialized: { means: 'The VM exists, and its initialization is not complete.' },
+  Uninitialized: { means: 'The VM exists, but its initialization is not complete.' },
 };

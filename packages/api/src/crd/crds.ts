@@ -40,7 +40,7 @@ const machineCrd = customResourceDefinition(machines, machineSchema, {
       name: 'ProviderID',
       type: 'string',
       jsonPath: '.spec.providerID',
-      description: 'The VM of the machine.',
+      description: 'Provider ID of the VM of the machine.',
       priority: 1,
     },
   ],
@@ -53,7 +53,7 @@ const machineSetCrd = customResourceDefinition(machineSets, machineSetSchema, {
   columns: [
     integer('Desired', '.spec.replicas', 'Desired number of machines.'),
     integer('Current', '.status.replicas', 'Current number of machines.'),
-    integer('Ready', '.status.readyReplicas', 'Machines that are Running.'),
+    integer('Ready', '.status.readyReplicas', 'Number of machines that are Running.'),
     AGE,
   ],
 });
@@ -63,10 +63,10 @@ const machineDeploymentCrd = customResourceDefinition(machineDeployments, machin
   status: true,
   scale: true,
   columns: [
-    integer('Ready', '.status.readyReplicas', 'Machines that are Running.'),
+    integer('Ready', '.status.readyReplicas', 'Number of machines that are Running.'),
     integer('Desired', '.spec.replicas', 'Desired number of machines.'),
-    integer('Up-to-date', '.status.updatedReplicas', 'Machines of the current template.'),
-    integer('Available', '.status.availableReplicas', 'Machines that are Available or Running.'),
+    integer('Up-to-date', '.status.updatedReplicas', 'Number of machines with the current template.'),
+    integer('Available', '.status.availableReplicas', 'Number of machines that are Available or Running.'),
     AGE,
   ],
 });

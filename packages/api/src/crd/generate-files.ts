@@ -28,7 +28,7 @@ function read(file: string): string | undefined {
 export function generateCrdFiles({ crds, directory, source }: GenerateOptions, args: readonly string[]): number {
   const unknown = args.find((argument) => argument !== '--check');
   if (unknown !== undefined) {
-    process.stderr.write(`generate: unknown argument ${unknown}; the only one is --check\n`);
+    process.stderr.write(`generate: unknown argument ${unknown}; the only argument is --check\n`);
     return 2;
   }
   const wanted = new Map(crds.map((crd) => [crdFileName(crd), crdYaml(crd, source)]));

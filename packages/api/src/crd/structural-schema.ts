@@ -56,7 +56,7 @@ export const structuralSchema = (schema: z.ZodType): StructuralSchema =>
 function convert(schema: JsonSchema, path: string): StructuralSchema {
   const unknown = Object.keys(schema).find((keyword) => !KNOWN_KEYWORDS.has(keyword));
   if (unknown !== undefined)
-    throw new Error(`${path || 'the root'}: the keyword ${unknown} has no structural counterpart`);
+    throw new Error(`${path || 'the root'}: the keyword ${unknown} is not possible in a structural schema`);
   const plain = Object.fromEntries(
     PLAIN_KEYWORDS.filter((keyword) => schema[keyword] !== undefined).map((keyword) => [keyword, schema[keyword]]),
   );

@@ -48,17 +48,19 @@ export const machineClassSchema = crd(
     kind: z.literal('MachineClass'),
     metadata: objectMeta,
     providerSpec: crd(z.record(z.string(), z.unknown()), {
-      description: 'Description of the VM. Only the driver of the provider knows the fields of this description.',
+      description: 'Description of the VM. The driver of the provider defines the fields of this description.',
       'x-kubernetes-preserve-unknown-fields': true,
     }),
-    provider: optional(text('Name of the provider. A driver refuses a class with the name of another provider.')),
+    provider: optional(text('Name of the provider. Each driver refuses classes that name another provider.')),
     secretRef: optional(
       secretReferenceSchema(
-        'Secret with the user data. Without credentialsSecretRef, the Secret also contains the credentials.',
+        'Secret with the user data. If credentialsSecretRef is absent, this Secret also contains the credentials.',
       ),
     ),
     credentialsSecretRef: optional(
-      secretReferenceSchema('Secret with the credentials. Keys of this Secret take precedence over keys of secretRef.'),
+      secretReferenceSchema(
+        'Secret with the credentials. Keys of this Secret take precedence over the keys of the Secret in secretRef.',
+      ),
     ),
     nodeTemplate: optional(nodeTemplateSchema),
   }),

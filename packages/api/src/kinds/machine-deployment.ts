@@ -82,7 +82,7 @@ const inPlaceUpdateSchema = crd(
     ...budget(DEFAULT_IN_PLACE_UPDATE),
     orchestrationType: z
       .enum(ORCHESTRATION_TYPES, { error: 'must be Auto or Manual' })
-      .meta({ description: 'Auto: the controller chooses the nodes. Manual: a user labels the nodes.' }),
+      .meta({ description: 'Auto: the manager selects the nodes. Manual: a user selects nodes with a label.' }),
   }),
   { description: 'Limits of an in-place update.', 'x-kubernetes-validations': BUDGET_RULES },
 );
@@ -132,7 +132,7 @@ export const machineDeploymentSpecSchema = crd(
     template: machineTemplateSpecSchema,
     strategy: optional(strategySchema),
     minReadySeconds: optional(
-      count('The manager copies the value to the sets. The value has no effect on availability.'),
+      count('The manager copies the value to the MachineSets. The value has no effect on availability.'),
     ),
     revisionHistoryLimit: optional(
       count(
@@ -144,16 +144,16 @@ export const machineDeploymentSpecSchema = crd(
     ),
     rollbackTo: optional(
       z
-        .object({ revision: optional(int64('Revision of the rollback; 0 or absent: the previous revision.').min(0)) })
-        .meta({ description: 'Requests a rollback; the controller clears the field.' }),
+        .object({ revision: optional(int64('Revision to restore; 0 or absent means the previous revision.').min(0)) })
+        .meta({ description: 'Requests a rollback. The manager removes the field after the rollback.' }),
     ),
     progressDeadlineSeconds: optional(
       count(
-        'Number of seconds without progress before the condition Progressing becomes False. If the field is absent, the deployment has no deadline.',
+        'The condition Progressing becomes False after this number of seconds without progress. If the field is absent, the deployment has no deadline.',
       ),
     ),
     autoPreserveFailedMachineMax: optional(
-      count('Maximum number of Failed machines of each set that mcm preserves automatically.'),
+      count('Maximum number of Failed machines of each MachineSet that mcm preserves automatically.'),
     ),
   }),
   { description: 'Desired state of the deployment.', 'x-kubernetes-validations': SELECTOR_RULES },
@@ -178,21 +178,21 @@ export type MachineDeploymentCondition = z.infer<typeof machineDeploymentConditi
 const machineDeploymentStatusSchema = z
   .object({
     observedGeneration: optional(int64('Most recent generation of the spec that the controller observed.')),
-    replicas: optional(int32('Machines of all sets.')),
-    updatedReplicas: optional(int32('Machines of the current set.')),
-    readyReplicas: optional(int32('Machines that are Running.')),
+    replicas: optional(int32('Number of machines of all MachineSets.')),
+    updatedReplicas: optional(int32('Number of machines of the current MachineSet.')),
+    readyReplicas: optional(int32('Number of machines that are Running.')),
     availableReplicas: optional(int32('Machines that are Available or Running.')),
     preservedFailedReplicas: optional(int32('Preserved Failed machines.')),
-    unavailableReplicas: optional(int32('Desired machines that are not available.')),
+    unavailableReplicas: optional(int32('Number of desired machines that are not available.')),
     conditions: optional(
       z.array(machineDeploymentConditionSchema).meta({ description: 'Conditions of the deployment.' }),
     ),
-    collisionCount: optional(int32('Number of name conflicts at the creation of new sets.')),
+    collisionCount: optional(int32('Number of name conflicts during the creation of new MachineSets.')),
     failedMachines: optional(
-      z.array(machineSummarySchema).meta({ description: 'Machines with a failed last operation.' }),
+      z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
     ),
   })
-  .meta({ description: 'Observed state of the deployment. Written by the controller.' });
+  .meta({ description: 'Observed state of the deployment. The manager writes this state.' });
 
 /** Status of a MachineDeployment. */
 export type MachineDeploymentStatus = z.infer<typeof machineDeploymentStatusSchema>;

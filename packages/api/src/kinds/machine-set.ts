@@ -18,12 +18,14 @@ export const machineSetSpecSchema = crd(
     selector: labelSelectorSchema,
     template: machineTemplateSpecSchema,
     machineClass: optional(legacyClassReferenceSchema),
-    minReadySeconds: optional(count('The field has no effect on availability. A metric contains the value.')),
+    minReadySeconds: optional(
+      count('The field has no effect on availability. mcm only exposes the value as a metric.'),
+    ),
     autoPreserveFailedMachineMax: optional(
-      count('Maximum number of Failed machines of this set that mcm preserves automatically.'),
+      count('Maximum number of Failed machines of this MachineSet that mcm preserves automatically.'),
     ),
   }),
-  { description: 'Desired state of the set.', 'x-kubernetes-validations': SELECTOR_RULES },
+  { description: 'Desired state of the MachineSet.', 'x-kubernetes-validations': SELECTOR_RULES },
 );
 
 /** Spec of a MachineSet. */
@@ -36,27 +38,29 @@ const machineSetConditionSchema = z
     ),
     ...CONDITION_FIELDS,
   })
-  .meta({ description: 'A condition of the set.' });
+  .meta({ description: 'A condition of the MachineSet.' });
 
 /** A condition of a MachineSet. */
 export type MachineSetCondition = z.infer<typeof machineSetConditionSchema>;
 
 const machineSetStatusSchema = z
   .object({
-    replicas: optional(int32('Machines of the set, including terminating machines.')),
-    fullyLabeledReplicas: optional(int32('Machines of the MachineSet with all labels of the template.')),
-    readyReplicas: optional(int32('Machines that are Running.')),
+    replicas: optional(int32('Number of machines of the MachineSet, including terminating machines.')),
+    fullyLabeledReplicas: optional(int32('Number of machines with all labels of the template.')),
+    readyReplicas: optional(int32('Number of machines that are Running.')),
     availableReplicas: optional(int32('Machines that are Available or Running.')),
     preservedFailedReplicas: optional(int32('Preserved Failed machines.')),
-    autoPreserveFailedMachineCount: optional(int32('Machines with an automatic preservation.')),
+    autoPreserveFailedMachineCount: optional(int32('Number of machines that mcm preserves automatically.')),
     observedGeneration: optional(int64('Most recent generation of the spec that the controller observed.')),
-    machineSetCondition: optional(z.array(machineSetConditionSchema).meta({ description: 'Conditions of the set.' })),
+    machineSetCondition: optional(
+      z.array(machineSetConditionSchema).meta({ description: 'Conditions of the MachineSet.' }),
+    ),
     lastOperation: optional(lastOperationSchema),
     failedMachines: optional(
       z.array(machineSummarySchema).meta({ description: 'Machines with a failed last operation.' }),
     ),
   })
-  .meta({ description: 'Observed state of the set. Written by the controller.' });
+  .meta({ description: 'Observed state of the MachineSet. Written by the controller.' });
 
 /** Status of a MachineSet. */
 export type MachineSetStatus = z.infer<typeof machineSetStatusSchema>;

@@ -10,16 +10,18 @@ import { classReferenceSchema, lastOperationSchema } from './shared.ts';
  */
 const MACHINE_CONFIGURATION = {
   drainTimeout: optional(
-    duration('Time limit of a drain; then mcm forces the drain. Default: `--machine-drain-timeout` (2h).'),
+    duration(
+      'Time limit of a drain. When the time expires, mcm forces the drain. Default: `--machine-drain-timeout` (2h).',
+    ),
   ),
   healthTimeout: optional(
-    duration('Time before an unhealthy machine becomes Failed. Default: `--machine-health-timeout` (10m).'),
+    duration('An unhealthy machine becomes Failed after this time. Default: `--machine-health-timeout` (10m).'),
   ),
   creationTimeout: optional(
     duration('Longest time from the creation until the node joins. Default: `--machine-creation-timeout` (20m).'),
   ),
   inPlaceUpdateTimeout: optional(
-    duration('Longest time for an in-place update. Default: `--machine-inplace-update-timeout` (20m).'),
+    duration('Longest time of an in-place update. Default: `--machine-inplace-update-timeout` (20m).'),
   ),
   machinePreserveTimeout: optional(
     duration('Time for which a machine is preserved. Default: `--machine-preserve-timeout` (96h).'),
@@ -27,7 +29,7 @@ const MACHINE_CONFIGURATION = {
   disableHealthTimeout: optional(flag('If true, an unhealthy machine never becomes Failed.')),
   maxEvictRetries: optional(
     count(
-      'Number of attempts to evict a pod before mcm deletes the pod. Default: `--machine-max-evict-retries` (360).',
+      'Maximum number of attempts to evict a pod. After these attempts, mcm deletes the pod. Default: `--machine-max-evict-retries` (360).',
     ),
   ),
   nodeConditions: optional(
@@ -55,12 +57,12 @@ const currentStatusSchema = z
   .object({
     phase: optional(
       knownText<MachinePhase>(
-        '`Pending`, `Available`, `Running`, `Unknown`, `Failed`, `CrashLoopBackOff`, `Terminating`, `InPlaceUpdating`, `InPlaceUpdateSuccessful` or `InPlaceUpdateFailed`. Empty for a new machine.',
+        '`Pending`, `Available`, `Running`, `Unknown`, `Failed`, `CrashLoopBackOff`, `Terminating`, `InPlaceUpdating`, `InPlaceUpdateSuccessful` or `InPlaceUpdateFailed`. The phase of a new machine is empty.',
       ),
     ),
     timeoutActive: optional(flag('Unused.')),
-    lastUpdateTime: optional(time('Start of the phase.')),
-    preserveExpiryTime: optional(time('End of the preservation. Absent if the machine is not preserved.')),
+    lastUpdateTime: optional(time('Time at which the phase began.')),
+    preserveExpiryTime: optional(time('End of the preservation. The field is absent if the machine is not preserved.')),
   })
   .meta({ description: 'Phase of the machine.' });
 
@@ -72,7 +74,7 @@ const machineStatusSchema = z
     addresses: optional(
       z
         .array(nodeAddressSchema)
-        .meta({ description: 'Addresses of the VM. The field is set only without a target cluster.' }),
+        .meta({ description: 'Addresses of the VM. mcm writes the field only if it has no target cluster.' }),
     ),
     conditions: optional(z.array(nodeConditionSchema).meta({ description: 'Copy of the conditions of the node.' })),
     lastOperation: optional(lastOperationSchema),

@@ -13,7 +13,7 @@ const taintSchema = z
       })
       .meta({ description: 'Effect of the taint on pods without a toleration.' }),
     value: optional(text('Taint value.')),
-    timeAdded: optional(time('Time of the addition of the taint.')),
+    timeAdded: optional(time('Time at which the taint was added.')),
   })
   .meta({ description: 'A taint.' });
 
@@ -34,23 +34,23 @@ const configSourceSchema = z
         .meta({ description: 'A ConfigMap.' }),
     ),
   })
-  .meta({ description: 'Not used; mcm keeps the value.' });
+  .meta({ description: 'mcm ignores the value and keeps it.' });
 
 const nodeSpecSchema = z
   .object({
     taints: optional(
       crd(z.array(taintSchema), { description: 'Taints for the node.', 'x-kubernetes-list-type': 'atomic' }),
     ),
-    podCIDR: optional(text('Not used; mcm keeps the value.')),
+    podCIDR: optional(text('mcm ignores the value and keeps it.')),
     podCIDRs: optional(
-      crd(z.array(z.string()), { description: 'Not used; mcm keeps the value.', 'x-kubernetes-list-type': 'set' }),
+      crd(z.array(z.string()), { description: 'mcm ignores the value and keeps it.', 'x-kubernetes-list-type': 'set' }),
     ),
-    providerID: optional(text('Not used; mcm keeps the value.')),
-    unschedulable: optional(flag('Not used; mcm keeps the value.')),
-    externalID: optional(text('Not used; mcm keeps the value.')),
+    providerID: optional(text('mcm ignores the value and keeps it.')),
+    unschedulable: optional(flag('mcm ignores the value and keeps it.')),
+    externalID: optional(text('mcm ignores the value and keeps it.')),
     configSource: optional(configSourceSchema),
   })
-  .meta({ description: 'Spec of the node. The controller applies only the taints.' });
+  .meta({ description: 'Spec of the node. The machine controller applies only the taints.' });
 
 const nodeMetadataSchema = crd(
   z.object({
@@ -85,7 +85,7 @@ export const nodeConditionSchema = z
   .object({
     type: text('Condition type.'),
     ...CONDITION_FIELDS,
-    lastHeartbeatTime: optional(time('Time of the most recent report of the node.')),
+    lastHeartbeatTime: optional(time('Time at which the node last reported the condition.')),
   })
   .meta({ description: 'A condition of the node.' });
 

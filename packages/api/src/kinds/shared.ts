@@ -4,7 +4,7 @@ import type { MachineOperationType, MachineState } from '../constants/machine-ph
 import { crd, knownText, labelKey, labelMap, labelValue, optional, stringMap, text, time } from './fields.ts';
 
 const CLASS_GROUP = optional(
-  text('API group of the class. The controllers ignore this field, because they find the class by its name.'),
+  text('API group of the class. The controllers ignore this field and find the class by name.'),
 );
 const CLASS_KIND = crd(z.string(), { description: 'Kind of the class: `MachineClass`.', maxLength: 253 });
 const CLASS_NAME = crd(z.string(), { description: 'Name of the class in the same namespace.', maxLength: 253 });
@@ -31,7 +31,7 @@ export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: 
 /** The original always writes `machineClass: {}` into a MachineSet, so the reference may be empty. */
 export const legacyClassReferenceSchema = crd(
   z.object({ apiGroup: CLASS_GROUP, kind: optional(CLASS_KIND), name: optional(CLASS_NAME) }),
-  { description: 'Former reference to the class. Only metrics use this field. Use `template.spec.class`.' },
+  { description: 'Deprecated reference to the class. Only metrics use this field. Use `template.spec.class`.' },
 );
 
 /** Reference to a MachineClass. */
@@ -44,10 +44,10 @@ const labelSelectorRequirementSchema = crd(
       .enum(['In', 'NotIn', 'Exists', 'DoesNotExist'], {
         error: 'must be one of In, NotIn, Exists, DoesNotExist',
       })
-      .meta({ description: 'Operator that relates the key to the values.' }),
+      .meta({ description: 'Operator that compares the label with the values.' }),
     values: optional(
       crd(z.array(labelValue()), {
-        description: 'Values for the operators In and NotIn. Must be empty for Exists and DoesNotExist.',
+        description: 'Values for the operators In and NotIn. The list must be empty for Exists and DoesNotExist.',
         maxItems: 64,
         'x-kubernetes-list-type': 'atomic',
       }),
@@ -93,7 +93,7 @@ export const secretReferenceSchema = (description: string) =>
   crd(
     z.object({
       name: optional(text('Name of the Secret.')),
-      namespace: optional(text('Namespace of the Secret; must be the namespace of the controllers.')),
+      namespace: optional(text('Namespace of the Secret, which must be the namespace of the controllers.')),
     }),
     { description, 'x-kubernetes-map-type': 'atomic' },
   );
@@ -120,10 +120,10 @@ export type TemplateMetadata = z.infer<typeof templateMetadataSchema>;
 export const lastOperationSchema = z
   .object({
     description: optional(
-      text('Description of the operation. The controllers derive the step of a deletion from this text.'),
+      text('Description of the operation. During a deletion, the controllers read the current step from this text.'),
     ),
-    errorCode: optional(text('Machine error code, if the creation or the initialization failed.')),
-    lastUpdateTime: optional(time('Time of the last write of the operation.')),
+    errorCode: optional(text('Machine error code after a failed creation or initialization.')),
+    lastUpdateTime: optional(time('Time of the last change of the operation.')),
     state: optional(knownText<MachineState>('`Processing`, `Failed` or `Successful`.')),
     type: optional(
       knownText<MachineOperationType>('`Create`, `Update`, `InPlaceUpdate`, `DrainNode`, `HealthCheck` or `Delete`.'),
@@ -151,6 +151,6 @@ export type MachineSummary = z.infer<typeof machineSummarySchema>;
 export const CONDITION_FIELDS = {
   status: knownText<ConditionStatus>('`True`, `False` or `Unknown`.'),
   lastTransitionTime: optional(time('Time of the last change of the status.')),
-  reason: optional(text('Reason as a single word.')),
-  message: optional(text('Explanation of the reason for users.')),
+  reason: optional(text('Reason of the status, in one word.')),
+  message: optional(text('Explanation of the reason, for users.')),
 };

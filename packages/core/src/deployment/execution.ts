@@ -195,7 +195,7 @@ export class PlanExecution {
    */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
-    this.#access.context.log.warn('Name of the new MachineSet is in use; using another name', {
+    this.#access.context.log.warn('The name of the new MachineSet is in use; using another name', {
       deployment: deployment.metadata.name,
       collisionCount,
     });

@@ -119,7 +119,7 @@ const scaled = (current: SetSize | undefined, old: readonly SetSize[], change: P
 };
 
 test('a deployment without a set has nothing to scale; growth without machines is a scaling', () => {
-  expect(scaled(undefined, [])).toEqual([{}, [], 'the deployment has no set to scale']);
+  expect(scaled(undefined, [])).toEqual([{}, [], 'the deployment has no MachineSet to scale']);
   const none = { current: size('new', 0), old: [] };
   expect([isScalingEvent(none, 3), isScalingEvent(none, 0)]).toEqual([true, false]);
   expect(isScalingEvent({ current: undefined, old: [size('old', 3, wanted(3, 2))] }, 5)).toBe(false);
@@ -181,7 +181,7 @@ test('next to a saturated set only the sets with machines are scaled to 0', () =
   expect(scaled(current, [size('a', 1), size('b', 0)])).toEqual([
     { a: 0 },
     [],
-    'all replicas belong to the current set',
+    'the current MachineSet has all replicas',
   ]);
 });
 

@@ -23,11 +23,11 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'minimum number of unreachable machines for an open circuit breaker; in a cluster with fewer machines: all machines',
+    help: 'minimum number of unreachable machines that open the circuit breaker; in a smaller cluster, all machines',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,
-    help: 'time after which a recovered machine no longer counts as unreachable',
+    help: 'a recovered machine counts as unreachable for this time after its recovery',
   }),
 });
 

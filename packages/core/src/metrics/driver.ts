@@ -17,18 +17,18 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
   });
   const failed = meters.counter({
     name: 'mcm_cloud_api_driver_requests_failed_total',
-    help: 'Failed driver calls, by machine code',
+    help: 'Number of failed driver calls, by machine code',
     labels: ['provider', 'operation', 'error_code'],
   });
   const perRequest = ['provider', 'service'];
   const requests = meters.counter({
     name: 'mcm_cloud_api_requests_total',
-    help: 'Successful requests to the cloud API',
+    help: 'Number of successful requests to the cloud API',
     labels: perRequest,
   });
   const refused = meters.counter({
     name: 'mcm_cloud_api_requests_failed_total',
-    help: 'Failed requests to the cloud API',
+    help: 'Number of failed requests to the cloud API',
     labels: perRequest,
   });
   const requestTook = meters.histogram({
@@ -44,7 +44,7 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
   };
   const waited = meters.histogram({
     name: 'mcm_cloud_api_wait_seconds',
-    help: 'Time in seconds that requests waited, because the cloud limits the rate; lane is delete, health, create or audit',
+    help: 'Seconds that the rate limit of the cloud delayed requests; the label lane is delete, health, create or audit',
     labels: ['provider', 'lane'],
   });
   const observeWait: ObserveWait = (lane, ms) => waited(ms / 1000, { provider, lane });

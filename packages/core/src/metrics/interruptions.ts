@@ -8,7 +8,7 @@ const KINDS: ReadonlySet<string> = new Set(['Terminate', 'Maintenance', 'Ended',
 export function registerInterruptionMetrics(meters: Meters, provider: string): ObserveNotice {
   const notices = meters.counter({
     name: 'mcm_interruption_notices_total',
-    help: 'Notices of VM interruptions that the driver reported, by outcome',
+    help: 'Number of VM interruption notices that the driver reported, by outcome',
     labels: ['provider', 'kind', 'outcome'],
   });
   return (kind, outcome) => notices({ provider, kind: KINDS.has(kind) ? kind : 'Other', outcome });

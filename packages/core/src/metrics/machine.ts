@@ -49,7 +49,7 @@ function stageObserver(meters: Meters): StageObserver {
       stage,
       meters.gauge({
         name: `mcm_machine_${stage}_duration_seconds`,
-        help: `Duration in seconds of stage ${stage} for the most recent machine`,
+        help: `Duration in seconds of stage ${stage} of the most recent machine`,
         labels: stage === 'drain' ? KIND.slice(0, 2) : KIND,
       }),
     ]),
@@ -141,7 +141,7 @@ function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): 
   meters.observed(
     {
       name: 'mcm_capacity_offering_short',
-      help: '1 for each offering without capacity; mcm uses the next alternative until a creation succeeds',
+      help: '1 for each offering without capacity; mcm uses the next alternative until a creation with the offering succeeds',
       labels: OFFERING,
     },
     () => perOffering(() => 1),
@@ -157,7 +157,7 @@ function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): 
   meters.observed(
     {
       name: 'mcm_capacity_offering_probe_seconds',
-      help: 'Seconds until one machine may try an offering without capacity again; 0: now',
+      help: 'Seconds until mcm tries an offering without capacity again with one machine; 0: now',
       labels: OFFERING,
     },
     () => perOffering(({ retryAt }) => Math.max(0, (retryAt.getTime() - clock.now().getTime()) / 1_000)),
@@ -174,7 +174,7 @@ const phaseValue = (machine: Machine): number =>
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
   const { machines, frozen, suspects, rechecks } = sources;
   meters.observed(
-    { name: 'mcm_machine_controller_frozen', help: '1: the controller is frozen and checks no machines' },
+    { name: 'mcm_machine_controller_frozen', help: '1 while the controller is frozen and checks no machines' },
     () => [{ value: frozen() ? 1 : 0 }],
   );
   meters.observed({ name: 'mcm_machine_items_total', help: 'Number of machines' }, () => [
@@ -183,19 +183,18 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   meters.observed(
     {
       name: 'mcm_machine_current_status_phase',
-      help: 'Phase of a machine: 1 Running, -1 Unknown, -2 CrashLoopBackOff, -3 Failed, -4 Terminating, 0 other phases',
+      help: 'Phase of a machine: 1 means Running, -1 Unknown, -2 CrashLoopBackOff, -3 Failed, -4 Terminating; 0 means another phase',
       labels: NAMED,
     },
     () => perObject(machines, phaseValue),
   );
-  meters.observed(
-    { name: 'mcm_machine_info', help: 'Labels that identify a machine; the value is always 1', labels: INFO },
-    () => machineInfo(machines),
+  meters.observed({ name: 'mcm_machine_info', help: 'Always 1; the labels identify a machine', labels: INFO }, () =>
+    machineInfo(machines),
   );
   meters.observed(
     {
       name: 'mcm_machine_status_condition',
-      help: '1 for True, 0 for False, 2 for Unknown',
+      help: 'Conditions of machines: 1 means True, 0 means False, 2 means Unknown',
       labels: [...NAMED, 'condition'],
     },
     () => perCondition(machines, ({ status }) => status?.conditions),
@@ -203,7 +202,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   meters.observed(
     {
       name: 'mcm_machine_orphans',
-      help: 'Orphaned VMs and Nodes at the last check; QuarantinedVM: VMs in quarantine',
+      help: 'Number of orphaned VMs and Nodes at the last check; QuarantinedVM counts VMs in quarantine',
       labels: ['kind'],
     },
     () => {
@@ -217,12 +216,12 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   );
   offeringMetrics(meters, sources);
   registerHookMetrics(meters, sources);
-  const reads = 'Reads of Nodes from the API server for machines with frequent health changes';
+  const reads = 'Number of Node reads from the API server for machines with frequent health changes';
   meters.counted({ name: 'mcm_machine_health_rechecks_total', help: reads }, () => rechecks().all);
   meters.counted(
     {
       name: 'mcm_machine_health_contradictions_total',
-      help: 'Reads of mcm_machine_health_rechecks_total in which the Node differed from the cache',
+      help: 'Number of Node reads (see mcm_machine_health_rechecks_total) that differed from the cache',
     },
     () => rechecks().stale,
   );
@@ -233,7 +232,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   };
   const failedJoin = meters.counter({
     name: 'mcm_machine_num_failed_join',
-    help: 'Machines that did not join in time',
+    help: 'Number of machines that did not join in time',
     labels: KIND,
   });
   follow(sources, reported, failedJoin);

@@ -33,7 +33,7 @@ const rolling = ({ spec }: MachineDeployment) =>
 const DEPLOYMENT: Values<MachineDeployment> = [
   ['info_spec_paused', 'Whether the deployment is paused', ({ spec }) => (spec.paused ? 1 : 0)],
   ['info_spec_replicas', 'Desired number of machines', ({ spec }) => spec.replicas ?? 0],
-  ['info_spec_min_ready_seconds', 'minReadySeconds of the spec', ({ spec }) => spec.minReadySeconds ?? 0],
+  ['info_spec_min_ready_seconds', 'Value of spec.minReadySeconds', ({ spec }) => spec.minReadySeconds ?? 0],
   [
     'info_spec_rolling_update_max_surge',
     'maxSurge of a RollingUpdate; a percentage counts as 0',
@@ -51,30 +51,34 @@ const DEPLOYMENT: Values<MachineDeployment> = [
   ],
   ['info_spec_progress_deadline_seconds', 'Progress deadline', ({ spec }) => spec.progressDeadlineSeconds],
   ['info_spec_rollback_to_revision', 'Revision of the requested rollback', ({ spec }) => spec.rollbackTo?.revision],
-  ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
+  ['status_available_replicas', 'Number of available machines', ({ status }) => status?.availableReplicas ?? 0],
   [
     'status_unavailable_replicas',
-    'Desired machines that are not available',
+    'Number of desired machines that are not available',
     ({ status }) => status?.unavailableReplicas ?? 0,
   ],
-  ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
-  ['status_updated_replicas', 'Machines of the current MachineSet', ({ status }) => status?.updatedReplicas ?? 0],
+  ['status_ready_replicas', 'Number of machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
+  [
+    'status_updated_replicas',
+    'Number of machines of the current MachineSet',
+    ({ status }) => status?.updatedReplicas ?? 0,
+  ],
   ['status_collision_count', 'Number of name collisions of new MachineSets', ({ status }) => status?.collisionCount],
-  ['status_replicas', 'Machines of all MachineSets', ({ status }) => status?.replicas ?? 0],
+  ['status_replicas', 'Number of machines of all MachineSets', ({ status }) => status?.replicas ?? 0],
 ];
 
 const SET: Values<MachineSet> = [
   ['info_spec_replicas', 'Desired number of machines', ({ spec }) => spec.replicas ?? 0],
-  ['info_spec_min_ready_seconds', 'minReadySeconds of the spec', ({ spec }) => spec.minReadySeconds ?? 0],
-  ['status_available_replicas', 'Machines that are available', ({ status }) => status?.availableReplicas ?? 0],
+  ['info_spec_min_ready_seconds', 'Value of spec.minReadySeconds', ({ spec }) => spec.minReadySeconds ?? 0],
+  ['status_available_replicas', 'Number of available machines', ({ status }) => status?.availableReplicas ?? 0],
   [
     'status_fully_labelled_replicas',
-    'Machines of the MachineSet with all labels of the template',
+    'Number of machines with all labels of the template',
     ({ status }) => status?.fullyLabeledReplicas ?? 0,
   ],
-  ['status_ready_replicas', 'Machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
+  ['status_ready_replicas', 'Number of machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
   // The original reports readyReplicas under this name.
-  ['status_replicas', 'Machines of the MachineSet', ({ status }) => status?.replicas ?? 0],
+  ['status_replicas', 'Number of machines of the MachineSet', ({ status }) => status?.replicas ?? 0],
 ];
 
 type Owner = MachineDeployment | MachineSet;
@@ -109,13 +113,17 @@ function common<T extends Owner>(
   meters.observed(
     {
       name: `${prefix}_status_condition`,
-      help: '1 for True, 0 for False, 2 for Unknown',
+      help: 'Conditions of machines: 1 means True, 0 means False, 2 means Unknown',
       labels: [...NAMED, 'condition'],
     },
     () => perCondition(source, conditions),
   );
   meters.observed(
-    { name: `${prefix}_failed_machines`, help: 'Failed machines; each machine has one time series', labels: FAILED },
+    {
+      name: `${prefix}_failed_machines`,
+      help: 'Failed machines; each failed machine has one time series',
+      labels: FAILED,
+    },
     () => failedOf(source),
   );
 }
@@ -218,7 +226,7 @@ export function registerManagerMetrics(meters: Meters, { deployments, sets, mach
   meters.observed(
     {
       name: 'mcm_warm_machines',
-      help: 'Warm machines of a deployment; ready is true if a MachineSet can use the machine',
+      help: 'Number of warm machines of a deployment; the label ready is true if a MachineSet can use them',
       labels: [...NAMED, 'ready'],
     },
     () => warmOf(machines),
@@ -226,14 +234,14 @@ export function registerManagerMetrics(meters: Meters, { deployments, sets, mach
   meters.observed(
     {
       name: 'mcm_zone_machines',
-      help: 'Machines of a deployment in a zone, without machines in deletion; state is open, evacuated or standby',
+      help: 'Number of machines of a deployment in a zone, without terminating machines; the label state is open, evacuated or standby',
       labels: [...NAMED, 'zone', 'state'],
     },
     () => zonesOf({ deployments, sets, machines }),
   );
   const stale = meters.counter({
     name: 'mcm_machine_stale_machines_total',
-    help: 'Machines that mcm deleted after a failed health check',
+    help: 'Number of machines that mcm deleted after a failed health check',
   });
   machines.onChange((change) => {
     if (isStaleDeletion(change)) stale();

@@ -35,7 +35,7 @@ export const machineFlags = {
     }),
     'machine-inplace-update-timeout': durationFlag({
       default: MACHINE_DEFAULTS.inPlaceUpdateTimeoutMs,
-      help: 'longest time for an in-place update',
+      help: 'longest time of an in-place update',
     }),
     'machine-preserve-timeout': durationFlag({
       default: MACHINE_DEFAULTS.preserveTimeoutMs,
@@ -43,7 +43,7 @@ export const machineFlags = {
     }),
     'node-conditions': listFlag({
       default: DEFAULT_NODE_CONDITIONS.split(','),
-      help: 'types of node conditions; a machine is unhealthy if one of them is not False',
+      help: 'types of node conditions; a machine is unhealthy if one of these conditions is not False',
     }),
     'ready-condition': booleanFlag({
       default: false,
@@ -51,16 +51,16 @@ export const machineFlags = {
     }),
     'bootstrap-token-auth-extra-groups': textFlag({
       default: '',
-      help: 'comma-separated extra groups of bootstrap tokens',
+      help: 'comma-separated additional groups of bootstrap tokens',
     }),
     'resource-exhausted-retry': durationFlag({
       default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-      help: 'first delay after ResourceExhausted for a class and zone; later delays grow to three times this value; 0: 10m',
+      help: 'first delay after ResourceExhausted, for each class and zone; later delays grow to three times this value; 0: 10m',
     }),
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
       minMs: 1000,
-      help: 'longest time for a create or delete call to the cloud before the controller retries it',
+      help: 'longest time that the controller waits for a create or delete call to the cloud before it retries the call',
     }),
     'failure-evidence-per-class': integerFlag({
       min: 0,
@@ -75,7 +75,7 @@ export const machineFlags = {
     'failed-vms-kept-for': durationFlag({
       default: KEPT_VM_DEFAULTS.forMs,
       minMs: 60_000,
-      help: 'time after which mcm deletes a VM of --failed-vms-kept-per-class as an orphan',
+      help: 'mcm deletes a VM that --failed-vms-kept-per-class keeps as an orphan after this time',
     }),
   }),
   ...flagGroup('Interruptions', {
@@ -94,32 +94,32 @@ export const machineFlags = {
   ...flagGroup('Drain', {
     'machine-drain-timeout': durationFlag({
       default: MACHINE_DEFAULTS.drainTimeoutMs,
-      help: 'time limit of a drain; then mcm forces the drain',
+      help: 'time limit of a drain; when the time expires, mcm forces the drain',
     }),
     'machine-max-evict-retries': integerFlag({
       min: 0,
       default: MACHINE_DEFAULTS.maxEvictRetries,
-      help: 'number of attempts to evict a pod, one every 20 s, before the pod is deleted',
+      help: 'maximum number of attempts to evict a pod, one every 20 s; mcm then deletes the pod',
     }),
     'machine-pv-detach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeDetachTimeoutMs,
-      help: 'longest wait of a drain for the detachment of a volume from the node',
+      help: 'longest time that a drain waits until a volume is detached from the node',
     }),
     'machine-pv-reattach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeReattachTimeoutMs,
-      help: 'longest wait of a drain for the attachment of a volume to another node, before the next pod with volumes',
+      help: 'longest time that a drain waits for the attachment of a volume to another node, before the next eviction',
     }),
     'machine-unresponsive-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.unresponsiveNodeMs,
-      help: 'time for which a node is NotReady before a drain deletes pods without a grace period',
+      help: 'if a node is NotReady for this time, a drain deletes its pods without a grace period',
     }),
     'machine-read-only-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.readOnlyNodeMs,
-      help: 'time for which a node has condition ReadonlyFilesystem before a drain deletes pods without a grace period',
+      help: 'if a node has the condition ReadonlyFilesystem for this time, a drain deletes its pods without a grace period',
     }),
     'eviction-requests': booleanFlag({
       default: true,
-      help: 'drain pods with EvictionRequests if the API server has them (Kubernetes 1.37, alpha); otherwise with evictions',
+      help: 'drain pods with EvictionRequests if the API server supports them (Kubernetes 1.37, alpha); otherwise use evictions',
     }),
     'drain-volume-window': integerFlag({
       min: 1,
@@ -145,17 +145,17 @@ export const machineFlags = {
     }),
     'orphan-former-owners': listFlag({
       default: [],
-      help: 'UIDs of the Machine namespaces of former control clusters; the controller also deletes orphaned VMs of these clusters',
+      help: 'UIDs of the namespaces with the Machines in former control clusters; the controller also deletes orphaned VMs of these clusters',
     }),
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,
       minMs: 1,
-      help: 'interval of the check of the API servers while the controller is frozen; otherwise a fifth of --machine-safety-apiserver-statuscheck-timeout',
+      help: 'interval of API server checks while the controller is frozen; otherwise, the interval is a fifth of --machine-safety-apiserver-statuscheck-timeout',
     }),
     'machine-safety-apiserver-statuscheck-timeout': durationFlag({
       default: REACHABILITY_DEFAULTS.timeoutMs,
       minMs: 1,
-      help: 'time without an answer of an API server before the controller freezes; health checks restart 30 s after an answer',
+      help: 'the controller freezes if an API server does not respond for this time; it continues 30 s after a response',
     }),
   }),
   ...safeguardFlags,
@@ -170,7 +170,7 @@ export const MACHINE_FEATURES = {
   },
   UndrainablePolicy: {
     stage: 'BETA',
-    help: 'the annotation node.machine.sapcloud.io/undrainable-policy keeps VMs that mcm cannot drain in time',
+    help: 'let the annotation node.machine.sapcloud.io/undrainable-policy keep VMs that mcm cannot drain in time',
   },
 } as const satisfies Features;
 

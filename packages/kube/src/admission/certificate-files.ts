@@ -85,5 +85,5 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
     }
   };
   void follow();
-  return { server, close: () => stop.abort(new Error('the certificate is no longer used')) };
+  return { server, close: () => stop.abort(new Error('the server no longer uses the certificate')) };
 }

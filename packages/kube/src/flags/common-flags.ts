@@ -42,12 +42,12 @@ const configurationFlags = (defaults: CommonDefaults) =>
     }),
     'observe-only': booleanFlag({
       default: false,
-      help: 'make all decisions without writes to an API server or a cloud, and without a Lease. The log and mcm_observe_decisions_total contain the decisions',
+      help: 'make all decisions, but send no write to an API server or a cloud, and hold no Lease. The log and mcm_observe_decisions_total contain the decisions',
     }),
     'concurrent-syncs-by-controller': integersFlag({
       min: 1,
       names: defaults.controllers,
-      help: `overrides --concurrent-syncs for single controllers: ${defaults.controllers.join(', ') || 'none here'}`,
+      help: `number of workers for single controllers, which overrides --concurrent-syncs: ${defaults.controllers.join(', ') || 'none here'}`,
     }),
   });
 
@@ -70,7 +70,7 @@ const CLUSTERS = flagGroup('Clusters', {
   'kube-api-burst': integerFlag({
     min: 0,
     default: 30,
-    help: 'maximum number of requests in a burst above --kube-api-qps; requires --kube-api-qps',
+    help: 'maximum number of requests in a burst that exceeds --kube-api-qps; requires --kube-api-qps',
   }),
 });
 
@@ -83,12 +83,12 @@ const electionFlags = (defaults: CommonDefaults) =>
     'leader-elect-lease-duration': durationFlag({
       default: 15_000,
       minMs: 1000,
-      help: 'time after the most recent renewal of the Lease before another replica can become the leader',
+      help: 'another replica can become the leader when the leader does not renew the Lease for this time',
     }),
     'leader-elect-renew-deadline': durationFlag({
       default: 10_000,
       minMs: 1,
-      help: 'time for which the leader tries to renew the Lease before it stops',
+      help: 'a leader that cannot renew the Lease for this time stops',
     }),
     'leader-elect-retry-period': durationFlag({
       default: 2000,
@@ -130,7 +130,7 @@ const observationFlags = (defaults: CommonDefaults) =>
     }),
     profiling: booleanFlag({
       default: false,
-      help: 'record CPU and heap profiles on demand under /debug/pprof/',
+      help: 'serve CPU and heap profiles under /debug/pprof/',
     }),
     'log-level': textFlag({
       default: 'info',
@@ -141,11 +141,14 @@ const observationFlags = (defaults: CommonDefaults) =>
   });
 
 const IGNORED = {
-  'cloud-provider': ignoredFlag('<text>', 'each program has a fixed provider'),
-  'min-resync-period': ignoredFlag('<duration>', 'caches need no periodic resync, because watches miss no change'),
+  'cloud-provider': ignoredFlag('<text>', 'the provider of each program is fixed'),
+  'min-resync-period': ignoredFlag(
+    '<duration>',
+    'caches need no periodic resync, because watches deliver every change',
+  ),
   'contention-profiling': ignoredFlag('[true|false]', 'the process has no locks to profile'),
   'kube-api-content-type': ignoredFlag('<type>', 'all requests use JSON'),
-  'controller-start-interval': ignoredFlag('<duration>', 'the original also ignores this flag'),
+  'controller-start-interval': ignoredFlag('<duration>', 'the original ignores this flag too'),
   vmodule: ignoredFlag('<patterns>', 'use --log-level'),
   'log-flush-frequency': ignoredFlag('<duration>', 'log lines are always written immediately'),
 };

@@ -74,7 +74,7 @@ export function registerFeatures(meters: Meters, features: Features, states: Fea
   meters.observed(
     {
       name: 'kubernetes_feature_enabled',
-      help: 'Features of this program by stage: 1 when enabled, 0 when disabled (--feature-gates)',
+      help: 'Features of this program, by stage; 1 means enabled, 0 means disabled (--feature-gates)',
       labels: ['name', 'stage'],
     },
     () =>

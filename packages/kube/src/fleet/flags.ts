@@ -16,18 +16,18 @@ export const fleetFlags = flagGroup('Fleet mode', {
   'fleet-folder': textFlag({
     placeholder: '<directory>',
     default: '',
-    help: 'serve one cluster for each kubeconfig in this directory (NAME.kubeconfig, NAME.yaml), with machines and nodes in the same cluster',
+    help: 'serve one cluster for each kubeconfig in this directory (NAME.kubeconfig, NAME.yaml); each cluster contains its machines and its nodes',
   }),
   'fleet-replica': textFlag({
     placeholder: '<name>',
     default: '',
-    help: 'unique name of this replica; the names of the replicas determine their clusters; default: the host name',
+    help: 'unique name of this replica; the names of all replicas determine which replica serves a cluster; default: the host name',
   }),
   'fleet-weight': integerFlag({
     min: 0,
     max: 1000,
     default: 100,
-    help: 'weight of this replica for the distribution of the clusters over all replicas; 0: no clusters',
+    help: 'weight of this replica in the distribution of clusters; 0: the replica serves no clusters',
   }),
   'fleet-metrics-clusters': integerFlag({
     min: 0,

@@ -89,7 +89,7 @@ export class Fleet implements Discovered {
   disengage(name: string): void {
     const cluster = this.#clusters.get(name);
     if (cluster === undefined) return;
-    const ended = cluster.disengage('the discovery no longer finds the cluster').then(() => {
+    const ended = cluster.disengage('the fleet no longer finds the cluster').then(() => {
       this.#ending.delete(ended);
       if (this.#clusters.get(name) === cluster && cluster.unused) this.#clusters.delete(name);
     });

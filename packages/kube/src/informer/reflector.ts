@@ -259,7 +259,7 @@ export class Reflector<T extends KubeObject> {
       if (rollbacks !== this.#rollbacks && !signal.aborted) return;
       if (!watchdog.barked() || signal.aborted) throw error;
       this.#suspect = true;
-      this.#options.log.warn('Watch without data, opening it again', {
+      this.#options.log.warn('Watch received no data, opening it again', {
         resource: this.#options.definition.plural,
         sinceDataMs: this.sinceDataMs(),
       });
@@ -322,7 +322,7 @@ export class Reflector<T extends KubeObject> {
         return;
       }
       barked = true;
-      controller.abort(new Error(`no data for ${dataTimeoutMs} ms`));
+      controller.abort(new Error(`the watch received no data for ${dataTimeoutMs} ms`));
     };
     let timer = clock.setTimeout(check, dataTimeoutMs);
     const follow = (): void => controller.abort(signal.reason);

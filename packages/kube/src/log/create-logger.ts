@@ -50,7 +50,7 @@ export interface LeveledLogger extends Logger {
 /** A full disk or a closed pipe must not end the process, so errors are ignored. */
 function standardError(): DestinationStream {
   const notice = (dropped: number, reason: string): string =>
-    JSON.stringify({ level: 'warn', dropped, reason, msg: 'Dropped log lines after a write error' });
+    JSON.stringify({ level: 'warn', dropped, reason, msg: 'Dropped log lines because of a write error' });
   return new LossyWriter({ sink: (bytes) => writeAll(2, bytes), notice });
 }
 

@@ -62,15 +62,19 @@ function createQueueMetrics(
     'Duration in seconds of the longest reconcile in progress',
     (gauges) => Math.max(0, ...gauges.runningForMs()) / 1000,
   );
-  const adds = new Counter({ name: name('adds_total'), help: 'Keys that were added to the queue', ...common });
+  const adds = new Counter({
+    name: name('adds_total'),
+    help: 'Number of keys that were added to the queue',
+    ...common,
+  });
   const retries = new Counter({
     name: name('retries_total'),
-    help: 'Keys that the controller added again after a failure',
+    help: 'Number of keys that the controller added again after a failure',
     ...common,
   });
   const waited = new Histogram({
     name: name('queue_duration_seconds'),
-    help: 'Wait of a key in the queue, in seconds',
+    help: 'Time in seconds that a key waited in the queue',
     buckets: QUEUE_BUCKETS,
     ...common,
   });
@@ -101,9 +105,9 @@ function createReflectorMetrics(
 ): Metrics['reflectors'] {
   const counter = (rest: string, help: string): Counter<'name'> =>
     new Counter({ name: `${prefix}reflector_${rest}`, help, labelNames: ['name'], registers: [registry] });
-  const lists = counter('lists_total', 'List requests by resource');
-  const watches = counter('watches_total', 'Watch requests by resource');
-  const shortWatches = counter('short_watches_total', 'Watches that the server ended immediately');
+  const lists = counter('lists_total', 'Number of list requests, by resource');
+  const watches = counter('watches_total', 'Number of watch requests, by resource');
+  const shortWatches = counter('short_watches_total', 'Number of watches that the server ended immediately');
   const items = new Gauge({
     name: `${prefix}reflector_items_per_list`,
     help: 'Number of items in the most recent list',
@@ -123,13 +127,13 @@ function createReflectorMetrics(
 function createRequestMetrics({ Counter, Histogram }: Prometheus, registry: Registry): Metrics['requests'] {
   const total = new Counter({
     name: 'rest_client_requests_total',
-    help: 'Requests by code, method and host',
+    help: 'Number of requests, by code, method and host',
     labelNames: ['code', 'method', 'host'],
     registers: [registry],
   });
   const latency = new Histogram({
     name: 'rest_client_request_latency_seconds',
-    help: 'Request latency by verb and URL, without the names of objects',
+    help: 'Request latency by verb and URL; the URL does not contain names of objects',
     labelNames: ['verb', 'url'],
     buckets: REQUEST_BUCKETS,
     registers: [registry],
@@ -162,7 +166,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     malformed: (counts) =>
       byResource(
         'malformed_objects',
-        'Objects in caches with a missing field or a field of the wrong type. The log and an event contain the name of the field',
+        'Number of cached objects that have a missing field or a field of the wrong type. The log and an event contain the name of the field',
         counts,
       ),
     scrape: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),

@@ -16,7 +16,7 @@ export function registerProcessMetrics(meters: Meters): void {
     return (user + system) / 1e6;
   });
   gauge('process_resident_memory_bytes', 'Resident memory in bytes', () => process.memoryUsage.rss());
-  gauge('process_start_time_seconds', 'Start of the process, seconds since the epoch', () => started);
+  gauge('process_start_time_seconds', 'Start time of the process, in seconds since the epoch', () => started);
   gauge('nodejs_heap_size_used_bytes', 'Heap in use in bytes', () => process.memoryUsage().heapUsed);
 }
 
@@ -63,7 +63,7 @@ export function watchProcess(meters: Meters): () => void {
     },
   );
   const collections = meters.histogram(
-    { name: 'nodejs_gc_duration_seconds', help: 'Garbage collections by kind', labels: ['kind'] },
+    { name: 'nodejs_gc_duration_seconds', help: 'Duration of garbage collections, by kind', labels: ['kind'] },
     COLLECTION_BUCKETS,
   );
   const observer = new PerformanceObserver((list) => {

@@ -72,7 +72,7 @@ export class ObserveDecisions {
     this.#log = log;
     const count = meters.counter({
       name: 'mcm_observe_decisions_total',
-      help: 'Actions that --observe-only prevented, by outcome: another controller did the same within five minutes, or did not',
+      help: 'Number of actions that --observe-only prevented, by outcome; the outcome says whether another controller did the same within five minutes',
       labels: ['what', 'outcome'],
     });
     this.#count = (labels) => count({ ...labels });

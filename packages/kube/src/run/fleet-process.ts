@@ -61,12 +61,12 @@ export function registerFleetMetrics(
       }));
     },
   );
-  meters.observed({ name: 'mcm_fleet_replicas', help: 'Live replicas of the fleet' }, () => [
+  meters.observed({ name: 'mcm_fleet_replicas', help: 'Number of live replicas of the fleet' }, () => [
     { value: fleet.peers?.length ?? 0 },
   ]);
   return meters.counter({
     name: 'mcm_fleet_cluster_failures_total',
-    help: 'Errors that stopped a cluster in this replica. Reasons: kubeconfig, other-cluster, unreachable, lease-lost, other',
+    help: 'Number of errors after which this replica stopped serving a cluster. Reasons: kubeconfig, other-cluster, unreachable, lease-lost, other',
     labels: ['cluster', 'reason'],
   });
 }

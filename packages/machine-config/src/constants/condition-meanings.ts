@@ -15,7 +15,7 @@ const CLAIMED = {
 const CANNOT_BE_APPLIED = {
   status: 'True',
   means: '`maxUnavailable` or an annotation of the rollout has an invalid value. The pool updates no further node.',
-  help: 'Correct the value in the message.',
+  help: 'Correct the value that the message names.',
 } as const;
 
 /**
@@ -24,29 +24,29 @@ const CANNOT_BE_APPLIED = {
  */
 export const POOL_CONDITIONS = {
   Updated: {
-    means: 'All nodes of the pool have the target.',
+    means: 'All nodes of the pool have the target configuration.',
     reasons: {
       '': {
         status: 'True',
         means:
-          'All nodes of the pool have the target. With `False`: some nodes do not have the target, and `Updating` shows the progress.',
+          'All nodes of the pool have the target configuration. `False` means that some nodes do not have the target configuration. `Updating` shows the progress.',
       },
     },
   },
   Updating: {
-    means: 'The pool updates its nodes to the target.',
+    means: 'The pool updates its nodes to the target configuration.',
     reasons: {
       '': {
         status: 'True',
         means:
-          'The update is in progress. With `False`: the update is complete, paused, or blocked by the cause in the message.',
+          'The update is in progress. `False` means that the update is complete, paused or blocked. The message contains the cause.',
         help: '`mcm config explain pool/NAME` shows each node and the reason why the node waits.',
       },
     },
   },
   NodeDegraded: {
     means:
-      'Nodes of the pool cannot continue their update. The reason contains their number: `2 nodes are reporting degraded status on sync`.',
+      'Nodes of the pool cannot continue their update. The reason contains the number of nodes: `2 nodes are reporting degraded status on sync`.',
     reasons: {
       '': { status: 'False', means: 'No node is degraded.' },
       'N nodes are reporting degraded status on sync': {
@@ -58,23 +58,24 @@ export const POOL_CONDITIONS = {
   },
   RenderDegraded: {
     means:
-      'The controller cannot render a configuration for the pool. The target is still the most recent valid configuration.',
+      'The controller cannot render a configuration for the pool. The most recent valid configuration remains the target.',
     reasons: {
       '': {
         status: 'True',
-        means: 'The message contains the error and the fix. With `False`: no error.',
+        means: 'The message contains the error and the fix. `False` means that no error exists.',
         help: 'Runbook McmPoolDegraded.',
       },
       SelectingAll: SELECTS_ALL,
       TemplatesFailed: {
         status: 'True',
         means: 'The ControllerConfig produces no MachineConfigs.',
-        help: 'Correct the template or the field of the ControllerConfig in the message.',
+        help: 'Correct the template, or the field of the ControllerConfig that the message names.',
       },
       ConfigRejected: {
         status: 'True',
-        means: 'The pool was rendered without an invalid KubeletConfig or ContainerRuntimeConfig.',
-        help: 'Correct the object in the message.',
+        means:
+          'A KubeletConfig or ContainerRuntimeConfig is invalid. The controller rendered the pool without this object.',
+        help: 'Correct the object that the message names.',
       },
     },
   },
@@ -83,7 +84,7 @@ export const POOL_CONDITIONS = {
     reasons: {
       '': {
         status: 'True',
-        means: 'Nodes or the rendering are degraded. With `False`: no problem.',
+        means: 'A node of the pool or the rendering is degraded. `False` means that the pool has no problem.',
         help: 'Runbook McmPoolDegraded.',
       },
       SelectingAll: SELECTS_ALL,
@@ -92,7 +93,7 @@ export const POOL_CONDITIONS = {
     },
   },
   ImageBuildDegraded: {
-    means: 'A condition for the image builder of OpenShift. mcm has no image builder.',
+    means: 'State of the image builder of OpenShift. mcm has no image builder.',
     reasons: {
       NoLayeredObjects: {
         status: 'False',
@@ -107,19 +108,19 @@ export const POOL_CONDITIONS = {
       Found: { status: 'True', means: 'The controller found all machines.' },
       NotFound: {
         status: 'False',
-        means: 'The object in the message does not exist.',
+        means: 'A referenced object does not exist. The message names the object.',
         help: 'Create the object, or remove it from `machineRefs`.',
       },
       Forbidden: {
         status: 'False',
         means:
-          'The controller must not use the reference: the template or the strategy is not allowed, or a permission is missing.',
+          'The controller cannot use the reference, because of the template, the strategy or a missing permission.',
         help: 'The message contains the cause and the fix.',
       },
       Ambiguous: {
         status: 'False',
         means: 'Several pools refer to the same machine.',
-        help: 'Refer to the machine in one pool only.',
+        help: 'Refer to the machine in only one pool.',
       },
       NotFollowed: {
         status: 'False',
@@ -129,11 +130,12 @@ export const POOL_CONDITIONS = {
     },
   },
   RequiresReplacement: {
-    means: 'The pool reaches its target by the replacement of machines. The original does not have this condition.',
+    means:
+      'mcm replaces machines, so that the nodes of the pool get the target configuration. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'No replacement is necessary.' },
       Replace: { status: 'True', means: '`updateStrategy` is `Replace`.' },
-      Irreconcilable: { status: 'True', means: 'An in-place update of a node to the target is not possible.' },
+      Irreconcilable: { status: 'True', means: 'A node cannot get the target configuration by an in-place update.' },
     },
   },
   RolloutHalted: {
@@ -143,25 +145,25 @@ export const POOL_CONDITIONS = {
       NodesDegraded: {
         status: 'True',
         means: 'Too many nodes are Degraded after the update.',
-        help: 'Revert the change of the target, or repair the nodes: runbook McmPoolDegraded.',
+        help: 'Revert the change of the configuration, or repair the nodes. Follow the runbook McmPoolDegraded.',
       },
     },
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a window, for the end of a freeze, or for nodes with a postponed update. The original does not have this condition.',
+      'The rollout waits for a rollout window, for the end of a freeze, or for nodes with a postponed update. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'The rollout may continue.' },
-      OutsideWindow: { status: 'True', means: 'No window of the pool is open.', help: OPEN_UNTIL },
+      OutsideWindow: { status: 'True', means: 'No rollout window of the pool is open.', help: OPEN_UNTIL },
       InFreeze: { status: 'True', means: 'A freeze of the pool forbids updates.', help: OPEN_UNTIL },
       InvalidWindow: {
         status: 'True',
-        means: 'A window or a freeze of the pool is invalid, so the pool updates no node.',
-        help: 'Correct the annotation as in the message.',
+        means: 'A rollout window or a freeze of the pool is invalid, so the pool updates no node.',
+        help: 'Correct the annotation. The message contains the error.',
       },
       NodePostponed: {
         status: 'True',
-        means: 'All nodes without the target have the label `rollout.machine.sapcloud.io/postpone`.',
+        means: 'All nodes without the target configuration have the label `rollout.machine.sapcloud.io/postpone`.',
         help: 'Remove the label, or set the annotation `rollout.machine.sapcloud.io/open-until` of the pool.',
       },
     },
@@ -174,13 +176,14 @@ export const POOL_CONDITIONS = {
     },
   },
   WritesForbidden: {
-    means: 'The controller lacks a permission to write. The original does not have this condition.',
+    means:
+      'The controller does not have a permission that it needs for its writes. The original does not have this condition.',
     reasons: {
       '': { status: 'False', means: 'The controller has the permission again.' },
       RoleLacksPermission: {
         status: 'True',
         means: 'The API server refuses a write.',
-        help: 'Grant the permission in the message.',
+        help: 'Grant the permission that the message names.',
       },
     },
   },
@@ -191,16 +194,20 @@ export const POOL_CONDITIONS = {
       CannotBeApplied: CANNOT_BE_APPLIED,
       CountsAsOne: {
         status: 'False',
-        means: '`maxUnavailable` is 0 nodes and counts as 1.',
+        means: '`maxUnavailable` is 0 nodes, but the controller uses 1.',
         help: 'Set a number of at least 1.',
       },
     },
   },
   CanaryPassed: {
-    means: 'Whether the canaries of the pool have the target. The original does not have this condition.',
+    means: 'Whether the canaries of the pool have the target configuration. The original does not have this condition.',
     reasons: {
-      Waiting: { status: 'False', means: 'Some canaries do not have the target, or are not Ready.' },
-      Updated: { status: 'True', means: 'All canaries have the target. The other nodes follow after the soak time.' },
+      Waiting: { status: 'False', means: 'Some canaries do not have the target configuration, or are not Ready.' },
+      Updated: {
+        status: 'True',
+        means:
+          'All canaries have the target configuration. The controller updates the other nodes after the soak time.',
+      },
     },
   },
 } as const satisfies Readonly<
@@ -210,12 +217,12 @@ export const POOL_CONDITIONS = {
 /** Every condition that the machine-config-controller writes on the ControllerConfig. */
 export const TEMPLATE_CONDITIONS = {
   TemplateControllerCompleted: {
-    means: 'The controller rendered the templates to MachineConfigs.',
+    means: 'The controller rendered MachineConfigs from the templates.',
     reasons: {
       '': {
         status: 'True',
         means:
-          'The message contains the generation of the object. With `False`: the MachineConfigs of this generation do not exist yet.',
+          'The message contains the generation of the object. `False` means that the MachineConfigs of this generation do not exist yet.',
       },
     },
   },
@@ -228,8 +235,8 @@ export const TEMPLATE_CONDITIONS = {
     reasons: {
       '': {
         status: 'True',
-        means: 'The message contains the name of the template or field. With `False`: no error.',
-        help: 'Correct the template or the field. Until the correction, the controller renders no pool.',
+        means: 'The message contains the name of the template or field. `False` means that no error exists.',
+        help: 'Correct the template or the field. The controller renders no pool until you correct the error.',
       },
     },
   },
@@ -246,7 +253,7 @@ export const NODE_CONFIG_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The controller applied the object. With `False`: the object is invalid, and the message contains the reason.',
+          'The controller applied the object. `False` means that the object is invalid. The message contains the reason.',
       },
     },
   },
@@ -260,17 +267,17 @@ export const NODE_CONFIG_CONDITIONS = {
       '': {
         status: 'True',
         means: 'The object is invalid, or the controller cannot write its MachineConfig.',
-        help: 'Correct the field in the message.',
+        help: 'Correct the field that the message names.',
       },
     },
   },
   UnknownFields: {
     means:
-      'Unknown fields of the object. Without unknown fields, the condition is absent. The original does not have this condition.',
+      'The object has unknown fields. The condition is absent if the object has no unknown fields. The original does not have this condition.',
     reasons: {
       Ignored: {
         status: 'True',
-        means: 'The controller applies the other fields.',
+        means: 'The controller ignores the unknown fields and applies the other fields.',
         help: 'Correct the names, or remove the fields.',
       },
     },

@@ -27,17 +27,21 @@ export const CONFIG_EVENTS = {
   RenderedConfigGenerated: {
     on: POOL,
     type: 'Normal',
-    means: 'The controller rendered a new configuration, the new target of the pool.',
+    means: 'The controller rendered a new configuration, which is the new target of the pool.',
   },
   OSImageURLOverridden: {
     on: POOL,
     type: 'Normal',
     means: 'A MachineConfig replaces the operating system image of the ControllerConfig.',
   },
-  SetDesiredConfig: { on: POOL, type: 'Normal', means: 'The controller set the target of some nodes.' },
-  Updating: { on: POOL, type: 'Normal', means: 'The pool starts the update of its nodes to a target.' },
+  SetDesiredConfig: { on: POOL, type: 'Normal', means: 'The controller set the target configuration of some nodes.' },
+  Updating: { on: POOL, type: 'Normal', means: 'The pool starts to update its nodes to a new target configuration.' },
   Completed: { on: POOL, type: 'Normal', means: 'All nodes of the pool have the target.' },
-  DeferringOperatorNodeUpdate: { on: POOL, type: 'Normal', means: 'The pool updates the node of the operator last.' },
+  DeferringOperatorNodeUpdate: {
+    on: POOL,
+    type: 'Normal',
+    means: 'The pool updates the node that runs the machine-config-controller last.',
+  },
   RenderFailed: {
     on: POOL,
     type: 'Warning',
@@ -59,13 +63,13 @@ export const CONFIG_EVENTS = {
   KubeletConfigRefused: {
     on: ['KubeletConfig'],
     type: 'Warning',
-    means: 'The object is invalid, so the controller did not apply it.',
+    means: 'The KubeletConfig or ContainerRuntimeConfig is invalid, so the controller did not apply it.',
     help: 'Correct the field that the message names.',
   },
   ContainerRuntimeConfigRefused: {
     on: ['ContainerRuntimeConfig'],
     type: 'Warning',
-    means: 'The object is invalid, so the controller did not apply it.',
+    means: 'The KubeletConfig or ContainerRuntimeConfig is invalid, so the controller did not apply it.',
     help: 'Correct the field that the message names.',
   },
   UnknownFields: {
@@ -77,8 +81,8 @@ export const CONFIG_EVENTS = {
   DrainRequestInvalid: {
     on: NODE,
     type: 'Warning',
-    means: 'The daemon of the node requests no drain and no uncordon.',
-    help: 'Check the annotation `desiredDrain` and the version of the daemon.',
+    means: 'The annotation `desiredDrain` of the node contains neither a drain nor an uncordon request.',
+    help: 'Check the annotation `desiredDrain`, and the version of the daemon on the node.',
   },
   DrainThresholdExceeded: {
     on: NODE,
@@ -90,13 +94,12 @@ export const CONFIG_EVENTS = {
     on: NODE,
     type: 'Warning',
     means: 'A drain has taken an hour. The node is Degraded, and the drain continues.',
-    help: 'Check the budgets and finalizers of the pods in the message.',
+    help: 'Check the budgets and finalizers of the pods that the message names.',
   },
   EvictionUnavailable: {
     on: NODE,
     type: 'Warning',
-    means:
-      'The controller deleted the pods in the message with their grace period, because the API server cannot evict them.',
+    means: 'The API server cannot evict pods, so the controller deleted the listed pods with their grace period.',
     help: 'The target cluster has no eviction API. Enable `pods/eviction` of `policy/v1`.',
   },
   WritesForbidden: {
@@ -117,7 +120,7 @@ export const CONFIG_EVENTS = {
     on: POOL,
     type: 'Warning',
     means: 'Too many nodes are Degraded after the update. The pool updates no further node.',
-    help: 'Revert the change of the target, or repair the nodes. Runbook McmPoolDegraded.',
+    help: 'Revert the change of the configuration, or repair the nodes. Runbook McmPoolDegraded.',
   },
 } as const satisfies Readonly<Record<keyof typeof ConfigEvents, ConfigEventMeaning>>;
 
@@ -130,7 +133,7 @@ export const DAEMON_EVENTS = {
     on: NODE,
     type: 'Warning',
     means: 'A file or unit on the disk differs from the configuration.',
-    help: 'Revert the manual change, or add the change to a MachineConfig. With the force file, the daemon writes all files again.',
+    help: 'Revert the manual change, or add the change to a MachineConfig. If the force file exists, the daemon writes all files again.',
   },
   PreflightConfigDriftCheckFailed: {
     on: NODE,

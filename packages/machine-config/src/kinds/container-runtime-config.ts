@@ -22,9 +22,9 @@ export const containerRuntimeConfigurationSchema = z
     logSizeMax: optional(quantity('Maximum size of a log file in bytes; more than 8192.')),
     overlaySize: optional(quantity('Maximum size of a container image.')),
     defaultRuntime: optional(text('`crun` or `runc`.')),
-    additionalLayerStores: stores('Additional stores of layers.', 5),
-    additionalImageStores: stores('Additional stores of images.', 10),
-    additionalArtifactStores: stores('Additional stores of artifacts.', 10),
+    additionalLayerStores: stores('Additional storage locations of image layers.', 5),
+    additionalImageStores: stores('Additional storage locations of images.', 10),
+    additionalArtifactStores: stores('Additional storage locations of artifacts.', 10),
   })
   .meta({ description: 'Settings of the container runtime.' });
 
@@ -33,7 +33,9 @@ export type ContainerRuntimeConfiguration = z.infer<typeof containerRuntimeConfi
 
 const specSchema = z
   .object({
-    machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: selects nothing.')),
+    machineConfigPoolSelector: optional(
+      selector('Selects pools by their labels. An absent or empty selector selects no pool.'),
+    ),
     containerRuntimeConfig: optional(containerRuntimeConfigurationSchema),
   })
   .meta({ description: 'Settings of the container runtime.' });
@@ -42,7 +44,7 @@ const statusSchema = z
   .object({ observedGeneration: observedGeneration(), conditions: conditions('Observed state of the object.') })
   .meta({ description: 'Observed state of the object.' });
 
-/** Settings of the container runtimes of the selected pools. */
+/** Settings of the container runtime on the nodes of the selected pools. */
 export const containerRuntimeConfigSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),
@@ -51,8 +53,8 @@ export const containerRuntimeConfigSchema = crd(
     spec: optional(specSchema),
     status: optional(statusSchema),
   }),
-  { description: 'Settings of the container runtimes of the selected pools.' },
+  { description: 'Settings of the container runtime on the nodes of the selected pools.' },
 );
 
-/** Settings of the container runtimes of the selected pools. */
+/** Settings of the container runtime on the nodes of the selected pools. */
 export type ContainerRuntimeConfig = z.infer<typeof containerRuntimeConfigSchema>;

@@ -26,12 +26,12 @@ export const controllerConfigSpecSchema = crd(
     apiServerURL: optional(text('URL that nodes use for the API server.')),
     cloudProviderConfig: optional(text('Configuration file of the cloud provider.')),
     platform: optional(text('Deprecated: name of the platform.')),
-    etcdDiscoveryDomain: optional(text('Deprecated: the domain for the discovery of etcd.')),
+    etcdDiscoveryDomain: optional(text('Deprecated: DNS domain for the discovery of etcd.')),
     kubeAPIServerServingCAData: bytes('CA of the API server.'),
     rootCAData: bytes('CA of the cluster.'),
     cloudProviderCAData: bytes('CA of the cloud.'),
     additionalTrustBundle: bytes('Additional CAs that nodes trust.'),
-    imageRegistryBundleUserData: bundles('CAs of registries, set by users.'),
+    imageRegistryBundleUserData: bundles('CAs of image registries that users add.'),
     imageRegistryBundleData: bundles('CAs of registries.'),
     pullSecret: optional(objectReferenceSchema.nullable()),
     internalRegistryPullSecret: bytes('Pull secret of the internal registry.'),
@@ -45,10 +45,10 @@ export const controllerConfigSpecSchema = crd(
     dns: optional(rawObject('The DNS object.').nullable()),
     ipFamilies: optional(text('`IPv4`, `IPv6`, `DualStack` or `DualStackIPv6Primary`.')),
     networkType: optional(text('Name of the network plugin.')),
-    network: optional(rawObject('State of the network.').nullable()),
-    parameters: optional(stringMap('Additional values for templates: `parameters.<name>`.')),
+    network: optional(rawObject('State of the cluster network.').nullable()),
+    parameters: optional(stringMap('Additional values that templates read as `parameters.<name>`.')),
   }),
-  { description: 'Variables of the templates.', 'x-kubernetes-preserve-unknown-fields': true },
+  { description: 'Variables for the templates of MachineConfigs.', 'x-kubernetes-preserve-unknown-fields': true },
 );
 
 /** Spec of the ControllerConfig. */
@@ -89,7 +89,10 @@ export const controllerConfigSchema = crd(
     spec: optional(controllerConfigSpecSchema),
     status: optional(controllerConfigStatusSchema),
   }),
-  { description: 'Variables of all templates. The cluster has one object of this kind, machine-config-controller.' },
+  {
+    description:
+      'Variables for all templates of MachineConfigs. The cluster has one object of this kind, machine-config-controller.',
+  },
 );
 
 /** The ControllerConfig. */

@@ -8,7 +8,7 @@ export const kubeletConfigSpecSchema = z
   .object({
     machineConfigPoolSelector: optional(selector('Selects pools by their labels. Absent or empty: selects nothing.')),
     kubeletConfig: optional(
-      rawObject('Fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) to set.').nullable(),
+      rawObject('Fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) for the nodes.').nullable(),
     ),
     autoSizingReserved: optional(flag('If true, nodes compute the resources that they reserve for the system.')),
     logLevel: optional(int32('Verbosity of the kubelet, 0 to 10.')),
@@ -27,7 +27,7 @@ const statusSchema = z
   .object({ observedGeneration: observedGeneration(), conditions: conditions('Observed state of the object.') })
   .meta({ description: 'Observed state of the object.' });
 
-/** Settings of the kubelets of the selected pools. */
+/** Settings of the kubelet on the nodes of the selected pools. */
 export const kubeletConfigSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),
@@ -36,8 +36,8 @@ export const kubeletConfigSchema = crd(
     spec: optional(kubeletConfigSpecSchema),
     status: optional(statusSchema),
   }),
-  { description: 'Settings of the kubelets of the selected pools.' },
+  { description: 'Settings of the kubelet on the nodes of the selected pools.' },
 );
 
-/** Settings of the kubelets of the selected pools. */
+/** Settings of the kubelet on the nodes of the selected pools. */
 export type KubeletConfig = z.infer<typeof kubeletConfigSchema>;

@@ -3,20 +3,20 @@ import * as z from 'zod';
 import { API_VERSION } from './group.ts';
 import { conditions, objectReferenceSchema, observedGeneration, selector } from './shared.ts';
 
-/** A rendered MachineConfig and its sources. */
+/** A rendered MachineConfig, and the MachineConfigs that it contains. */
 export const poolConfigurationSchema = z
   .object({
     ...objectReferenceSchema.shape,
     source: optional(
       crd(z.array(objectReferenceSchema), {
-        description: 'The source MachineConfigs, in merge order.',
+        description: 'The merged MachineConfigs, in merge order.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
   })
-  .meta({ description: 'A rendered MachineConfig and its sources.' });
+  .meta({ description: 'A rendered MachineConfig, and the MachineConfigs that it contains.' });
 
-/** A rendered MachineConfig and its sources. */
+/** A rendered MachineConfig, and the MachineConfigs that it contains. */
 export type PoolConfiguration = z.infer<typeof poolConfigurationSchema>;
 
 /** A MachineDeployment or MachineSet with the nodes of the pool. */
@@ -60,7 +60,9 @@ const maxUnavailable = crd(z.union([z.int(), z.string()]), {
 export const machineConfigPoolSpecSchema = crd(
   z.object({
     machineConfigSelector: optional(
-      selector('Selects the MachineConfigs of the pool. Absent: selects nothing; empty: invalid.'),
+      selector(
+        'Selects the MachineConfigs of the pool. An absent selector selects no MachineConfig. An empty selector is invalid.',
+      ),
     ),
     nodeSelector: optional(selector('Selects the nodes of the pool. Absent or empty: selects nothing.')),
     machineRef: optional(
@@ -76,7 +78,7 @@ export const machineConfigPoolSpecSchema = crd(
     ),
     machineRefs: optional(
       crd(z.array(machineRefSchema), {
-        description: 'Several references to MachineDeployments or MachineSets, such as one for each zone.',
+        description: 'References to several MachineDeployments or MachineSets, such as one for each zone.',
         maxItems: 64,
       }),
     ),
@@ -85,7 +87,7 @@ export const machineConfigPoolSpecSchema = crd(
     ),
     paused: optional(
       flag(
-        'If true, rendering and rollout of the pool are paused. The nodes of a paused pool still get rotated certificates.',
+        'If true, the controller pauses the rendering and the rollout of the pool. Nodes of a paused pool still receive rotated certificates.',
       ),
     ),
     maxUnavailable: optional(maxUnavailable),
@@ -93,7 +95,7 @@ export const machineConfigPoolSpecSchema = crd(
     osImageStream: optional(
       z
         .object({ name: optional(text('Name of the stream.')) })
-        .meta({ description: 'A named OS image. This controller does not support OS image streams.' }),
+        .meta({ description: 'A named OS image. The machine-config-controller does not support OS image streams.' }),
     ),
   }),
   {
@@ -112,11 +114,11 @@ export type MachineConfigPoolSpec = z.infer<typeof machineConfigPoolSpecSchema>;
 
 const certExpirySchema = z
   .object({
-    bundle: text('Name of the bundle.'),
+    bundle: text('Name of the certificate bundle.'),
     subject: text('Subject of the certificate.'),
-    expiry: optional(time('Expiry of the certificate.')),
+    expiry: optional(time('Expiry time of the certificate.')),
   })
-  .meta({ description: 'The expiry of a certificate.' });
+  .meta({ description: 'Expiry time of a certificate.' });
 
 const machineRefStatusSchema = z
   .object({
@@ -133,11 +135,11 @@ const machineConfigPoolStatusSchema = z
   .object({
     observedGeneration: observedGeneration(),
     configuration: optional(poolConfigurationSchema),
-    machineCount: optional(int32('Nodes of the pool.')),
-    updatedMachineCount: optional(int32('Nodes with the target.')),
-    readyMachineCount: optional(int32('Ready nodes with the target.')),
+    machineCount: optional(int32('Number of nodes of the pool.')),
+    updatedMachineCount: optional(int32('Number of nodes that have the target configuration.')),
+    readyMachineCount: optional(int32('Number of Ready nodes that have the target configuration.')),
     unavailableMachineCount: optional(int32('Number of nodes that are being updated, or that are not Ready.')),
-    degradedMachineCount: optional(int32('Nodes that are Degraded or Unreconcilable.')),
+    degradedMachineCount: optional(int32('Number of nodes that are Degraded or Unreconcilable.')),
     conditions: conditions('Conditions of the pool.'),
     certExpirys: optional(
       crd(z.array(certExpirySchema), {
@@ -145,9 +147,11 @@ const machineConfigPoolStatusSchema = z
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
-    currentMachineConfig: optional(text('Deprecated name of `spec.configuration.name`: the target.')),
+    currentMachineConfig: optional(
+      text('Name of the target configuration. Deprecated: use `spec.configuration.name`.'),
+    ),
     updatingMachines: optional(int32('Deprecated name of `updatedMachineCount`.')),
-    readyMachines: optional(int32('Ready nodes of the pool, with or without the target.')),
+    readyMachines: optional(int32('Number of Ready nodes of the pool, with any configuration.')),
     unavailableMachines: optional(int32('Deprecated name of `unavailableMachineCount`.')),
     machineRefs: optional(
       crd(z.array(machineRefStatusSchema), {
@@ -155,9 +159,9 @@ const machineConfigPoolStatusSchema = z
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
-    pendingMachineCount: optional(int32('Machines of the pool that have no node yet.')),
+    pendingMachineCount: optional(int32('Number of machines of the pool that have no node yet.')),
   })
-  .meta({ description: 'Observed state of the pool. Written by the controllers.' });
+  .meta({ description: 'Observed state of the pool. The controllers write this state.' });
 
 /** Status of a pool. */
 export type MachineConfigPoolStatus = z.infer<typeof machineConfigPoolStatusSchema>;

@@ -15,7 +15,7 @@ export const machineConfigSpecSchema = z
     kernelArguments: list('Kernel arguments of the machine, in this order.'),
     extensions: list('OS extensions.'),
     fips: optional(flag('If true, FIPS mode is enabled. A running machine cannot change this setting.')),
-    kernelType: optional(text('`default`, `realtime` or `64k-pages`; empty means default.')),
+    kernelType: optional(text('Kernel type: `default`, `realtime` or `64k-pages`. An empty value means `default`.')),
   })
   .meta({ description: 'Configuration of a machine.' });
 
@@ -32,7 +32,7 @@ export const machineConfigSchema = crd(
   }),
   {
     description:
-      'One part of the configuration of a pool. A rendered MachineConfig contains the whole configuration of a pool.',
+      'One part of the configuration of a pool. A rendered MachineConfig contains the complete configuration of the pool.',
   },
 );
 

@@ -14,7 +14,7 @@ export const objectReferenceSchema = crd(
     name: optional(text('Name of the object.')),
     namespace: optional(text('Namespace of the object.')),
     uid: optional(text('UID of the object.')),
-    resourceVersion: optional(text('Version of the object.')),
+    resourceVersion: optional(text('Resource version of the object.')),
     fieldPath: optional(text('Path of a field within the object.')),
   }),
   { 'x-kubernetes-map-type': 'atomic' },
@@ -34,7 +34,8 @@ export type ConfigCondition = z.infer<typeof conditionSchema>;
 export const conditions = (description: string) =>
   optional(crd(z.array(conditionSchema), { description, 'x-kubernetes-list-type': 'atomic' }));
 
-export const observedGeneration = () => optional(int64('Generation of the spec that this status describes.'));
+export const observedGeneration = () =>
+  optional(int64('Generation of the spec from which the controller derived this status.'));
 
 /** The object is stored unchanged. */
 export const rawObject = (description: string) =>

@@ -9,7 +9,7 @@ export function registerPoolMetrics(meters: Meters, pools: Pick<Informer<Machine
   meters.observed(
     {
       name: 'mcc_pool_machines',
-      help: 'Nodes of a pool by state; total is the number of all nodes',
+      help: 'Number of nodes of a pool, by state; the state total counts all nodes',
       labels: ['name', 'state'],
     },
     all(({ metadata: { name }, status = {} }) =>
@@ -25,7 +25,7 @@ export function registerPoolMetrics(meters: Meters, pools: Pick<Informer<Machine
   meters.observed(
     {
       name: 'mcc_pool_status_condition',
-      help: 'Conditions of pools: 1 True, 0 False, -1 Unknown',
+      help: 'Conditions of pools: 1 means True, 0 means False, -1 means Unknown',
       labels: ['name', 'condition'],
     },
     all(({ metadata: { name }, status }) =>

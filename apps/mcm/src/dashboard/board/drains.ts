@@ -56,7 +56,7 @@ export class Drains {
     const wanted = new Map(this.#machines.map((machine) => [machine.metadata.uid, nodeOf(machine)]));
     for (const [uid, watch] of this.#watches) {
       if (wanted.get(uid) === watch.node) continue;
-      watch.end.abort(new Error('the drain has ended'));
+      watch.end.abort(new Error('the drain is complete'));
       this.#watches.delete(uid);
     }
     for (const [uid, node] of wanted) if (!this.#watches.has(uid)) this.#watches.set(uid, this.#begin(node));

@@ -38,5 +38,5 @@ export function explainAsFarAsRead(
 
 function asItSays({ status = {} }: MachineDeployment): string {
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
-  return `${replicas} machines, ${updatedReplicas} of the newest set, ${availableReplicas} available, according to its status`;
+  return `${replicas} machines, ${updatedReplicas} of the newest MachineSet, ${availableReplicas} available, according to its status`;
 }

@@ -33,7 +33,7 @@ export function hintsOf(
   const hints: string[] = [];
   if (spec.paused) hints.push(`to continue the rollout: mcm rollout resume ${metadata.name}`);
   if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
-    hints.push('a MachineSet has too many machines and is frozen until the deletion of the surplus machines');
+    hints.push('a MachineSet has too many machines, so it is frozen until mcm deletes the surplus machines');
   }
   const reported = machines.flatMap((machine) => machineCure(machine) ?? []);
   for (const [why, names] of Map.groupBy(reported, ({ see }) => see))

@@ -98,7 +98,7 @@ describe('explain', () => {
     };
     const lines = explain(read(machines, { deployment: deployment(4, {}, { annotations }) }));
     expect(lines).toContain(
-      'machines by zone: a 2, b 1, c 1 (evacuated: its machines move to other zones), d 0 (on standby: its machines are down',
+      'machines by zone: a 2, b 1, c 1 (evacuated: mcm moves the machines to other zones), d 0 (on standby: the machines of the zone are unreachable',
     );
     expect(lines).toContain(
       'zone of the next new machine: b, because the zone has 1 of 2 machines; zone c is evacuated; zone d is on standby',
@@ -156,7 +156,7 @@ describe('explain', () => {
     expect(lines).toMatch(
       /^Waits for:\n {2}- 5 machines, for example n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s the machine may be Failed.*\n\n/m,
     );
-    expect(lines).toContain('next   the deployment waits: for 5 machines of the newest set to be Running');
+    expect(lines).toContain('next   the deployment waits: for 5 machines of the newest MachineSet to be Running');
   });
 
   test('other failed machines wait for a repair in progress', () => {
@@ -226,7 +226,7 @@ describe('explain', () => {
     });
     const { next, hints } = explainDeployment(reading, NOW, []);
     expect(next).toBe(
-      'the deployment waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be deleted; then mcm deletes the next of 2 other machines of older sets',
+      'the deployment waits: for 1 machine of the newest MachineSet to be Running and 1 machine of older MachineSets to be deleted; then mcm deletes the next of 2 other machines of older MachineSets',
     );
     expect(hints).toContain('or restore the previous revision: mcm rollout undo pool');
   });
@@ -320,7 +320,7 @@ describe('explain', () => {
       expect.arrayContaining([
         'to continue the rollout: mcm rollout resume pool',
         'or restore the previous revision: mcm rollout undo pool',
-        'to try the same template again, delete the failed machine or resume the rollout',
+        'to try the same template again, delete the failed machine, or resume the rollout',
       ]),
     );
   });
@@ -342,7 +342,7 @@ describe('explain', () => {
       );
       return reported.next;
     };
-    expect(next(deleted)).toBe('the deployment waits: for 1 machine of older sets to be deleted');
+    expect(next(deleted)).toBe('the deployment waits: for 1 machine of older MachineSets to be deleted');
     expect(next(held)).not.toContain('older sets');
   });
 

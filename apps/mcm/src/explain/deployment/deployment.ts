@@ -153,7 +153,7 @@ function explainActing(
     return { ...base, next: nextOf(reading, plan, changes), changes, disruption, hints };
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
-    const hints = ['this is a defect of mcm: report the defect, with the deployment, its sets and machines as YAML'];
+    const hints = ['this is a bug of mcm: report it, with the YAML of the deployment, its MachineSets and machines'];
     return { ...base, next: `none: ${error.message}`, hints };
   }
 }
@@ -281,14 +281,16 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const leaving = going.filter(isGoing).length;
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
   const parts = [
-    ...(coming > 0 ? [`${machinesOf(coming)} of the newest set to be Running`] : []),
-    ...(failed > 0 ? [`the replacement or recovery of ${machinesOf(failed)} of the newest set with phase Failed`] : []),
-    ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest set to be deleted`] : []),
-    ...(leaving > 0 ? [`${machinesOf(leaving)} of older sets to be deleted`] : []),
+    ...(coming > 0 ? [`${machinesOf(coming)} of the newest MachineSet to be Running`] : []),
+    ...(failed > 0
+      ? [`the replacement or recovery of ${machinesOf(failed)} of the newest MachineSet with phase Failed`]
+      : []),
+    ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest MachineSet to be deleted`] : []),
+    ...(leaving > 0 ? [`${machinesOf(leaving)} of older MachineSets to be deleted`] : []),
   ];
   if (parts.length === 0) return undefined;
   const after = going.length - leaving;
-  return `for ${parts.join(' and ')}${after > 0 ? `; then mcm deletes the next of ${after} other machines of older sets` : ''}`;
+  return `for ${parts.join(' and ')}${after > 0 ? `; then mcm deletes the next of ${after} other machines of older MachineSets` : ''}`;
 }
 
 const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
@@ -318,7 +320,7 @@ function has({ deployment, sets, machines }: DeploymentReading): string {
       const running = own.filter((machine) => !machineWait(machine)).length;
       return `${own.length} of set ${set.metadata.name}${set === current ? ' (the newest)' : ''}, ${running} Running`;
     });
-  return parts.length === 0 ? 'no machines and no set' : parts.join('; ');
+  return parts.length === 0 ? 'the deployment has no machines and no MachineSet' : parts.join('; ');
 }
 
 function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
@@ -327,16 +329,18 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
     const from = before.get(metadata.uid);
     return from === undefined || from === (spec.replicas ?? 0)
       ? []
-      : [`mcm scales set ${metadata.name} from ${from} to ${spec.replicas ?? 0} machines`];
+      : [`mcm scales MachineSet ${metadata.name} from ${from} to ${spec.replicas ?? 0} machines`];
   });
   return [
     ...(plan.create
-      ? [`mcm creates set ${plan.create.metadata.name ?? ''} with ${plan.create.spec.replicas ?? 0} machines`]
+      ? [`mcm creates MachineSet ${plan.create.metadata.name ?? ''} with ${plan.create.spec.replicas ?? 0} machines`]
       : []),
     ...resized,
-    ...plan.inPlace.machines.map(({ machine }) => `mcm moves machine ${machine.metadata.name} to the newest set`),
+    ...plan.inPlace.machines.map(
+      ({ machine }) => `mcm moves machine ${machine.metadata.name} to the newest MachineSet`,
+    ),
     ...plan.remove.map(
-      (set) => `mcm deletes set ${set.metadata.name}, because the history exceeds revisionHistoryLimit`,
+      (set) => `mcm deletes MachineSet ${set.metadata.name}, because the history exceeds revisionHistoryLimit`,
     ),
     ...(plan.rollback ? [plan.rollback.event.message] : []),
   ];

@@ -10,11 +10,11 @@ function budgetLines({ replicas, unavailable, available, missing, underWay, ...b
   // missing.
   const coming = Math.min(underWay, budget.joining + budget.leaving + budget.updating);
   const parts = [
-    [coming, 'with a replacement starting'],
+    [coming, 'with a replacement that is starting'],
     [underWay - coming, 'without a replacement yet'],
     [budget.failed, 'failed'],
     [budget.unreachable, 'unhealthy'],
-    [budget.late, 'not joined for too long'],
+    [budget.late, 'did not join in time'],
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
   const short = missing === 0 ? 'no machine is unavailable' : `${missing} ${missing === 1 ? 'is' : 'are'} unavailable`;
@@ -66,6 +66,6 @@ export const disruptionHints = ({ waiting, held, kept }: RepairPlan): string[] =
         'to replace more failed machines at the same time, raise --max-unhealthy-replacements of the manager and the machine controller',
       ]
     : []),
-  ...(kept.length > 0 ? ['to try the same template again, delete the failed machine or resume the rollout'] : []),
+  ...(kept.length > 0 ? ['to try the same template again, delete the failed machine, or resume the rollout'] : []),
   ...(held.length > 0 ? ['mcm replaces the machines after the circuit breaker closes'] : []),
 ];

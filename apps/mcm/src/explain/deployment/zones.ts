@@ -2,8 +2,8 @@ import type { ZoneOutlook } from '@mcm/core';
 
 const STATES = {
   open: '',
-  evacuated: ' (evacuated: its machines move to other zones)',
-  standby: ' (on standby: its machines are down, so it gets no new machines)',
+  evacuated: ' (evacuated: mcm moves the machines to other zones)',
+  standby: ' (on standby: the machines of the zone are unreachable, so mcm creates no machines there)',
 } as const satisfies Readonly<Record<ZoneOutlook['zones'][number]['state'], string>>;
 
 /** The machines of each zone, the zone of the next machine, and the zones whose limit delays the rollout. */

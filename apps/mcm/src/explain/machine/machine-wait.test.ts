@@ -98,7 +98,7 @@ test.each<[what: string, parts: Parts, says: string]>([
       description:
         'VM deletion was successful. Waiting: volumes are still attached: pv-0. Initiate node object deletion',
     },
-    'VM deletion was successful. Waiting: volumes are still attached: pv-0; in 1m0s its Node is deleted anyway; pods that need its volumes may then wait for a manual detach',
+    'VM deletion was successful. Waiting: volumes are still attached: pv-0; in 1m0s mcm deletes the Node anyway; pods that need the volumes may then wait until a user detaches the volumes',
   ],
 ])('%s', (_what, parts, says) => {
   expect(text(parts)).toBe(says);

@@ -92,7 +92,7 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
     return powerOf(machine)
       ? 'the machine was warm: its VM is starting, and the node is not Ready yet'
       : 'the VM exists, and the node has not joined yet or is not Ready';
-  const text = brief(description) || 'mcm is creating the VM, or the creation waits for a free worker';
+  const text = brief(description) || 'mcm is creating the VM, or waits for a free worker to create the VM';
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
 
@@ -137,7 +137,8 @@ export function isPastDrain({ status }: Machine): boolean {
 const isWaitingForVolumes = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes('volumes are still attached') ?? false;
 
-const LEFT_ATTACHED = 'its Node is deleted anyway; pods that need its volumes may then wait for a manual detach';
+const LEFT_ATTACHED =
+  'mcm deletes the Node anyway; pods that need the volumes may then wait until a user detaches the volumes';
 
 /** The result for the pods of a node when the drain timeout expires. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {

@@ -137,7 +137,7 @@ test('a Running machine has no wait', async () => {
 
 test('an unknown machine without evidence is a user error', async () => {
   await expect(explainMachine(target)).rejects.toThrow(
-    'there is no machine m-0 in namespace default; the namespace has none',
+    'there is no machine m-0 in namespace default; the namespace has no machine',
   );
 });
 
@@ -214,7 +214,7 @@ test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
     });
     await client.resource(machines, NS).delete('m-0');
     const text = await explain();
-    expect(text).toMatch(/machine m-0 \(Terminating\): the drain is blocked, see below; /);
+    expect(text).toMatch(/machine m-0 \(Terminating\): the drain is blocked; details are below; /);
     expect(text).toMatch(/default\/web-1 +is blocked.*budget default\/web/);
     expect(text).toContain('blocked by:');
     expect(text.match(/misconfigured/g)).toHaveLength(1);
@@ -290,7 +290,7 @@ test('a Node that the user cannot read is only reported as unreadable', async ()
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   target = await seenBy('configmaps', 'events');
   const text = await explain();
-  expect(text).toContain('  node   m-0, with unknown state (no permission to read it)');
+  expect(text).toContain('  node   m-0, with unknown state (no permission to read the node)');
   expect(text).not.toContain('Progress:');
   expect(text).toMatch(/^No permission to read:\n {2}- .*cannot get resource "nodes".*$(?!\n {2}-)/m);
 });

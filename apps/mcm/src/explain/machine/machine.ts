@@ -308,8 +308,8 @@ function nodeState(machine: Machine, node: Node | undefined | null, defaults: Ma
   const name = machine.metadata.labels?.[Labels.Node];
   if (!name && machine.status?.currentStatus?.phase === 'Available')
     return 'none: its machine controller runs with --target-kubeconfig=none';
-  if (!name) return 'none yet: no node has joined for this machine';
-  if (node === null) return 'with unknown state (no permission to read it)';
+  if (!name) return 'none yet: the node of this machine has not joined';
+  if (node === null) return 'with unknown state (no permission to read the node)';
   if (!node) return 'which does not exist';
   const { conditions = [] } = node.status ?? {};
   const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);

@@ -17,7 +17,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
     FATES[fate],
     [
       // The reason that blocks the pod is printed below, once for all of its pods.
-      ...(fate === 'blocked' ? [] : [ends ? `it must end by ${formatTime(ends.by)}` : because]),
+      ...(fate === 'blocked' ? [] : [ends ? `the wait ends by ${formatTime(ends.by)}` : because]),
       ...volumes.map((volume) => `volume ${volume}`),
       ...budgets.map((budget) => `budget ${budget}`),
     ].join(', '),
@@ -99,7 +99,7 @@ function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanat
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
     Force: 'the remaining pods are deleted without a grace period',
-    Quarantine: 'evictions stop, and the node stays cordoned until its pods end',
+    Quarantine: 'evictions stop, and the node stays cordoned until the pods of the node end',
     Hold: 'evictions continue without a time limit',
   }[policy];
   // If both times are equal, only one is printed.

@@ -19,7 +19,7 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
       ? [`  console, ${lines.length > last.length ? 'the last lines of the log' : 'in full'}:`, ...last]
       : []),
     ...(missing ? missing.split('\n').map((line) => `  ${line}`) : []),
-    `  the whole log: kubectl get configmap ${configMap} -n ${namespace} -o yaml`,
+    `  the complete log: kubectl get configmap ${configMap} -n ${namespace} -o yaml`,
     ...(earlier.length > 0 ? [`  earlier failures: ${earlier.map((each) => each.configMap).join(', ')}`] : []),
   ];
 }

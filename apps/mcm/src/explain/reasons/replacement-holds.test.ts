@@ -70,7 +70,7 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
   [
     'a paused rollout',
     { deployment: paused, set: set() },
-    'the rollout is paused, and the new set never had all its machines',
+    'the rollout is paused, and the new MachineSet never had all its machines',
   ],
   ['a request to preserve it', { set: set(), node: kept }, 'the machine is preserved'],
   [
@@ -140,6 +140,6 @@ test('explain reads and prints the reasons against a replacement', async () => {
   const explanation = await explainMachine(target);
   await plane.close();
   expect(explanation.there && explanation.waitsFor?.deadline?.then).toBe(
-    'the machine may be Failed, but mcm does not replace it while the rollout is paused, and the new set never had all its machines',
+    'the machine may be Failed, but mcm does not replace it while the rollout is paused, and the new MachineSet never had all its machines',
   );
 });

@@ -51,7 +51,7 @@ function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
     ...(labels?.[Labels.ScaleUpDisabled] === undefined
       ? []
       : [`MachineSet ${name} has the label ${Labels.ScaleUpDisabled}`]),
-    ...(deployment?.spec.paused ? ['the rollout is paused, and the new set never had all its machines'] : []),
+    ...(deployment?.spec.paused ? ['the rollout is paused, and the new MachineSet never had all its machines'] : []),
   ];
 }
 

@@ -52,7 +52,7 @@ const stopped = (name: ControllerName): ControllerHealth => ({
   name,
   state: 'stopped',
   since: at(-3),
-  reason: 'its leader host_1 does not renew Lease test/x',
+  reason: 'the leader host_1 does not renew Lease test/x',
   effects: ['nothing is done'],
   unprocessed: [],
 });
@@ -66,7 +66,7 @@ const linesOf = (controllers: readonly ControllerHealth[]): string =>
 
 describe('explain', () => {
   test('announces the next step and the replacement as long as the controllers act', () => {
-    expect(linesOf([])).toContain('mcm scales set pool-a from 2 to 3 machines');
+    expect(linesOf([])).toContain('mcm scales MachineSet pool-a from 2 to 3 machines');
     expect(linesOf([])).toContain('the machine may be Failed and replaced');
   });
 
@@ -74,7 +74,7 @@ describe('explain', () => {
     const lines = linesOf([stopped('machine-controller-manager')]);
     expect(lines).toContain('  next   none: machine-controller-manager is not working\n');
     expect(lines).toContain(
-      '  - machine-controller-manager is not working since 2026-01-01T11:57:00Z (3m)\n      its leader host_1 does not renew Lease test/x\n      nothing is done',
+      '  - machine-controller-manager is not working since 2026-01-01T11:57:00Z (3m)\n      the leader host_1 does not renew Lease test/x\n      nothing is done',
     );
     expect(lines).not.toMatch(/mcm scales|and replaced/);
     expect(lines).toContain(
@@ -86,7 +86,7 @@ describe('explain', () => {
     const lines = linesOf([stopped('machine-controller')]);
     expect(lines).toContain('machine-controller is not working; last report: the machine is unhealthy');
     expect(lines).not.toContain('the machine may be Failed');
-    expect(lines).toContain('mcm scales set pool-a from 2 to 3 machines');
+    expect(lines).toContain('mcm scales MachineSet pool-a from 2 to 3 machines');
   });
 
   test('a manager that is behind with one deployment has no next step for this deployment only', () => {
@@ -96,7 +96,7 @@ describe('explain', () => {
       unprocessed: [name],
     });
     expect(explain([behind('pool')]).next).toBe('none: machine-controller-manager is not working');
-    expect(explain([behind('other')]).changes).toEqual(['mcm scales set pool-a from 2 to 3 machines']);
+    expect(explain([behind('other')]).changes).toEqual(['mcm scales MachineSet pool-a from 2 to 3 machines']);
   });
 });
 

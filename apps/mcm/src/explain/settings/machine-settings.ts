@@ -35,7 +35,7 @@ function machineSettings(reported: Readonly<Record<string, unknown>>): MachineSe
   const defaults = machineDefaultsOf({ ...own, 'feature-gates': features });
   const off = features.UndrainablePolicy
     ? []
-    : ['feature gate UndrainablePolicy is disabled: mcm forces every drain after its timeout'];
+    : ['feature gate UndrainablePolicy is disabled: mcm forces every drain when its timeout expires'];
   const deadlines = Object.fromEntries(Object.entries(own).filter(([name]) => DEADLINES.test(name)));
   const all = [...off, ...changedFlags(deadlines, machineFlags)];
   return { defaults, remark: all.length > 0 ? `of the machine controller: ${all.join('; ')}` : undefined };

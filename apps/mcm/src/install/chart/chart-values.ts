@@ -149,19 +149,23 @@ function imageGroup(container: Container, program: string): Group {
       defaults[container],
       known ? ANY_TEXT : TEXT,
     ),
-    tag: value('Tag. Empty: the version of the chart.', '', {
+    tag: value('Tag. If the tag is empty, the chart uses its own version.', '', {
       type: 'string',
       pattern: '^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$',
     }),
-    digest: value('Digest, such as sha256:… The digest selects the image, and the tag is then only informative.', '', {
-      type: 'string',
-      pattern: '^([a-z0-9]+:[0-9a-f]{32,})?$',
-    }),
+    digest: value(
+      'Digest of the image, such as sha256:… The digest selects the image, and the tag is then only informative.',
+      '',
+      {
+        type: 'string',
+        pattern: '^([a-z0-9]+:[0-9a-f]{32,})?$',
+      },
+    ),
   });
 }
 
 const POD = group(
-  'Same format as in the spec of a pod. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.',
+  'Fields in the format of a pod spec. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.',
   {
     labels: value('Labels.', {}, POD_LABELS),
     annotations: value('Annotations.', {}, TEXTS),
@@ -179,22 +183,22 @@ const POD = group(
   },
 );
 
-const MONITORING = part(false, 'Objects of the Prometheus operator, and the Grafana dashboards.', {
+const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana dashboards.', {
   labels: value('Labels that the Prometheus operator uses to select the objects.', {}, TEXTS),
   runbookBaseUrl: value(
-    'Address of the folder that contains docs/runbooks, for links in alerts. Empty: alerts have no links.',
+    'Address of the folder that contains docs/runbooks, for links in alerts. If the address is empty, alerts have no links.',
     '',
     { type: 'string', pattern: '^(https?://.+)?$' },
   ),
   serviceMonitor: group('ServiceMonitors.', {
     enabled: enabled(true, 'Creates ServiceMonitors.'),
-    interval: value('Scrape interval. Empty: the default of Prometheus.', '', DURATION),
+    interval: value('Scrape interval. If the value is empty, Prometheus uses its default.', '', DURATION),
   }),
-  podMonitor: group('PodMonitors, for a Prometheus that selects only PodMonitors.', {
+  podMonitor: group('Installs PodMonitors, for a Prometheus that selects only PodMonitors.', {
     enabled: enabled(false, 'Creates PodMonitors.'),
-    interval: value('Scrape interval. Empty: the default of Prometheus.', '', DURATION),
+    interval: value('Scrape interval. If the value is empty, Prometheus uses its default.', '', DURATION),
     authorization: value(
-      'Secret with the token of an account that may read /metrics: {credentials: {name: x, key: token}}.',
+      'Secret with the token of an account that can read /metrics: {credentials: {name: x, key: token}}.',
       {},
       closed({ type: ANY_TEXT, credentials: closed({ name: TEXT, key: TEXT, optional: { type: 'boolean' } }) }),
     ),
@@ -202,8 +206,12 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and the Graf
   rules: group('Alerts.', { enabled: enabled(true, 'Creates a PrometheusRule.') }),
   dashboards: group('Grafana dashboards in a ConfigMap.', {
     enabled: enabled(true, 'Creates the ConfigMap.'),
-    labels: value('Labels in addition to grafana_dashboard, for the sidecar of Grafana.', {}, TEXTS),
-    annotations: value('Annotations, for example the folder in Grafana.', {}, TEXTS),
+    labels: value(
+      'Additional labels of the ConfigMap. The Grafana sidecar finds dashboards by their labels.',
+      {},
+      TEXTS,
+    ),
+    annotations: value('Annotations of the ConfigMap, for example the folder in Grafana.', {}, TEXTS),
   }),
 });
 
@@ -214,13 +222,13 @@ const partFields = (shares: number | string): Fields => ({
     'Roles in the target cluster. If the target cluster is a different cluster, set this value to false and run there: mcm install --part=target',
   ),
   webhooks: part(true, 'Admission webhooks for defaults and validation, with self-signed certificates.'),
-  workload: part(true, 'The Deployment, and its Service.'),
-  podDisruptionBudget: part(true, 'Limits evictions of the pods. Requires workload.enabled.', {
-    maxUnavailable: value('Number of pods that can be evicted at the same time.', 1, COUNT),
+  workload: part(true, 'The Deployment of the controllers, and its Service.'),
+  podDisruptionBudget: part(true, 'PodDisruptionBudget of the pods. Requires workload.enabled.', {
+    maxUnavailable: value('Number of pods that may be evicted at the same time.', 1, COUNT),
   }),
   networkPolicy: part(true, 'Egress is allowed for DNS and for the ports 443 and 6443.', {
     egress: value(
-      'More destinations in the format of a NetworkPolicy, such as a proxy, a trace collector or another API server port.',
+      'Additional egress rules in the format of a NetworkPolicy, for example for a proxy or a trace collector.',
       [],
       {
         type: 'array',
@@ -229,17 +237,17 @@ const partFields = (shares: number | string): Fields => ({
     ),
   }),
   fairness: part(true, 'Reserves a share of the capacity of the API server for the controllers.', {
-    shares: value('Concurrency shares. With many installations in one cluster, use a smaller number.', shares, {
+    shares: value('Concurrency shares. If the cluster has many installations, use a smaller number.', shares, {
       type: 'integer',
       minimum: 1,
     }),
   }),
   separateController: part(
     false,
-    'Runs the machine controller in separate pods. The machine-controller-manager then has no roles and credentials of the machine controller.',
+    'Runs the machine controller in separate pods. The pods of the machine-controller-manager then have no roles and no credentials of the machine controller.',
     {
       annotations: value(
-        'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of serviceAccount do not apply.',
+        'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of the value serviceAccount do not apply to it.',
         {},
         TEXTS,
       ),
@@ -247,11 +255,15 @@ const partFields = (shares: number | string): Fields => ({
   ),
   fleet: part(
     false,
-    'A fleet, which serves many clusters of a seed (docs/fleet-mode.md). The parts rbac, targetRbac, webhooks, workload and networkPolicy are then not installed.',
+    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). The parts rbac, targetRbac, webhooks, workload and networkPolicy are then not installed.',
     {
-      selector: value('Label selector of the namespaces to serve. Empty: mcm-fleet=PROVIDER.', '', ANY_TEXT),
+      selector: value(
+        'Label selector of the namespaces that the fleet serves. Empty: mcm-fleet=PROVIDER.',
+        '',
+        ANY_TEXT,
+      ),
       namespaces: value(
-        'Namespaces in which the chart binds the roles of the fleet. In other namespaces, create the RoleBinding yourself.',
+        'Namespaces in which the chart binds the roles of the fleet. In each additional namespace, create the RoleBinding yourself.',
         [],
         { type: 'array', items: TEXT, uniqueItems: true },
       ),
@@ -296,8 +308,8 @@ function values(): Fields {
       replicas,
       COUNT,
     ),
-    nameOverride: value('Value of the label app.kubernetes.io/name. Empty: the name of the chart.', '', NAME),
-    fullnameOverride: value('Name of all objects. Empty: the value of nameOverride.', '', NAME),
+    nameOverride: value('Value of the label app.kubernetes.io/name. Default: the name of the chart.', '', NAME),
+    fullnameOverride: value('Name of all objects. Default: the value of nameOverride.', '', NAME),
     commonLabels: value('Labels of all objects.', {}, COMMON_LABELS),
     crds: group('CustomResourceDefinitions of machines, and of machine configs with machineConfig.', {
       enabled: enabled(
@@ -334,19 +346,19 @@ function values(): Fields {
       'Environment variables in the format of a container: NODE_EXTRA_CA_CERTS, HTTPS proxies, variables of a cloud SDK.',
       (_, program) => value(`Variables of ${program}.`, [], ENV),
     ),
-    volumeMounts: forEach('Same format as in a container, for volumes of pod.volumes.', (_, program) =>
+    volumeMounts: forEach('Volume mounts in the format of a container, for the volumes in pod.volumes.', (_, program) =>
       value(`Volume mounts of ${program}.`, [], MOUNTS),
     ),
     pod: POD,
     serviceAccount: group('ServiceAccount of the controllers.', {
       create: enabled(true, 'Creates the ServiceAccount.'),
-      name: value('Name. Empty: the name of the objects.', '', {
+      name: value('Name. If the value is empty, the ServiceAccount has the name of the other objects.', '', {
         type: 'string',
         pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$',
       }),
-      annotations: value('Annotations, for example for a workload identity.', {}, TEXTS),
+      annotations: value('Annotations of the ServiceAccount, for example for a workload identity.', {}, TEXTS),
     }),
-    resources: forEach('CPU has no limit, because a throttled controller loses its Lease.', (container, program) =>
+    resources: forEach('CPU has no limit, because a throttled controller can lose its Lease.', (container, program) =>
       value(
         `Requests of ${program}, and its memory limit.`,
         resourcesOf[container],

@@ -15,19 +15,21 @@ export const CONTROLLERS: BoardSpec = {
     {
       title: 'Queues',
       panels: [
-        timeseries('Depth', 'short', 'Keys in the queue. If a queue only grows, all workers are busy.', [
+        timeseries('Depth', 'short', 'Number of keys in the queue. If a queue only grows, all workers are busy.', [
           'max by (name) (mcm_workqueue_depth)',
           '{{name}}',
         ]),
-        timeseries('Wait, 95th percentile', 's', 'Time in the queue, from the event to the start of the reconcile.', [
-          p95('mcm_workqueue_queue_duration_seconds', 'name'),
-          '{{name}}',
-        ]),
+        timeseries(
+          'Wait, 95th percentile',
+          's',
+          'Time of a key in the queue, from the event to the start of the reconcile.',
+          [p95('mcm_workqueue_queue_duration_seconds', 'name'), '{{name}}'],
+        ),
         timeseries('Work, 95th percentile', 's', 'Duration of one reconcile.', [
           p95('mcm_workqueue_work_duration_seconds', 'name'),
           '{{name}}',
         ]),
-        timeseries('Retries', 'ops', 'Failed reconciles, which mcm retries.', [
+        timeseries('Retries', 'ops', 'Number of failed reconciles. mcm retries each of them.', [
           rate('mcm_workqueue_retries_total', 'name'),
           '{{name}}',
         ]),
@@ -49,7 +51,7 @@ export const CONTROLLERS: BoardSpec = {
         timeseries(
           'Requests',
           'reqps',
-          'HTTP responses by status code. 409 is a conflict, and mcm retries; 403 is a missing permission.',
+          'HTTP responses by status code. Code 409 is a conflict, and mcm retries. Code 403 is a missing permission.',
           [rate('rest_client_requests_total', 'code, method'), '{{method}} {{code}}'],
         ),
         timeseries('Latency, 95th percentile', 's', 'Response time of the API servers, by verb.', [
@@ -59,7 +61,7 @@ export const CONTROLLERS: BoardSpec = {
         timeseries(
           'Lists and watches',
           'ops',
-          'After the start of the controller, a list means that a watch was interrupted for a long time.',
+          'A list request long after the start shows that a watch was interrupted for a long time.',
           [rate('mcm_reflector_lists_total', 'name'), '{{name}} lists'],
           [rate('mcm_reflector_short_watches_total', 'name'), '{{name}} short watches'],
         ),
@@ -79,7 +81,7 @@ export const CONTROLLERS: BoardSpec = {
           ['max by (pod, container) (process_resident_memory_bytes)', '{{pod}} {{container}}'],
           ['max by (pod, container) (nodejs_heap_size_used_bytes)', '{{pod}} {{container}} heap'],
         ),
-        timeseries('CPU', 'percentunit', 'CPU seconds per second: 1 means one full core.', [
+        timeseries('CPU', 'percentunit', 'CPU seconds per second. The value 1 means one full core.', [
           'sum by (pod, container) (rate(process_cpu_seconds_total[$__rate_interval]))',
           '{{pod}} {{container}}',
         ]),
@@ -102,7 +104,7 @@ export const CONTROLLERS: BoardSpec = {
         timeseries(
           'Warnings',
           'short',
-          'Problems in the environment of a process: versions, permissions, clocks, kinds. The log contains the fix.',
+          'Problems in the environment of a process, such as versions, permissions, clocks or missing kinds. The log of the process contains the fix.',
           ['max by (kind, subject) (runtime_warning)', '{{kind}} {{subject}}'],
         ),
       ],

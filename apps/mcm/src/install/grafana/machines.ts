@@ -50,7 +50,7 @@ export const MACHINES: BoardSpec = {
           phase(-3),
           [1, 5],
         ),
-        stat('Terminating', 'Machines during the drain or the deletion of the VM.', phase(-4)),
+        stat('Terminating', 'Machines that mcm drains or deletes.', phase(-4)),
       ],
     },
     {
@@ -85,13 +85,13 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Stages, 95th percentile',
           's',
-          'If a stage gets longer, check the cloud, the image, or blocked drains.',
+          'If a stage takes longer than usual, check the cloud, the image and blocked drains.',
           [stageQuantile(0.95), '{{stage}}'],
         ),
         timeseries(
           'Machines that did not join',
           'short',
-          'VMs that started but did not join in time. Check their user data, image and network.',
+          'VMs that started but did not join in time. Check the user data, image and network of these VMs.',
           [
             'sum by (machine_deployment) (increase(mcm_machine_num_failed_join{namespace=~"$namespace"}[$__rate_interval]))',
             '{{machine_deployment}}',
@@ -100,13 +100,13 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Offerings without capacity',
           'short',
-          'Machine types and zones without capacity. New machines get the next alternative of their class.',
+          'Machine types and zones without capacity. mcm creates machines with the next alternative of their class.',
           [
             'max by (machine_type, zone, subnet, market) (mcm_capacity_offering_short)',
             '{{machine_type}} {{zone}} {{subnet}} {{market}}',
           ],
         ),
-        timeseries('Orphans', 'short', 'VMs and Nodes without a Machine at the last check.', [
+        timeseries('Orphans', 'short', 'Number of VMs and Nodes without a Machine at the last check.', [
           'max by (kind) (mcm_machine_orphans)',
           '{{kind}}',
         ]),
@@ -134,10 +134,12 @@ export const MACHINES: BoardSpec = {
           'Requests by service of the cloud. These requests count against the quota of the cloud.',
           ['sum by (service) (rate(mcm_cloud_api_requests_total[$__rate_interval]))', '{{service}}'],
         ),
-        timeseries('Frozen', 'short', '1: an API server is unreachable, so mcm checks no machines.', [
-          'max by (namespace) (mcm_machine_controller_frozen)',
-          '{{namespace}}',
-        ]),
+        timeseries(
+          'Frozen',
+          'short',
+          'The value 1 means that an API server is unreachable, so mcm checks no machines.',
+          ['max by (namespace) (mcm_machine_controller_frozen)', '{{namespace}}'],
+        ),
       ],
     },
   ],

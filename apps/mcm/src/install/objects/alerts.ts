@@ -50,7 +50,7 @@ const ALERTS: readonly Alert[] = [
     'critical',
     '10m',
     'max by (namespace) (mcm_machine_controller_frozen) == 1',
-    'The machine controller cannot reach an API server: it does not check the health of machines.',
+    'The machine controller cannot reach an API server, so it does not check the health of machines.',
   ),
   alert(
     'McmReplacementHeld',
@@ -118,7 +118,7 @@ const ALERTS: readonly Alert[] = [
     'warning',
     '2h',
     'max by (kind) (mcm_machine_orphans) > 0',
-    'There are VMs or Nodes ({{ $labels.kind }}) without a Machine.',
+    'VMs or Nodes exist ({{ $labels.kind }}) without a Machine.',
   ),
   alert(
     'McmPoolDegraded',

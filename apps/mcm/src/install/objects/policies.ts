@@ -56,7 +56,7 @@ export function policies(settings: InstallSettings): readonly object[] {
     {
       expression: `${isController} || !has(oldObject.spec.providerID) || oldObject.spec.providerID == '' || (has(object.spec.providerID) && object.spec.providerID == oldObject.spec.providerID)`,
       message:
-        'spec.providerID: only the machine controller may change this field, because the VM would become an orphan; delete the machine instead',
+        'spec.providerID: only the machine controller may change this field, because other changes can orphan the VM; delete the machine instead',
     },
     {
       expression: `${isController} || !(${had}) || (${has})`,

@@ -57,8 +57,11 @@ describe('failed updates', () => {
 
   test.each<[text: string, states: readonly UpdateState[]]>([
     ['m1 (no reason given)', [{}, FAILED]],
-    ['m0 (no result within its timeout)', [SILENT, {}]],
-    ['m0 (no reason given), m1 (no result within its timeout), m2 (no reason given)', [FAILED, SILENT, FAILED]],
+    ['m0 (the agent reported no result within the in-place update timeout)', [SILENT, {}]],
+    [
+      'm0 (no reason given), m1 (the agent reported no result within the in-place update timeout), m2 (no reason given)',
+      [FAILED, SILENT, FAILED],
+    ],
     [
       'm0 (no reason given), m1 (no reason given), m2 (no reason given) and 2 more',
       [FAILED, FAILED, FAILED, FAILED, FAILED],
@@ -85,7 +88,7 @@ describe('failed updates', () => {
       nodeOf: (name: string) => nodes.get(name),
     });
     expect(condition?.message).toBe(
-      `In-place updates failed: m0 (disk full), m1 (no result within its timeout), m2 (no result within its timeout)${REST}`,
+      `In-place updates failed: m0 (disk full), m1 (the agent reported no result within the in-place update timeout), m2 (the agent reported no result within the in-place update timeout)${REST}`,
     );
   });
 });

@@ -48,7 +48,7 @@ function failedUpdates(
       const node = nodeOf?.(labels?.[Labels.Node] ?? '');
       const why = node?.metadata.annotations?.[Annotations.UpdateFailedReason];
       const unreachable = node?.metadata.labels?.[Labels.UpdateResult] === undefined;
-      return `${name} (${why ?? (unreachable ? 'no result within its timeout' : 'no reason given')})`;
+      return `${name} (${why ?? (unreachable ? 'the agent reported no result within the in-place update timeout' : 'no reason given')})`;
     });
   const more = failed.length > MOST_NAMES ? ` and ${failed.length - MOST_NAMES} more` : '';
   return {
@@ -72,7 +72,7 @@ export function movedStep(view: View): Step | undefined {
   const sets = { current: withMachines(view, current), old: old.map((one) => withMachines(view, one)) };
   const resize = sizesOfMoved({ ...sets, replicas, surge: limits.surge });
   return resize.size > 0
-    ? { resize, because: 'setting spec.replicas of each set to its number of machines' }
+    ? { resize, because: 'setting spec.replicas of each MachineSet to the number of machines that it has' }
     : undefined;
 }
 

@@ -51,7 +51,11 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
   if (repair.size > 0) {
     const resize = keptAboveZero(o, repair);
-    return { resize, work: NO_WORK, because: 'setting spec.replicas of each set to its number of machines' };
+    return {
+      resize,
+      work: NO_WORK,
+      because: 'setting spec.replicas of each MachineSet to the number of machines that it has',
+    };
   }
   const tidy = tidyUp(o);
   const sizes = resizeCurrent(o);

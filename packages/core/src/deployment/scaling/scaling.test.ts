@@ -50,7 +50,7 @@ test('without a pause an update in place moves its machines by itself', () => {
     { current: size('new', 1, 4), old: [size('old', 3, 4)] },
     { ...IN_PLACE, paused: false, replicas: 2 },
   );
-  expect([[...resize], because]).toEqual([[], 'the rollout strategy determines the size of each set']);
+  expect([[...resize], because]).toEqual([[], 'the rollout strategy determines the size of each MachineSet']);
   expect(annotate).toEqual(['old', 'new']);
 });
 

@@ -77,17 +77,17 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   // Only the strategy RollingUpdate reduces the sets by the surge. In-place updates handle the surge in their own
   // steps.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
-    return { resize: new Map(), annotate, because: 'the rollout is paused: each set keeps its size' };
+    return { resize: new Map(), annotate, because: 'the rollout is paused: each MachineSet keeps its size' };
   }
   if (isSaturated(sizes.current, replicas)) {
     const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
-    return { resize, annotate: [], because: 'all replicas belong to the current set' };
+    return { resize, annotate: [], because: 'the current MachineSet has all replicas' };
   }
   const named = withoutNamed(sizes, replicas);
   // Without new annotations, every later reconcile would detect the same scaling event, and the rollout would make no
   // progress (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the replicas.
   if (!rolls && !paused) {
-    return { resize: named, annotate, because: 'the rollout strategy determines the size of each set' };
+    return { resize: named, annotate, because: 'the rollout strategy determines the size of each MachineSet' };
   }
   const after = active.map((size) => ({ ...size, replicas: named.get(size.name) ?? size.replicas }));
   const toAdd = allowedOf(target) - sum(after, (size) => size.replicas);
@@ -96,7 +96,11 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize: new Map([...named, ...shared]), annotate, because: 'in proportion' };
   }
   if (named.size > 0)
-    return { resize: named, annotate, because: 'deleting the machines of annotation trigger-deletion first' };
+    return {
+      resize: named,
+      annotate,
+      because: 'first deleting the machines that the annotation trigger-deletion lists',
+    };
   const inactive = sizes.current === undefined || !isActive(sizes.current);
   if (inactive && !paused && target.ceiling === undefined)
     return { resize: new Map(), annotate, because: 'in proportion' };
@@ -132,7 +136,7 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
   const { replicas, ceiling, good } = target;
   const proven = sizes.old.find(({ name }) => name === good);
   const only = active ?? sizes.current ?? proven ?? sizes.old.toSorted(newestFirst)[0];
-  if (!only) return { resize: new Map(), annotate: [], because: 'the deployment has no set to scale' };
+  if (!only) return { resize: new Map(), annotate: [], because: 'the deployment has no MachineSet to scale' };
   const room = roomFor(sizes, target);
   if (only === sizes.current && ceiling !== undefined && replicas > only.replicas) {
     return addTo(sizes, allowedOf(target) - only.replicas, room, target);

@@ -52,13 +52,13 @@ describe('overlapping selectors', () => {
     expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
       reason: 'SelectorOverlaps',
       message: expect.stringMatching(
-        /^spec\.selector: .*MachineDeployment other\. This deployment is the oldest and continues/,
+        /^spec\.selector: .*MachineDeployment other\. This deployment is the oldest, so it continues/,
       ),
     });
     expect(await conditionOf(world, 'InvalidSpec', 'other')).toMatchObject({
       reason: 'SelectorOverlaps',
       message: expect.stringMatching(
-        /^spec\.selector: .*MachineDeployment pool\. This deployment is newer and creates no machines/,
+        /^spec\.selector: .*MachineDeployment pool\. This deployment is newer, so mcm creates no machines for it/,
       ),
     });
     expect((await reported(world, 'InvalidSpec')).map(({ involvedObject }) => involvedObject.name).sort()).toEqual([

@@ -91,8 +91,8 @@ function selectorsOverlap(view: View): Reported | undefined {
   const names = overlaps.map(({ metadata }) => metadata.name).sort();
   const stands =
     overlappedBy(view).length > 0
-      ? 'This deployment is newer and creates no machines'
-      : 'This deployment is the oldest and continues';
+      ? 'This deployment is newer, so mcm creates no machines for it'
+      : 'This deployment is the oldest, so it continues';
   const message = `spec.selector: selects the same machines as MachineDeployment ${names.join(', ')}. ${stands}. Neither deployment adopts sets until the selectors differ.`;
   return { type: InvalidSpec, status: 'True', reason: 'SelectorOverlaps', message };
 }

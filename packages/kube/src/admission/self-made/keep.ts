@@ -119,7 +119,7 @@ class CertificateKeeper {
     const authorities = made ? [made, ...plan.keep] : plan.keep;
     const before = readCertificates(stored?.data).serving;
     const pair = plan.serve ? await sign(plan.serve, made) : before;
-    if (pair === undefined) throw new Error('no certificate to serve');
+    if (pair === undefined) throw new Error('no certificate for the server');
     const data = secretData(authorities, pair);
     const resource = client.resource(secrets, namespace);
     const written =
@@ -182,7 +182,7 @@ function sign(
   made: Authority | undefined,
 ): Promise<ServingPair> {
   const authority = signer ?? made;
-  if (authority?.key === undefined) throw new Error('no authority to sign with');
+  if (authority?.key === undefined) throw new Error('no certificate authority to sign the certificate');
   return issueServing({ cert: authority.cert, key: authority.key }, names, validity);
 }
 

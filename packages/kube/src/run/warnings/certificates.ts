@@ -23,7 +23,7 @@ export interface CertificateCheck {
 export const expiryMeter = (meters: Meters): ((seconds: number, labels?: MeterLabels) => void) =>
   meters.gauge({
     name: 'certificate_expiration_timestamp_seconds',
-    help: 'Expiry of a certificate in use, in seconds since the epoch',
+    help: 'Expiry time of a certificate in use, in seconds since the epoch',
     labels: ['what'],
   });
 

@@ -33,7 +33,7 @@ export class Warnings {
     meters.observed(
       {
         name: 'runtime_warning',
-        help: '1 for each problem of the environment. The log contains the details and a hint',
+        help: '1 for each problem in the environment of the process. The log contains the details and a hint',
         labels: ['kind', 'subject'],
       },
       () => [...this.#active.values()].map(({ kind, subject }) => ({ labels: { kind, subject }, value: 1 })),

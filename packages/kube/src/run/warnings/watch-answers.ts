@@ -34,12 +34,12 @@ export class AnswerWatcher {
     this.#warnings = warnings;
     this.#skew = meters.gauge({
       name: 'apiserver_clock_skew_seconds',
-      help: 'Lower bound of the clock difference between the API server and this process at the most recent response. Negative: the API server is behind',
+      help: 'Lower bound of the clock difference between the API server and this process at the most recent response. A negative value means that the clock of the API server is behind',
       labels: ['cluster'],
     });
     this.#refusals = meters.counter({
       name: 'rest_client_forbidden_requests_total',
-      help: 'Requests that the API server rejected because of a missing permission',
+      help: 'Number of requests that the API server rejected because of a missing permission',
       labels: ['cluster', 'verb', 'resource', 'group'],
     });
   }
