@@ -19,8 +19,8 @@ import { issueCertificate } from './harness/certificates.ts';
 import { freePort } from './harness/free-port.ts';
 
 /**
- * The manager's server of the external gRPC protocol, with the client of gRPC over TLS and an API server in the same
- * process.
+ * Tests the server for the external gRPC protocol of the autoscaler. The manager runs this server. The test uses the
+ * gRPC client over TLS and an API server in the same process.
  */
 
 const NAMESPACE = 'default';

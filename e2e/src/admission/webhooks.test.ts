@@ -17,8 +17,8 @@ import { ROOT } from '../harness/mcm.ts';
 import { NAMESPACE, startStack } from '../harness/stack.ts';
 
 /**
- * The webhooks of the real manager. The real control plane calls them over TLS, with certificates that the manager
- * created.
+ * Tests the webhooks of the real manager. The real control plane calls the webhooks over TLS, with certificates that
+ * the manager created.
  */
 
 const PATIENCE_MS = 120_000;
@@ -105,7 +105,7 @@ test('self-signed certificates: the API server trusts them without manual steps;
     expect(String(surge)).toContain('spec.strategy.rollingUpdate.maxSurge');
     expect(surge).toMatchObject({ code: 422 });
 
-    // A CRD cannot add this block, so the mutating webhook has added it.
+    // A CRD cannot add this block, so the mutating webhook must have added it.
     const good = (await create(pool('good', { type: 'RollingUpdate' }))) as MachineDeployment;
     expect(good.spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
     expect((await deployments.list()).items.map(({ metadata }) => metadata.name)).toEqual(['good']);

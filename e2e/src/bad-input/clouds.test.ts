@@ -7,7 +7,7 @@ import type { Case } from './sample.ts';
 import { TwoClasses } from './two-classes.ts';
 
 /**
- * Invalid input for the real drivers, with clouds that verify credentials. The class and its machines report the
+ * Tests invalid input for the real drivers, with clouds that verify credentials. The class and its machines report the
  * problem with the field and a hint. Machines of other classes are not delayed, requests are not repeated constantly,
  * and no secret is printed.
  */
@@ -29,8 +29,8 @@ const MINUTE = 60_000;
 /** The duration for which the test observes the invalid class. */
 const WATCHED_MS = 50 * MINUTE;
 /**
- * The requests of two machines: one for the status and one for the creation every three minutes, each with a login, and
- * some listings.
+ * The maximum number of requests for two machines. Every three minutes, there is one request for the status and one for
+ * the creation, each with a login. There are also some listings.
  */
 const MOST_CALLS = 160;
 

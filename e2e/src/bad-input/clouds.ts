@@ -90,7 +90,9 @@ const metadataOf =
 /** An access key for a controller with a wrong clock, and temporary keys that have expired. */
 export const LATE_KEY = 'AKIALATE';
 export const EXPIRED_KEY = 'ASIAEXPIRED';
-/** A path, a form field or an issuer with this text simulates a controller whose clock is ahead. */
+/**
+ * If a path, a form field or an issuer contains this text, the test simulates a controller with a clock that is ahead.
+ */
 export const LATE = 'late-clock';
 const LATE_MS = 20 * 60_000;
 
@@ -104,7 +106,10 @@ const dated = (clock: VirtualClock, lateMs: number, status: number, body: string
   };
 };
 
-/** EC2 and STS, for expired keys and for a controller whose clock is ahead. EC2 uses the same error code for both. */
+/**
+ * EC2 and STS, for expired keys and for a controller with a clock that is ahead. For both errors, EC2 uses the same
+ * code.
+ */
 const withExpiredRequests =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {

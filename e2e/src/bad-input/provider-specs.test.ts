@@ -107,7 +107,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
 
   test.each(sample.keys)('a Secret whose %s is empty is refused, and the key is named', async (key) => {
     const odd = invokerOf(sample, { ...secret, [key]: '' });
-    // Some keys contain documents that the driver reads later, also without a request to the cloud.
+    // The driver reads the documents in some keys only later, even without a request to the cloud.
     const asked = await odd.list(classOf(sample, spec)).then(
       () => 'it works',
       (thrown: unknown) => String(thrown),

@@ -19,14 +19,14 @@ const PAGE_PERCENT = 20;
 const SERVER_PERCENT = 10;
 
 /**
- * The CPU time of the page's main thread, in seconds. The durations of its tasks would depend on the load of the
- * machine.
+ * The CPU time of the page's main thread, in seconds. CPU time does not depend on the load of the machine, but task
+ * durations do.
  */
 const TASKS = 'ThreadTime';
 
 /**
- * Measures the dashboard with 5,000 machines and 50 changes per second in Chromium. Without Chromium, there are no
- * figures.
+ * Measures the dashboard with 5,000 machines and 50 changes per second in Chromium. Without Chromium, the benchmark
+ * returns no figures.
  */
 export async function* dashboardFigures(): AsyncGenerator<Figure> {
   if (chromiumPath === undefined) return;

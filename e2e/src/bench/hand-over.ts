@@ -18,7 +18,7 @@ const KILLS = 3;
 
 const seconds = (since: number): number => (performance.now() - since) / 1000;
 
-/** Several replicas of a program that replace each other as the leader, with their default timings. */
+/** Several replicas of a program. One replica after the other becomes the leader, with the default timings. */
 class Relay {
   readonly #stack: Stack;
   #replicas = FLEET;
@@ -54,7 +54,7 @@ class Relay {
     const [leader, next] = [this.#leader, this.#next];
     if (leader === undefined || next === undefined) throw new Error('no replica has become the leader yet');
     const { spec } = await client.resource(leases, NAMESPACE).get(LEASE);
-    // A random delay, so that the signal is not always at the same time between two renewals.
+    // Waits for a random time, so that the signal does not always arrive at the same time between two renewals.
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);

@@ -147,8 +147,8 @@ class Bench {
   readonly #stop = new AbortController();
   readonly client: KubeClient;
   /**
-   * The disk of a new machine after its first boot. The disk has the target of its pool, which the config server
-   * returned.
+   * The disk of a new machine after its first boot. The config server returned the target of its pool, and the disk
+   * contains this target.
    */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;

@@ -15,7 +15,7 @@ import { interruptionFigures } from './machines/interruptions.ts';
 import { planFigures } from './plan.ts';
 import { startFigures } from './start.ts';
 
-/** The figures of the Go original for the same work on the same machine, and the goals that follow from them. */
+/** The figures of the Go original for the same work on the same machine, and the goals that are derived from them. */
 const GOALS: Readonly<Record<string, { original: string; goal: string }>> = {
   '0 → 100 machines Running and available': {
     original: '23 s; 10.3 writes, 6.2 reads; 35 ms CPU',

@@ -52,7 +52,7 @@ async function start(args: readonly string[]): Promise<Running> {
   return { ms, cpuMs: cpuMs(pid), rssMb: rssMb(pid), stop };
 }
 
-/** The program runs this code at its end, which prints its cost to standard error. */
+/** At its end, the program runs this code, which prints the cost of the program to standard error. */
 const TELLS = `process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write('USED ' + (user + system) / 1e3 + ' ' + process.memoryUsage.rss() / 1e6 + '\\n');

@@ -22,7 +22,10 @@ export function readKnownFailures(text: string): KnownFailures {
   );
 }
 
-/** The differences between the results and the expected failures, as sentences. Empty if there are none. */
+/**
+ * The differences between the results and the expected failures, as sentences. The list is empty if there are no
+ * differences.
+ */
 export function surprises(outcomes: readonly Outcome[], known: Readonly<Record<string, string>>): string[] {
   const passed = new Set(outcomes.filter((each) => each.passed).map(({ name }) => name));
   const failed = new Set(outcomes.filter((each) => !each.passed).map(({ name }) => name));

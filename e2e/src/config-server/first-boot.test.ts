@@ -25,7 +25,7 @@ import { controllerConfigs, machineConfigCrds, machineConfigPools, machineConfig
 import { type ConfigServer, type ConfigServerSettings, startConfigServer } from '@mcm/machine-config-controller';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-/** Connects as a machine does at its first boot: over TLS, with the CA of its user data and its own bootstrap token. */
+/** Connects as a machine does at its first boot: over TLS, with the CA of its user data and its bootstrap token. */
 
 const HOST = '127.0.0.1';
 async function signed(): Promise<{ readonly ca: string; readonly pair: ServingPair }> {

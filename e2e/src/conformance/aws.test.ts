@@ -72,7 +72,7 @@ describe.skipIf(!server)('on moto', () => {
           'repeated creation finds the same VM',
           'a crash between any two requests of a creation',
           'lost answers of a creation',
-          // moto refuses to terminate an instance again, because its network interface no longer exists.
+          // moto refuses to terminate an instance again, because its network interface is already deleted.
           'deletion of a deleted VM',
           'deletion of an orphan',
           'lost answers of a deletion',

@@ -52,8 +52,8 @@ export async function expectScenarioToPass(
 }
 
 /**
- * Runs all scenarios with an emulator of another project. Only the scenarios in the list of known differences may fail.
- * If one of these passes, the test fails too.
+ * Runs all scenarios with an emulator of another project. Only scenarios in the list of known differences may fail. If
+ * a scenario in this list passes, the test also fails.
  */
 export async function expectScenariosToPass(
   target: ConformanceTarget,

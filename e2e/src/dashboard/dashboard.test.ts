@@ -169,7 +169,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     await open('/machines/default/workers-4');
     const drain = page.getByRole('region', { name: 'Drain' });
     await drain.getByText(/1 left: .*budget default\/web/).waitFor();
-    // A drain that is blocked from its start has one sample. The line of the chart continues until now.
+    // If a drain is blocked from its start, it has one sample. The line of the chart continues until now.
     await expect.poll(() => page.evaluate(PIXELS_OF_THE_LINE), { timeout: 20_000 }).toBeGreaterThan(100);
     await stage.client.resource(pods, NAMESPACE).delete('web-0', { gracePeriodSeconds: 0 });
     await drain.getByText('Pods left 0').waitFor();

@@ -35,7 +35,7 @@ export interface DashboardStage {
   readonly plane: ControlPlane;
   addMachine(name: string, phase: string, more?: { description?: string; node?: boolean }): Promise<Machine>;
   setPhase(name: string, phase: string, description?: string): Promise<void>;
-  /** Deletes a machine, as its controller does. */
+  /** Deletes a machine in the same way as its controller. */
   remove(name: string): Promise<void>;
   /** Stops the dashboard. Resolves to a function that starts it again on the same port. */
   interrupt(): Promise<() => Promise<void>>;

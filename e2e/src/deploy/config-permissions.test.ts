@@ -52,7 +52,7 @@ const JUSTIFIED: Readonly<Record<string, string>> = {
   '* /pods delete': 'a drain at an API server without an eviction API',
 };
 
-/** The permissions for clusters that contain the TLS profile of their API server. */
+/** The permissions for clusters in which an object contains the TLS profile of the API server. */
 const API_SERVERS = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

@@ -149,7 +149,7 @@ test('a fleet serves the clusters whose namespaces bind its role, and uses every
   expect(await holderIn(UNBOUND)).toEqual([]);
   expect(t.refused.filter((request) => !request.includes(`/namespaces/${UNBOUND}/`))).toEqual([]);
   expect([...own].filter((permission) => !t.used.has(permission))).toEqual([
-    // The test uses no port for readers of metrics on other machines.
+    // The test opens no port for metrics readers on other machines.
     '* authentication.k8s.io/tokenreviews create',
     '* authorization.k8s.io/subjectaccessreviews create',
   ]);

@@ -26,8 +26,8 @@ const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch'
 const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
 /**
- * The permission that a request needs, as in {@link allowedBy}: for its namespace, and for all namespaces. Empty if the
- * path is not a resource.
+ * The permission that a request needs, as in {@link allowedBy}: for its namespace, and for all namespaces. The result
+ * is empty if the path is not a resource.
  */
 export function neededPermissions(method: string, path: string): readonly string[] {
   const [plain = '', query = ''] = path.split('?');

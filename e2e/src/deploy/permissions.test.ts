@@ -182,7 +182,8 @@ test('election, certificates of webhooks, and access to metrics', async () => {
       );
     const kept = keep('one.default.svc');
     await world.until(() => Promise.resolve(pairs > 0));
-    // The certificate is valid for another name, so it is issued again, as after its expiry. This updates the Secret.
+    // The certificate has another name, so it is issued again, as after its expiry. The new certificate updates the
+    // Secret.
     const keptAgain = keep('two.default.svc');
     await world.until(() => Promise.resolve(pairs > 1));
     await clock.advance(MINUTE);

@@ -7,7 +7,7 @@ import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
 /**
- * Every fault of every emulator. The creation returns the expected code, repeated calls result in one VM, and its
+ * Tests every fault of every emulator. The creation returns the expected code, repeated calls result in one VM, and the
  * deletion removes everything.
  */
 

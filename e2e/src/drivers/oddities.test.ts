@@ -9,8 +9,8 @@ import { refused, Stage } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
 /**
- * Bugs in the original's drivers: VMs that are never deleted, deleted VMs of others, or blocked machines. The drivers
- * of this project do not have these bugs.
+ * Tests for bugs in the original's drivers: VMs that are never deleted, deleted VMs of other clusters, or blocked
+ * machines. The drivers of this project do not have these bugs.
  */
 
 let back: () => void;

@@ -88,7 +88,7 @@ export const gcp = (): FleetProvider<GcpProviderSpec, GcpCredentials> => ({
   secret: { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'none' }) },
 });
 
-/** The local cloud itself writes the provider IDs of its Nodes, so no cloud controller can write other IDs. */
+/** The local cloud writes the provider IDs of its Nodes, so the IDs never differ from the IDs of the driver. */
 export const local = (): FleetProvider<LocalProviderSpec, LocalCredentials, FleetCloud> => ({
   cloud: ({ clock, power }) => {
     const running = new Map<string, string>();

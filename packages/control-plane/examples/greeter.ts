@@ -77,7 +77,7 @@ try {
   const written = Promise.withResolvers<string>();
   const stop = await runGreeter(config, written.resolve);
 
-  // The control plane validates objects like a real server, so it refuses this Greeting, whose name is empty.
+  // The control plane validates objects like a real API server. This Greeting has an empty name, so the request fails.
   const refused = await custom
     .createNamespacedCustomObject({
       ...GROUP,

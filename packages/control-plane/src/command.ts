@@ -166,7 +166,8 @@ const plane = await start().catch((error: unknown) =>
 );
 
 // With many writes, V8 would let its young generation grow to 48 MB permanently, and its heap to twice the live size.
-// These flags keep the young generation at 16 MB, and start a collection at 1.5 times the live size.
+// These flags limit the young generation to 16 MB, and start a garbage collection when the heap has 1.5 times the live
+// size.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=50');
 
@@ -185,7 +186,7 @@ async function stop(): Promise<void> {
 
 process.on('SIGTERM', () => void stop());
 process.on('SIGINT', () => void stop());
-// With an IPC channel, the process ends with its parent.
+// If the parent process opened an IPC channel, this process ends together with the parent.
 if (process.channel !== undefined) process.on('disconnect', () => void stop());
 
 process.stdout.write(`ready ${plane.url}\n`);

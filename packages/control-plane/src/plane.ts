@@ -42,25 +42,25 @@ export interface ControlPlaneOptions {
   /** Returns a random number in [0, 1), for generated names, uids and tokens. Default: `Math.random`. */
   readonly random?: () => number;
   /**
-   * `memory` (default), or the folder for store, certificates and tokens, where `maxBytes` is the maximum size of the store.
-   * With a snapshot, the store is in memory and starts with the content of the snapshot.
+   * `memory` (default), or a folder for the store, the certificates and the tokens. `maxBytes` is the maximum size of
+   * the store in the folder. With a snapshot, the store is in memory and starts with the content of the snapshot.
    */
   readonly store?:
     | 'memory'
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /**
-   * The TCP port on 127.0.0.1. 0 selects a free port. If absent, no socket is opened, and only this process can send
-   * requests.
+   * The TCP port on 127.0.0.1, where 0 selects a free port. Without a port, no socket is opened, and only this process
+   * can send requests.
    */
   readonly port?: number;
   /**
    * The IPv4 address in the Endpoints of the Service `default/kubernetes`. The address cannot be a loopback address.
-   * Default with a socket: the first address of this host, as in kube-apiserver; otherwise 192.0.2.1. The server listens
-   * only on 127.0.0.1.
+   * With a socket, the default is the first address of this host, as in kube-apiserver. Without a socket, the default
+   * is 192.0.2.1. The server listens only on 127.0.0.1.
    */
   readonly advertiseAddress?: string;
-  /** The controllers to run: all (default), none, or the named ones. */
+  /** The controllers to run: all (default), none, or the controllers with these names. */
   readonly controllers?: boolean | readonly string[];
   /**
    * When the controllers start. By default they start immediately, before the control plane is returned. A server process
@@ -72,15 +72,15 @@ export interface ControlPlaneOptions {
   /** CustomResourceDefinitions that exist from the start. */
   readonly crds?: readonly object[];
   /**
-   * Alpha API versions to serve in addition, as in `--runtime-config` of kube-apiserver. Default: none. There is
-   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction.
+   * Additional alpha API versions to serve, as in `--runtime-config` of kube-apiserver. The only supported version is
+   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. Default: none.
    */
   readonly runtimeConfig?: readonly string[] | undefined;
   /** The token of the administrator. Default: the stored token of the folder, or a random token. */
   readonly adminToken?: string;
   /**
    * Whether a request from this process without credentials has the permissions of the administrator. Default: true. If
-   * false, such a request is anonymous.
+   * false, the user of this request is anonymous.
    */
   readonly trustInProcess?: boolean;
   /** Called once for every answered request. */
@@ -95,8 +95,8 @@ export interface ControlPlaneOptions {
   /** Sends calls to admission webhooks. Default: HTTPS. */
   readonly webhookTransport?: WebhookTransport;
   /**
-   * The TTL of an Event after its last write, in milliseconds. Default: an hour, as `--event-ttl` of kube-apiserver. 0
-   * means unlimited.
+   * The time for which an Event exists after its last write, in milliseconds. Default: an hour, as in `--event-ttl` of
+   * kube-apiserver. With 0, Events never expire.
    */
   readonly eventTtlMs?: number;
   /** The time for which changes are available to watches and pages, in milliseconds. Default: 5 minutes. */
@@ -106,8 +106,8 @@ export interface ControlPlaneOptions {
 /** A running control plane. */
 export interface ControlPlane {
   /**
-   * Handles a request from this process. Without an `Authorization` header, it has the permissions of the administrator. A
-   * watch is a stream of JSON lines that ends when the signal of the request aborts.
+   * Handles a request from this process. A request without an `Authorization` header has the permissions of the
+   * administrator. A watch is a stream of JSON lines that ends when the signal of the request aborts.
    */
   fetch(request: Request): Promise<Response>;
   /**
@@ -115,7 +115,10 @@ export interface ControlPlane {
    * {@link fetch}.
    */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
-  /** A kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a socket, its server is `https://127.0.0.1`. */
+  /**
+   * A kubeconfig (YAML) with the CA, and the token and a client certificate of the administrator. Without a socket, the
+   * kubeconfig contains the server `https://127.0.0.1`.
+   */
   kubeconfig(): string;
   /** The URL of the server, `https://127.0.0.1:PORT`. Undefined without a socket. */
   readonly url: string | undefined;
@@ -188,7 +191,7 @@ async function serve(
 
   let made: CertificateAuthority | undefined;
   let adminPair: KeyPair | undefined;
-  /** Without a socket, the CA is created for the first requested certificate. */
+  /** Without a socket, the CA is created only when a certificate is requested. */
   const authorityOf = (): CertificateAuthority => {
     made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
     return made;
@@ -273,7 +276,7 @@ function controllerEnvironment(
 ): ControllerEnvironment {
   const { clock, random, tokens } = registry;
   return {
-    // Requests of the controllers are neither authenticated nor logged.
+    // The server neither authenticates nor logs requests of the controllers.
     client: new Handler({
       registry,
       authenticator: new Authenticator([], true),
@@ -299,7 +302,7 @@ async function startControllers(
 ): Promise<void> {
   const start = async (): Promise<void> => {
     if (options.controllers === false) return;
-    // The controllers are loaded on demand, because they are a quarter of the code.
+    // The controllers are loaded on demand, because they make up a quarter of the code.
     const { builtinControllers } = await import('./controllers/index.ts');
     const { controllers = true, runtimeConfig } = options;
     if (!signal.aborted) await builtinControllers(environment, controllers, runtimeConfig).start(signal);

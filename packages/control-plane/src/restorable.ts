@@ -4,8 +4,8 @@ import type { StoreSnapshot } from './store/store.ts';
 /** Options of a restore. */
 export interface RestoreOptions {
   /**
-   * The number is added to the revision of the backup, as `etcdutl snapshot restore --bump-revision` does. With the default
-   * 0, revisions decrease.
+   * The number that a restore adds to the revision of the backup, as `etcdutl snapshot restore --bump-revision` does.
+   * With the default 0, a restore decreases the revision.
    */
   readonly bumpRevision?: number;
 }
@@ -14,14 +14,15 @@ export interface RestoreOptions {
 export interface RestorablePlane
   extends Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'close' | 'kubeconfig'> {
   /**
-   * Ends the current control plane and its watches. Afterwards, starts one with the objects and the revision of the backup.
+   * Ends the current control plane and its watches, and then starts a control plane with the objects and the revision
+   * of the backup.
    */
   restore(snapshot: StoreSnapshot, options?: RestoreOptions): Promise<void>;
 }
 
 const RESET = 'read ECONNRESET';
 
-/** Starts a control plane in memory, without a socket, which supports restores. */
+/** Starts a control plane that supports restores. The control plane is in memory and has no socket. */
 export async function startRestorablePlane(
   options: Omit<ControlPlaneOptions, 'store' | 'port'> = {},
 ): Promise<RestorablePlane> {

@@ -13,16 +13,16 @@ function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
- * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` can also wait
- * forever for a thread of Maglev that waits for a garbage collection of the main thread.
+ * Without the Maglev compiler, a program uses 8 to 10 MB less memory. Maglev can also block `process.exit` forever in
+ * Node.js 24.21, because a Maglev thread waits for a garbage collection of the main thread.
  */
 const NO_MAGLEV = '--no-maglev';
 
 /**
- * Starts a program. The function checks the version of Node.js, and then loads the rest.
+ * Starts a program. The function checks the version of Node.js, and then loads the rest of the program.
  *
- * This module and the modules that call it have no static import of a Node.js module. If such an import had a name that an
- * older Node.js lacks, that version would stop with a `SyntaxError` before any code runs.
+ * This module and the modules that call it have no static import of a Node.js module. If an import contained a name
+ * that does not exist in an older Node.js, this Node.js would stop with a `SyntaxError` before any code runs.
  * @param load imports the module with the rest of the program
  */
 export function startProgram(name: string, load: () => Promise<unknown>): void {
@@ -33,11 +33,11 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
     return;
   }
   process.getBuiltinModule('node:v8').setFlagsFromString(NO_MAGLEV);
-  // With this cache, modules are not compiled at every start. If the program runs from source, Node.js also removes the
-  // types only once.
+  // With this cache, Node.js does not compile the modules at every start. If the program runs from source, Node.js also
+  // removes the types only once.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // Node.js would print its version as the last line, which must be the cause.
+    // By default, Node.js prints its version as the last line. The last line must be the cause of the failure.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

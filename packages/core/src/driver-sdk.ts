@@ -1,6 +1,6 @@
 /**
- * The exports that a provider's machine controller needs. A process that imports this file loads a fifth less code
- * than with the main entry, which has the same exports.
+ * The exports that a provider's machine controller needs. The main entry has the same exports, but loads a quarter more
+ * code.
  */
 export {
   type Address,

@@ -26,7 +26,7 @@ async function on<T, Spec, Credentials>(
   }
 }
 
-/** Counts calls to the cloud: for the creation and the deletion of a fleet, and for an idle fleet. */
+/** Counts calls to the cloud during the creation of a fleet, during its deletion, and while the fleet is idle. */
 async function* lives(machines: number): AsyncGenerator<Figure> {
   const { life, idle } = await on(aws(), async (fleet) => {
     await fleet.make(machines);
@@ -139,7 +139,7 @@ async function* throttled(machines: number): AsyncGenerator<Figure> {
       return { ms: took, counts: fleet.counts(), refused: fleet.cloud.faults.list()[0]?.met ?? 0 };
     },
   );
-  // Each machine needs one launch request. All other requests worsen the result.
+  // Each machine needs one launch request. Every additional request worsens the result.
   const limit = machines / PER_SECOND;
   yield atMost(
     `AWS: ${machines} machines at ${PER_SECOND} calls a second`,
@@ -170,8 +170,8 @@ async function* exhausted(machines: number): AsyncGenerator<Figure> {
 }
 
 /**
- * Creates many machines in the other clouds with a limited rate. The limit is the number of calls for the creations, so
- * a delay makes the result worse.
+ * Creates many machines in the other clouds with a limited rate. The limit equals the number of calls for the
+ * creations, so every delay worsens the result.
  */
 async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   for (const [name, provider] of OTHERS) {

@@ -79,7 +79,7 @@ async function measure(stack: Stack, work: string, machineCount: number, run: ()
   const start = performance.now();
   await run();
   const seconds = (performance.now() - start) / 1000;
-  // Late writes, such as events and the last status, belong to the task too.
+  // Late writes, such as events and the last status, also belong to the task.
   await sleep(realClock, 3_000);
   return {
     work,

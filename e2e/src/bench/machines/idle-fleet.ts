@@ -23,12 +23,12 @@ const QUIET_LIMIT_MS = 600_000;
 /** A kubelet reports its status every five minutes, even without a change. The controllers do not watch its Lease. */
 const HEARTBEAT_PERIOD_S = 300;
 /**
- * The minimum of the original, as measured with an informer of client-go v0.34.1. Alone in its process and with the
- * same nodes, the informer took 0.76 to 1.01 ms of CPU for each heartbeat. The result is 2.7 % of a core for 10,000
+ * The minimum CPU time of the original, measured with an informer of client-go v0.34.1. Alone in its process and with
+ * the same nodes, the informer took 0.76 to 1.01 ms of CPU for each heartbeat. The result is 2.7 % of a core for 10,000
  * machines.
  * - On the same machine, this project took 0.35 to 0.58 ms alone, and 0.70 to 0.89 ms in a whole controller.
- * - A Node.js program that only parses the watch took 0.28 to 0.39 ms. So 1 % is impossible, because each heartbeat
- *   wakes the process.
+ * - A Node.js program that only parses the watch took 0.28 to 0.39 ms. Therefore 1 % is impossible, because each
+ *   heartbeat wakes the process.
  * - A watch of metadata is not sufficient: controllers read zones, taints, conditions and capacity, and every heartbeat
  *   changes the version.
  */
@@ -67,7 +67,7 @@ const nodeStatus = (heartbeat: string) => ({
   })),
 });
 
-/** Many running machines without VMs and kubelets, which would add to the measured cost. */
+/** Many running machines without VMs and kubelets, because VMs and kubelets would add to the measured cost. */
 export class IdleFleet {
   readonly #stack: Stack;
   readonly #machines: number;
@@ -125,7 +125,7 @@ export class IdleFleet {
       const beside = `${MACHINES} machines, ${PODS} pods`;
       const note = `a pod is about ${POD_BYTES} bytes of JSON`;
       yield atMost(`${beside}: RSS of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
-      // There is no measurement of the original with this number.
+      // There is no measurement of the original for this number of pods.
       yield reported(`${beside}: RSS of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
     } finally {
       await stack.stop();

@@ -97,7 +97,7 @@ function startAutoscaler(program: string, flags: readonly string[], logFile: str
   return child;
 }
 
-/** Changes the number of pods, and waits until the machines fit it. */
+/** Changes the number of pods, and waits until the number of machines is right. */
 async function followLoad(load: PodLoad, ended: () => boolean): Promise<Check[]> {
   let [present, expected, isComplete] = [0, 1, true];
   for (let change = 0; change < CHANGES && isComplete; change += 1) {

@@ -115,8 +115,8 @@ describe('the commands of the documentation work without changes', () => {
     return runScript(script, { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
   };
   const follow = (run: readonly Block[]): Promise<string> => start(pageScript(run));
-  // The results of commands that only read, by command. Many pages start with the same commands on the same fleet, and
-  // equal commands have equal results.
+  // The results of commands that only read, by command. Many pages start with the same commands on the same fleet, so
+  // the test runs each of these commands once.
   const looks = new Map<string, Promise<string>>();
   const look = async (run: readonly Block[]): Promise<void> => {
     for (const line of linesOf(run)) {

@@ -28,8 +28,8 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 
 /**
  * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y
- * pnpm@12` for the scripts of the workspace. The programs work in any folder, and use the bundle of a program if it
- * exists. Returns the folder.
+ * pnpm@12` for the scripts of the workspace. The programs work in any folder. If the bundle of a program exists, they
+ * use the bundle. Returns the folder.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');
@@ -53,7 +53,7 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
 }
 
 /**
- * Stops a command when it has printed a line with a pattern. The command must then exit without an error. Another
+ * Stops a command when it has printed a line with a pattern. The stopped command must exit without an error. A second
  * process stops the command, as Ctrl-C does.
  */
 const UNTIL = `

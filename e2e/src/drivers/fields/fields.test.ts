@@ -16,8 +16,8 @@ import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // The variable is removed, so that requests go to the hosts of the real cloud. For some requests, only the host
-  // contains the region.
+  // Without this variable, requests go to the hosts of the real cloud. In some requests, only the host contains the
+  // region.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());

@@ -1,6 +1,6 @@
 /**
- * Provider specs that together contain every field. Each spec is a change of the first spec. For some fields, `others`
- * contains the replacement value, because not every value is valid.
+ * Provider specs that together contain every field. Each spec is a change of the first spec. If a field does not accept
+ * every value, `others` contains its replacement value.
  */
 export interface FieldSpecs {
   readonly specs: readonly object[];

@@ -1,6 +1,6 @@
 /** The result of a check in a recording. */
 export interface Outcome {
-  /** The file, the state and the use that were checked. */
+  /** The file and the state of the recording, and the check. */
   readonly name: string;
   /** The reason for the failure, in one line. Absent if the check passed. */
   readonly failure?: string | undefined;

@@ -37,7 +37,7 @@ export function codeDiffers(
   return `code: wanted ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
 }
 
-/** Compares an error text with the expectation of a rule, which contains the words of the cloud. */
+/** Compares an error text with the expectation of a rule. The expectation contains the text of the cloud. */
 export function ruledTextDiffers(result: ExpectedResult, said: string): string | undefined {
   const { textMatches } = result;
   if (textMatches && !textMatches.test(said)) return `text: wanted ${textMatches}, got ${said}`;
@@ -60,7 +60,7 @@ export function responseDiffers(
 ): string | undefined {
   if (errorCode !== null || unknownResponse || reported.error) return undefined;
   const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, reported.response?.[key]]));
-  // A list or a map that is null in Go is empty here.
+  // A list or map that is null in Go is empty in JavaScript.
   const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
   const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
   return stable(wanted) === stable(ours) ? undefined : `response: wanted ${stable(wanted)}, got ${stable(ours)}`;

@@ -9,7 +9,7 @@ export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 export type ExpectedResult = RecordedResult & {
   /** The pattern for the whole error text, which replaces `errorText`. */
   readonly textMatches?: RegExp;
-  /** The response is in no recording, so it is not compared. */
+  /** No recording contains the response, so it is not compared. */
   readonly unknownResponse?: boolean | undefined;
   /** The allowed error codes, with null for success. The list replaces `errorCode`. */
   readonly codes?: readonly (string | null)[];
@@ -24,7 +24,9 @@ export interface Expected {
    */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
-  /** Changes of metrics by series: a number, `>=1`, or `*` for any number. Absent if the metrics were not recorded. */
+  /**
+   * Changes of metrics by series: a number, `>=1`, or `*` for any number. Undefined if the metrics were not recorded.
+   */
   readonly metrics: RecordedCall['metrics'];
 }
 
@@ -98,7 +100,10 @@ function counted(metrics: Expected['metrics'], situation: Situation, code: strin
   return { ...Object.fromEntries(others), ...(isCounted ? driverMetrics(situation, code) : {}) };
 }
 
-/** The call fails with this code. The text and everything else are unchanged, unless `change` contains them. */
+/**
+ * Returns the rule for a call that fails with this code. The text and all other results are unchanged, unless `change`
+ * contains them.
+ */
 export const failsWith = (
   expected: Expected,
   situation: Situation,
@@ -110,7 +115,7 @@ export const failsWith = (
     ...expected.result,
     response: null,
     errorCode: code,
-    // If a rule contains the whole text, this text contains the words of the cloud.
+    // If a rule contains the whole text, the text includes the text of the cloud.
     ...withoutUndefined({ cloudError: change.textMatches ? null : undefined }),
     ...change,
   },

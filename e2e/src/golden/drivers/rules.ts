@@ -61,7 +61,7 @@ export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => 
   },
 });
 
-/** The driver lacks the method, so it sends no request and counts nothing. */
+/** The driver does not have the method, so it sends no request and counts nothing. */
 export const methodIsAbsent = (row: string, method: string): Rule => ({
   row,
   expect: (_, { step, provider }) =>
@@ -123,8 +123,8 @@ export const tokenHostIsDown = (
 });
 
 /**
- * The original crashed. Until the crash, this driver sends the same requests. After that, the driver continues or
- * returns an error.
+ * The original crashed. Until the crash of the original, this driver sends the same requests. After that, this driver
+ * continues or returns an error.
  * @param codes The machine codes of these errors.
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({

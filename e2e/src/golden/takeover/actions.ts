@@ -75,8 +75,8 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * The reason why a recording cannot be replayed after a given state: an unknown kind, or a section without an action of
- * its name. Without this action, the later states would not match.
+ * The reason why a recording cannot be replayed after a given state. The reason is an unknown kind, or a section that
+ * does not contain the action with its name. Without this action, the later states would not match.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));
@@ -197,7 +197,7 @@ function fieldsOf(old: Recorded, object: Recorded): Fields {
 
 type Entries = Readonly<Record<string, string>>;
 
-/** The labels or annotations that were added or changed, and that no controller writes. */
+/** The labels or annotations that were added or changed. Labels and annotations of controllers are excluded. */
 function said(object: Recorded, old: Entries, now: Entries, state: State): Fields {
   return Object.fromEntries(
     Object.entries(now).filter(([key, value]) => old[key] !== value && isUsers(object, key, value, now, state)),

@@ -38,15 +38,18 @@ interface NodeAccess extends Access {
   readonly related: Related;
 }
 
-/** Checks access to resources of which a node may get single objects, if its pods refer to them (`authorizeGet`). */
+/**
+ * Checks a get request of a node. The node may get an object only if a pod of the node refers to the object
+ * (`authorizeGet`).
+ */
 function mayGet(access: NodeAccess): Verdict {
   if (access.verb !== 'get' || access.name === '') return refuse('can only get individual resources of this type');
   return access.subresource === '' ? access.related(access) : refuse('cannot get subresource');
 }
 
 /**
- * Checks access to resources that a node may get, list and watch in a namespace, if its pods refer to the object
- * (`authorizeReadNamespacedObject`).
+ * Checks a get, list or watch request of a node. The node may read an object only if a pod of the node refers to the
+ * object (`authorizeReadNamespacedObject`).
  */
 function mayRead(access: NodeAccess): Verdict {
   if (!READS.has(access.verb)) return refuse('can only read resources of this type');
@@ -113,7 +116,7 @@ function pods(access: NodeAccess): Verdict {
   return access.related(access);
 }
 
-/** Resources of which a node may access only some objects. Each has its own check. */
+/** Resources with a separate check, because a node may access only some of their objects. */
 const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   '/secrets': mayRead,
   '/configmaps': mayRead,
@@ -128,8 +131,8 @@ const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
 };
 
 /**
- * Decides on requests of kubelets that depend on their node. Returns undefined for all other requests, on which other
- * authorizers decide.
+ * Decides about requests of a kubelet for objects of its node. For other requests, the function returns undefined, and
+ * other authorizers decide.
  */
 export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   const { user, group, resource, path } = access;

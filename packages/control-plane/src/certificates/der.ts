@@ -20,7 +20,7 @@ export const utf8 = (text: string): Buffer => value(0x0c, Buffer.from(text));
 export const boolean = (yes: boolean): Buffer => value(0x01, Buffer.from([yes ? 0xff : 0]));
 /** Writes values with the explicit tag `[n]`. */
 export const explicit = (tag: number, ...items: Uint8Array[]): Buffer => value(0xa0 | tag, ...items);
-/** Writes a primitive value with the implicit tag `[n]`, which replaces its own tag. */
+/** Writes a primitive value. The implicit tag `[n]` replaces the tag of the type. */
 export const implicit = (tag: number, bytes: Uint8Array): Buffer => value(0x80 | tag, bytes);
 
 /** Encodes a positive integer, in big endian. */
@@ -42,7 +42,7 @@ export function oid(dotted: string): Buffer {
   return value(0x06, Buffer.from(bytes));
 }
 
-/** Encodes a time. From 2050 on, certificates use the longer form. */
+/** Encodes a time. For times from the year 2050, certificates use the longer form. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
   return date.getUTCFullYear() < 2050

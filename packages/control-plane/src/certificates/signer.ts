@@ -34,9 +34,9 @@ const NODE_USER_PREFIX = 'system:node:';
 /** The default and maximum lifetime of certificates (`--cluster-signing-duration`). */
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
-/** The validity of a certificate starts this long in the past, because the clocks of clients may be slow. */
+/** The validity of a certificate starts this long in the past, because the clock of a client may be late. */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** A certificate with a shorter lifetime has its full lifetime from now on. */
+/** A certificate with a shorter lifetime starts now instead of in the past. */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {
@@ -137,8 +137,8 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
 ];
 
 /**
- * Returns the end of a certificate. The requested duration is limited to the range from ten minutes to a year. A duration of
- * eight hours or longer starts in the past.
+ * Returns the end of a certificate. The requested duration is limited to the range from ten minutes to a year. The
+ * validity of eight hours or longer starts in the past.
  */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;

@@ -157,8 +157,8 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
 }
 
 /**
- * Keeps the approval conditions in a write of the status, if their number does not change (`preserveConditionInstances`).
- * Mutates the object.
+ * Keeps the approval conditions in a write of the status if the write does not change the number of approval conditions
+ * (`preserveConditionInstances`). Mutates the object.
  */
 function keepApproval(object: ApiObject, old: ApiObject): void {
   const conditions = look(object, 'status').conditions;

@@ -23,7 +23,7 @@ test('all controllers at once: a day in which nothing happens costs no write', a
   await plane.clock.advance(15 * 60_000);
   const version = async (): Promise<unknown> =>
     (await plane.must('GET', '/api/v1/namespaces?limit=1')).metadata.resourceVersion;
-  // After this time, the events of the start have expired.
+  // After this time, all events from the start of the control plane have expired.
   await plane.clock.advance(2 * 3_600_000);
   const before = await version();
   await plane.clock.advance(24 * 3_600_000);

@@ -127,15 +127,15 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
   const wanted = chosen
     .filter((name) => !name.startsWith('-'))
     .flatMap((name) => (name === '*' ? controllerNames : [ownName(name)]));
-  // An unknown name is an error, even if it is excluded.
+  // An unknown name is an error, even after a leading `-`.
   const unknown = [...left].filter((name) => !controllerNames.includes(name));
   return [...new Set(wanted)].filter((name) => !left.has(name)).concat(unknown);
 }
 
 /**
- * The controllers of the control plane, which use its own API. `chosen` is true for all, false for none, or a list of
- * names. Names of kube-controller-manager are valid too. `*` selects all controllers, and a leading `-` excludes a
- * controller (`['*', '-job-controller']`).
+ * The controllers of the control plane, which use its own API. `chosen` is a list of names, or true for all
+ * controllers, or false for no controllers. Names of kube-controller-manager are valid too. `*` selects all
+ * controllers, and a leading `-` excludes a controller (`['*', '-job-controller']`).
  * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
  * @throws Error for an unknown name.
  */

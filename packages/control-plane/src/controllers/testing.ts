@@ -42,7 +42,7 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** A control plane with a test clock and some of its controllers, and helpers for its API. */
+/** A control plane with a test clock, some of its controllers, and helper functions for its API. */
 export class TestPlane {
   readonly clock: TestClock;
   readonly #plane: ControlPlane;

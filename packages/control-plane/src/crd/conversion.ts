@@ -8,8 +8,8 @@ import { type Fields, record, text, texts } from './fields.ts';
 const KNOWN_REVIEWS = ['v1', 'v1beta1'];
 
 /**
- * Validates `spec.conversion`. Errors use the field names of the internal type of the server. In this type, the fields of
- * the webhook are one level higher.
+ * Validates `spec.conversion`. Errors use the field names of the internal type of the server. In the internal type, the
+ * fields of the webhook are one level higher than in the API.
  */
 export function validateConversion(conversion: Fields, path: string): StatusCause[] {
   const strategy = text(conversion.strategy);

@@ -87,7 +87,7 @@ function deprecation(spec: Fields, version: Fields, names: Fields): string | und
   return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
-/** Returns the accepted names of a CRD. While its status contains none, returns the requested names. */
+/** Returns the accepted names of a CRD. If the status has no accepted names, returns the requested names. */
 function namesOf(crd: ApiObject): Fields {
   const accepted = record(record(crd.status).acceptedNames);
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;

@@ -14,8 +14,8 @@ import { childrenOf, type SchemaCauses } from './structural.ts';
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /**
- * The error about the total cost lists at most this number of expensive rules. The next constant is the minimum share
- * of the cost limit for a listed rule.
+ * The error about the total cost lists at most this number of expensive rules. A listed rule uses at least the share of
+ * the cost limit in the next constant.
  */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
@@ -25,8 +25,8 @@ interface Place {
   /** The maximum number of values for this schema in an object. */
   readonly cardinality: number;
   /**
-   * The path of the list or map whose items cannot be matched with the items of the old object. Undefined if there is no
-   * such list or map.
+   * The path of the list or map whose items the server cannot match with the items of the old object. Undefined if
+   * there is no such list or map.
    */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
@@ -74,8 +74,8 @@ function isFieldPath(path: string, schema: Fields): boolean {
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
 /**
- * Returns the errors of a rule and of its message. The real server reports the first error of the message, and always the
- * error of the expression.
+ * Returns the errors of a rule and of its message. The real server reports only the first error of the message, and
+ * always the error of the expression.
  */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   // The validation of the CRD itself already reports wrong types in rules.
@@ -197,7 +197,7 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   specs.forEach((spec, at) => {
     causes.push(...validateSpec(spec, schema, field(at)));
   });
-  // If the schema has errors, its rules are not compiled, because their errors would be misleading.
+  // If the schema has errors, its rules are not compiled, because the errors of the rules would be misleading.
   const isInvalid = !found.isStructural || found.words.some(({ field = '' }) => field.startsWith(path));
   if (isInvalid || causes.length > 0) return causes;
   const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;

@@ -35,7 +35,10 @@ export function childrenOf(schema: Fields, path: string): Child[] {
   return children;
 }
 
-/** Returns the schemas in keywords that are not supported. The errors of these schemas are also reported. */
+/**
+ * Returns the child schemas under keywords that the server does not support. The validation also reports errors in
+ * these schemas.
+ */
 function unsupportedOf(schema: Fields, path: string): { schema: Fields; path: string }[] {
   const found: { schema: Fields; path: string }[] = [];
   for (const word of ['definitions', 'dependencies']) {
@@ -312,7 +315,7 @@ function validateMetadata(schema: Fields, path: string, causes: StatusCause[]): 
 const UNREADABLE = ['id', '$schema', '$ref', ...UNSUPPORTED];
 
 /**
- * Whether the server cannot convert the schema or a child to a structural schema. For such a schema, structural errors are
+ * Whether the server cannot convert the schema or a child to a structural schema. In this case, structural errors are
  * not reported.
  */
 function isUnreadable(schema: Fields, depth = 0): boolean {
@@ -332,7 +335,7 @@ function structuralCauses(schema: Fields, path: string): StatusCause[] {
 
 /** The errors of a schema, except the errors of its CEL rules. */
 export interface SchemaCauses {
-  /** Whether the structure and the defaults are valid. */
+  /** True if the structure and the defaults are valid. */
   readonly isStructural: boolean;
   readonly structure: readonly StatusCause[];
   /** The errors of keywords and extensions. */

@@ -16,12 +16,12 @@ import { labelProblems, subdomainProblems } from './words.ts';
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** Fields of a version that the internal spec contains at its top if all versions have the same value. */
+/** Version fields that the internal type stores at the top of the spec if all versions have the same value. */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * Whether the path of errors for this field starts at the top of the spec (`spec.validation.openAPIV3Schema…`). If all
- * versions have the same value, the internal type of the server stores the value at the top.
+ * Whether error paths of this field start at the top of the spec (`spec.validation.openAPIV3Schema…`). If all versions
+ * have the same value, the internal type of the server stores the value at the top.
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
@@ -58,8 +58,8 @@ function validateScope(scope: string): StatusCause[] {
 }
 
 /**
- * Fields that the root of a schema with a status must not have. The type is included. The order is the order of the Go
- * structure.
+ * Fields that the root of a schema with a status subresource must not have, including `type`. The order is the order of
+ * the Go structure.
  */
 const ROOT_FIELDS = [
   ...['id', '$schema', '$ref', 'type', 'nullable', 'default', 'enum', 'maxProperties', 'minProperties', 'allOf'],
@@ -192,7 +192,7 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
   if (stored.length === 0) return [invalid(field, null, 'must have at least one stored version')];
   const names = versions.map((version) => text(version.name));
   const causes: StatusCause[] = [];
-  // If several versions have the same name, the stored version belongs to the first of them.
+  // If several versions have the same name, only the first of them counts as the stored version.
   const left = new Set(stored);
   for (const version of versions) {
     const name = text(version.name);
@@ -274,7 +274,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // The update itself adds a new storage version to the stored versions, so the check does not require it.
+    // The update itself adds a new storage version to `storedVersions`, so the check does not require the new version.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

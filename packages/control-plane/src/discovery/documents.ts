@@ -5,7 +5,8 @@ import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 /**
- * Verbs of a custom kind whose CRD is being deleted. Discovery omits the other verbs, but the server still accepts updates.
+ * The verbs in discovery for a custom kind whose CRD is being deleted. The server still accepts updates, but discovery
+ * omits them.
  */
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
@@ -84,7 +85,7 @@ const STORED_IN: ReadonlyMap<string, string> = new Map([
 ]);
 
 function storageGroupVersion(kind: KindDefinition): string {
-  // A view of a core kind is stored as the core kind.
+  // The server stores objects of this kind as another kind.
   if (kind.storedAs?.resource.startsWith('/') === true) return '/v1';
   const stored = STORED_IN.get(`${kind.group}/${kind.plural}`) ?? kind.storageVersion ?? kind.version;
   return `${kind.group}/${stored}`;
@@ -175,7 +176,10 @@ export function apiResourceList(
 /** The media type of the aggregated documents. The server no longer serves the version v2beta1. */
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** Whether an Accept header contains the aggregated document. This type takes precedence at any position of the header. */
+/**
+ * Whether an Accept header contains the media type of the aggregated document. This media type takes precedence at any
+ * position of the header.
+ */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {
     const parameters = new Set(clause.split(';').map((part) => part.trim()));

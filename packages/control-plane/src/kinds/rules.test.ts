@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** The bodies in this test differ in one field each. The expected errors come from kube-apiserver 1.36. */
+/** Each body in this test has one different field. The expected errors come from kube-apiserver 1.36. */
 
 let plane: ControlPlane;
 beforeAll(async () => {

@@ -35,7 +35,7 @@ function readFields(part: string): Omit<ModelTexts, 'text'> {
 /**
  * Reads the definitions in a source folder of Kubernetes (`k8s.io/kubernetes` of the Go module cache). The returned function
  * finds a definition such as `io.k8s.api.core.v1.Container`.
- * @throws Error if no definition, or more than one, has the name
+ * @throws Error unless exactly one definition has the name
  */
 export function readTexts(folder: string): (id: string) => ModelTexts {
   const parts = readFileSync(join(folder, SOURCE), 'utf8')

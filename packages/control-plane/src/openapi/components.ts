@@ -54,8 +54,7 @@ export const V3: Dialect = { prefix: '#/components/schemas/' };
 export const V2: Dialect = { prefix: '#/definitions/' };
 
 /**
- * Collects the schemas of a document. The collection contains kinds and all definitions to which they refer, without
- * duplicates.
+ * Collects the schemas of a document: kinds, and all definitions to which the kinds refer. Each definition occurs once.
  */
 export class Components {
   readonly schemas: JsonObject = {};
@@ -163,7 +162,7 @@ export class Components {
     return made;
   }
 
-  /** Items of lists and maps have the zero value of their Go type as the default. */
+  /** For items of lists and values of maps, the default is the zero value of their Go type. */
   private element(schema: JsonSchema): JsonObject {
     const made = this.use(schema);
     const zero = zeroOf(schema);

@@ -14,7 +14,7 @@ const FLAGS = [
   'x-kubernetes-preserve-unknown-fields',
 ] as const;
 
-/** The parts of the published schema of a custom kind that its CRD does not contain. */
+/** The parts of the published schema of a custom kind that are not in its CRD. */
 export interface Published {
   /** Whether the document is OpenAPI v2. Keywords that its clients misinterpret are omitted. */
   readonly isV2: boolean;
@@ -50,7 +50,8 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
-    // Clients that write protobuf send every boolean of a CRD. Like the real server, this server publishes only true values.
+    // Clients that write protobuf send every boolean of a CRD, including false values. Like the real server, this
+    // server publishes only true values.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
     // With OpenAPI v2, kubectl refuses unknown fields of an object with known fields. An object that keeps unknown fields

@@ -61,13 +61,13 @@ export function openApiV3(kinds: readonly KindDefinition[]): Json {
   return { openapi: '3.0.0', info: INFO, paths, components: { schemas, securitySchemes: SECURITY } };
 }
 
-/** The part of a group version in the OpenAPI v2 document, as text. */
+/** The text of a group version in the OpenAPI v2 document. */
 export interface V2Piece {
   /** The members of `paths`, without the braces of the object. */
   readonly paths: string;
   /** Definitions of the own kinds of the document, by name. The definitions contain the group version and kind. */
   readonly own: ReadonlyMap<string, string>;
-  /** Definitions to which its own definitions refer, by name. */
+  /** Shared definitions to which the definitions of this group version refer, by name. */
   readonly shared: ReadonlyMap<string, string>;
 }
 
@@ -83,7 +83,10 @@ export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   };
 }
 
-/** The text of the OpenAPI v2 document, from all parts. Shared definitions are equal in each part. */
+/**
+ * The text of the OpenAPI v2 document, from the texts of all group versions. A shared definition is the same in each
+ * text.
+ */
 export function openApiV2(pieces: readonly V2Piece[]): string {
   const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));
   for (const { own } of pieces) for (const [name, text] of own) definitions.set(name, text);

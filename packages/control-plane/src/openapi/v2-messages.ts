@@ -8,13 +8,19 @@ export interface Field {
   readonly repeated: boolean;
 }
 
-/** An object with known members, by their JSON names. Names that start with `x-` are written to the field `extensions`. */
+/**
+ * An object with known members, by JSON name. Members with a name that starts with `x-` are written to the field
+ * `extensions`.
+ */
 export interface Struct {
   readonly fields: Readonly<Record<string, Field>>;
   readonly extensions?: number;
 }
 
-/** An object with any members. With `extensions`, members whose names start with `x-` are written there. */
+/**
+ * An object with arbitrary members. With `extensions`, members with a name that starts with `x-` are written to the
+ * field `extensions`.
+ */
 interface Pairs {
   readonly pairs: Field;
   readonly extensions?: number;

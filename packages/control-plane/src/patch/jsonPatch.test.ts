@@ -102,7 +102,7 @@ describe('applyJsonPatch', () => {
   });
 
   it('refuses copies as soon as their total exceeds the limit', () => {
-    // Each operation doubles the data: 40 of them would need a terabyte.
+    // Each operation doubles the data, so 40 operations would need a terabyte.
     const doubled = Array.from({ length: 40 }, (_, index) => ({
       op: 'copy',
       from: '/data',
@@ -117,7 +117,8 @@ describe('applyJsonPatch', () => {
   });
 
   it('accepts copies up to the limit, counted in bytes of JSON', () => {
-    // In JSON, the text has two quotes, a letter of two bytes, and a character that Go escapes with six.
+    // The JSON of this text contains two quotes, a character of two bytes, and a character that Go writes as an escape
+    // with six characters.
     const text = `${'x'.repeat(MAX_COPIED_BYTES / 2 - 10)}é<`;
     const copy = (path: string) => ({ op: 'copy', from: '/text', path });
     const copied = applyJsonPatch({ text }, [copy('/a'), copy('/b')]);

@@ -89,7 +89,7 @@ function add(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** Reads the value at a pointer. An absent key of a map counts as null, as in the real server. */
+/** Reads the value at a pointer. As in the real server, the value of an absent key is null. */
 function get(document: Json, pointer: string): Json {
   const { container, token } = find(document, pointer);
   if (Array.isArray(container)) return container[index(token, container.length, false)] ?? null;

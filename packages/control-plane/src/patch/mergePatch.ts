@@ -11,15 +11,14 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
     const before = own(result, key);
     if (value === null) delete result[key];
     else if (isRecord(value)) put(result, key, merge(before, value));
-    // A list that replaces an object is copied unchanged. From all other values, nulls are removed.
+    // If a list replaces an object, the list is copied unchanged. In all other cases, null values are removed.
     else put(result, key, isRecord(before) ? (cloneJson(value) as Json) : withoutNulls(value));
   }
   return result;
 }
 
 /**
- * Removes fields that are null from a value of the patch, also inside lists. This applies if there is no value to merge
- * with.
+ * Removes null values from a value of the patch, also inside lists. This happens if there is no value to merge with.
  */
 function withoutNulls(value: unknown): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);

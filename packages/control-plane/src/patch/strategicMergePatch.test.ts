@@ -159,7 +159,7 @@ describe('refusals', () => {
 });
 
 describe('large lists', () => {
-  /** Items that count the reads of their names. */
+  /** Items that count how often a test reads their names. */
   const counted = (count: number, prefix: string, extra: JsonObject, onRead: () => void): JsonObject[] =>
     Array.from({ length: count }, (_, at) =>
       Object.defineProperty({ ...extra }, 'name', {

@@ -7,9 +7,9 @@ import { goTypeName } from './errors.ts';
 import { mergeMaps } from './strategic/merge.ts';
 
 /**
- * Applies a strategic merge patch to a copy of `target`. Maps are merged by key. Lists are merged by `x-kubernetes-patch-merge-key` if the
- * `x-kubernetes-patch-strategy` of the schema is `merge`, else replaced. The directives are `$patch`, `$retainKeys`,
- * `$setElementOrder/…` and `$deleteFromPrimitiveList/…`.
+ * Applies a strategic merge patch to a copy of `target`. Maps are merged by key. If `x-kubernetes-patch-strategy` of
+ * the schema is `merge`, a list is merged by `x-kubernetes-patch-merge-key`. Otherwise, the patch replaces the list.
+ * The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and `$deleteFromPrimitiveList/…`.
  *
  * @throws StatusError 400 for an invalid directive, 500 (as in the real server) for a missing merge key or an unknown `$patch`
  */

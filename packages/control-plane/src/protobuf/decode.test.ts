@@ -42,7 +42,7 @@ const refusal = (data: Uint8Array): StatusError['status'] => {
   throw new Error('nothing was refused');
 };
 
-/** Metadata as Go's clients send it, with all scalar fields, even empty ones. */
+/** Metadata as Go's clients send it: with all scalar fields, including empty fields. */
 const meta = (name: string, ...more: Uint8Array[]): Uint8Array =>
   field(
     1,

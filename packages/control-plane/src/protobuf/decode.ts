@@ -146,7 +146,7 @@ function readEntry(type: string, bytes: Uint8Array, depth: number): readonly [st
   return [key, value];
 }
 
-/** The value of a map entry without a value: the zero value of its type. */
+/** Returns the value of a map entry without a value, which is the zero value of the type. */
 const readDefault = (type: string, depth: number): unknown =>
   readValue(type, 0n, type === 'd' ? new Uint8Array(8) : new Uint8Array(), depth);
 
@@ -229,7 +229,7 @@ function readEnvelope(body: Uint8Array): Envelope {
   return envelope;
 }
 
-/** Removes empty fields from metadata. The encoding contains all scalar fields, even empty ones. */
+/** Removes empty fields from metadata. The encoding contains all scalar fields, including empty fields. */
 function dropEmptyMeta(meta: Fields): void {
   for (const key of Object.keys(meta)) {
     const value = meta[key];
@@ -238,8 +238,8 @@ function dropEmptyMeta(meta: Fields): void {
 }
 
 /**
- * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields, even empty ones. The
- * defaulting of the kind removes values that JSON would omit.
+ * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields, including empty
+ * fields. The defaulting of the kind removes values that JSON would omit.
  * @throws StatusError 400 if the bytes are not a valid message, or if the field numbers of the kind are unknown
  */
 export function decodeProtobuf(

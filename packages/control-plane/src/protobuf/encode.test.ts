@@ -58,7 +58,7 @@ describe('encodeProtobuf', () => {
 });
 
 const SCALARS: Readonly<Record<string, unknown>> = {
-  // This type also includes quantities, which are texts in the models.
+  // This type includes quantities, because quantities are strings in the models.
   string: '5',
   boolean: true,
   number: 1.5,

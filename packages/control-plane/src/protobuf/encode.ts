@@ -168,8 +168,7 @@ function writeEnvelope(writer: WireWriter, object: Typed): void {
 
 /**
  * Encodes an object, a list or a Status as `application/vnd.kubernetes.protobuf`, with the same bytes as Go's generated
- * code. Fields have the order of their numbers, and maps the order of their keys. Scalar fields are written even if they are
- * empty.
+ * code. Fields are sorted by number, and maps are sorted by key. Scalar fields are written even if they are empty.
  * @throws RangeError if the kind has no protobuf form (see `hasProtobuf`)
  */
 export function encodeProtobuf(object: Typed): Uint8Array {

@@ -1,5 +1,5 @@
 /**
- * Writes `generated/messages.json`: the field numbers of the messages in requests and answers. The program reads the
+ * Writes `generated/messages.json`: the field numbers of the messages in requests and responses. The program reads the
  * `generated.proto` files and the Go types of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator.
  *
  * node --conditions=source src/protobuf/generate.ts <folder with these modules>…
@@ -145,7 +145,7 @@ for (const { text } of goFiles) {
 }
 for (const { pack, text } of goFiles) parseGo(text, pack, goFields);
 
-/** Names of JSON fields by message. If the models contain a message, it has only the fields of the model. */
+/** The names of JSON fields, by message. If the models contain the message, only the fields of the model are listed. */
 const jsonFields = new Map(
   Object.values(definitions).map((model) => [lastThree(model.id), new Set(Object.keys(model.fields))]),
 );
@@ -173,7 +173,7 @@ const visit = (name: string): void => {
   for (const field of kept) if (field.message !== undefined) visit(field.message);
 };
 const roots = [...Object.values(definitions).map((model) => lastThree(model.id)), ...FURTHER_ROOTS];
-// A letter refers to JSONSchemaProps, so no other message leads to it.
+// For references to JSONSchemaProps, the rows contain a letter instead of a name, so no other row names this message.
 for (const name of [...roots, 'apiextensions.v1.JSONSchemaProps']) visit(name);
 const sorted = Object.fromEntries(Object.entries(rows).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(target, `${JSON.stringify(sorted, null, 0)}\n`);

@@ -12,7 +12,7 @@ export interface MessageField {
   readonly always: boolean;
 }
 
-/** The fields of a message by number, and in descending order, in which the writer needs them. */
+/** The fields of a message: by number, and sorted by descending number for the writer. */
 export interface Message {
   readonly byNumber: ReadonlyMap<number, MessageField>;
   readonly descending: readonly (readonly [number: number, field: MessageField])[];

@@ -5,7 +5,7 @@ import type { Registry } from '../resources/registry.ts';
 /** How long kube-apiserver keeps events by default (`--event-ttl`), in milliseconds. */
 export const EVENT_TTL_MS = 3_600_000;
 
-/** Events that are written within this time expire together. In etcd, such events share a lease. */
+/** Events that are written within this time expire together. etcd uses one lease for them. */
 const SHARED_MS = 60_000;
 const RESOURCE = '/events';
 
@@ -15,8 +15,8 @@ interface Key {
 }
 
 /**
- * Events in batches by the time of their last write, oldest first. The key of a batch is the end of its time span. The size
- * depends on the number of events, and not on the number of writes.
+ * Events in batches by the time of their last write, with the oldest batch first. The key of a batch is the end of its
+ * time span. The memory use depends on the number of events, and not on the number of writes.
  */
 class Batches {
   readonly #batches = new Map<number, Map<string, Key>>();
@@ -69,8 +69,9 @@ function lastWrite(json: string): number {
 }
 
 /**
- * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. 0 means never. All events share one
- * timer. For the events of an opened store, the latest time in the event counts. Returns a function that stops the deletion.
+ * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. With 0, events never expire.
+ * All events share one timer. For events that exist when the store is opened, the latest time in the event counts as
+ * the last write. Returns a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;
@@ -94,7 +95,7 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
       due.push(...batches.take(end));
     }
     for (const key of due) remove(key);
-    // A full disk prevented the deletion, so these events still exist.
+    // If a full disk prevented the deletion, these events still exist.
     store.settled().catch(() => {
       for (const key of due) batches.note(key, clock.now().getTime());
       schedule();

@@ -25,7 +25,7 @@ const ENDPOINTS = '/endpoints';
 const SLICES = 'discovery.k8s.io/endpointslices';
 const RESOURCES = ['/services', ENDPOINTS, SLICES] as const;
 
-/** The address and port at which the clients of the service find the server. */
+/** The address and port at which clients of the Service reach the server. */
 export interface Advertised {
   /** An IPv4 address outside of 127.0.0.0/8. The API refuses a loopback address in Endpoints. */
   readonly address: string;
@@ -45,7 +45,7 @@ const hostAddress = (): string | undefined =>
 /**
  * The advertised address of a server. If no address is given, a server on the loopback address advertises the first
  * address of its host, as kube-apiserver does.
- * @param port The port of its socket, if it has one.
+ * @param port The port of the server socket. Undefined without a socket.
  */
 export const advertisedBy = (address: string | undefined, port: number | undefined): Advertised => ({
   address: address ?? (port === undefined ? undefined : hostAddress()) ?? NO_ADDRESS,
@@ -93,7 +93,7 @@ const endpointsOf = (advertised: Advertised): ApiObject => ({
   subsets: [subsetOf(advertised)],
 });
 
-/** The slice for stored Endpoints. The ports of the slice are those of the Endpoints, as in the real server. */
+/** Returns the EndpointSlice for stored Endpoints. As in the real server, the slice has the ports of the Endpoints. */
 const sliceOf = (endpoints: ApiObject): ApiObject => {
   const [subset] = items(endpoints, 'subsets');
   return {
@@ -123,7 +123,7 @@ class KubernetesService {
 
   /**
    * Creates missing objects, and restores the addresses of changed objects.
-   * @param isStart Whether the port is restored too, because it may have changed.
+   * @param isStart Whether the server has just started, so that the port may have changed and is also restored.
    */
   async reconcile(isStart: boolean): Promise<void> {
     await this.#ensure(serviceOf(this.#advertised));
@@ -171,8 +171,8 @@ class KubernetesService {
   }
 
   /**
-   * Creates the object if it does not exist, and returns the stored object. The UID is derived from the time. So the
-   * sequence of random numbers in a test does not depend on these objects.
+   * Creates the object if it does not exist, and returns the stored object. The UID is derived from the time. Therefore
+   * these objects do not change the sequence of random numbers in a test.
    */
   async #ensure(object: ApiObject): Promise<ApiObject> {
     const { resource } = this.#served(object);
@@ -208,13 +208,13 @@ class KubernetesService {
 }
 
 /**
- * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice. Restores them after a deletion or a change
- * of their addresses. As in the real server, this function is a part of the API server and needs no controllers. Returns a
- * function that stops it.
+ * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice. Restores these objects after their
+ * deletion, or after a change of their addresses. As in the real server, this function is a part of the API server and
+ * needs no controllers. Returns a function that stops it.
  *
- * kube-apiserver compares the objects every ten seconds. Here, a change schedules the comparison for the end of that
- * interval. So an unchanged service needs neither a timer nor a write.
- * @param onError receives the error of a failed comparison; the next comparison follows after the interval
+ * kube-apiserver compares the objects every ten seconds. In this control plane, only a change starts a timer until the
+ * end of this interval. Therefore an unchanged Service needs no timer and no write.
+ * @param onError receives the error of a failed comparison. The next comparison follows after the interval
  * @see kubernetes pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */
 export async function keepKubernetesService(

@@ -45,7 +45,7 @@ async function must({ client }: Setup, path: string, body: object): Promise<void
   expect([status, answer.message]).toEqual([201, undefined]);
 }
 
-/** Conditions of a guard, in addition to its resource. */
+/** Conditions that limit a webhook or policy, in addition to its resource. */
 interface Narrow {
   readonly namespaceSelector?: object;
   readonly objectSelector?: object;
@@ -131,7 +131,7 @@ async function guardsLookedAt(others: number): Promise<number[]> {
 
 test('the first write after a change of a guard reads only matching webhooks and policies, independent of the number of others', async () => {
   const few = await guardsLookedAt(1);
-  // Two webhook configurations were created, and each was read once.
+  // The test created two webhook configurations, and the server read each of them once.
   expect(few).toEqual([expect.any(Number), expect.any(Number), expect.any(Number), 2]);
   expect(Math.min(...few)).toBeGreaterThan(0);
   expect(await guardsLookedAt(12)).toEqual(few);

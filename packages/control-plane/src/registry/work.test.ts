@@ -25,7 +25,10 @@ async function makeApp(plane: TestPlane, app: string): Promise<void> {
 const evict = (plane: TestPlane, name: string) =>
   plane.send('POST', `${PODS}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
 
-/** The number of objects that the second of two evictions reads. The first one has already read every budget once. */
+/**
+ * Returns the number of objects that the second of two evictions reads. The first eviction has already read every
+ * budget once.
+ */
 async function readsOfAnEviction(others: number): Promise<number> {
   await using plane = await TestPlane.start('disruption');
   for (const app of ['first', 'second']) await makeApp(plane, app);
@@ -57,7 +60,9 @@ test('a delete without finalizers and grace period reads its object twice', asyn
   expect(parse).toHaveBeenCalledTimes(2);
 });
 
-/** The number of records that each type of request reads from the store. @param others number of other records */
+/**
+ * Returns the number of stored objects that each type of request reads. @param others the number of unrelated objects
+ */
 async function touched(others: number): Promise<Record<string, number>> {
   await using plane = await TestPlane.start('resourcequota');
   const spec = { nodeName: 'n', containers: [{ name: 'main', image: 'pause' }] };

@@ -3,7 +3,7 @@ import { jsonEquals } from '../apimachinery/objects/object-text.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
 import type { ServedKind } from './kind-registry.ts';
 
-/** The kind of a body that is not an object of its resource. */
+/** The kind of a body that is not an object of the requested resource. */
 export interface CarriedKind {
   readonly group: string;
   readonly version: string;
@@ -17,10 +17,13 @@ export interface AdmissionAttributes {
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
-  /** The new object. A mutating plugin changes it, or returns another one. Absent for a delete. */
+  /** The new object. A mutating plugin changes this object or returns another object. Undefined for a delete. */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
-  /** The kind of `object` and `old` if it is not the kind of the resource: a Scale, a Binding, options of a connection. */
+  /**
+   * The kind of `object` and `old`, if they are not objects of the resource: a Scale, a Binding, or the options of a
+   * connection.
+   */
   readonly carries?: CarriedKind | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
@@ -33,11 +36,11 @@ export interface AdmissionAttributes {
 }
 
 /**
- * The second round of mutating admission. A plugin requests it after a change that other plugins may need to see. All
- * mutating plugins run again, and each plugin decides which webhooks or policies it calls again.
+ * The second round of mutating admission. A plugin requests this round after a change that may affect other plugins.
+ * All mutating plugins run again, and each plugin decides which webhooks or policies it calls again.
  */
 export class Reinvocation {
-  /** The number of the round: 0 for the first, 1 for the second. */
+  /** The number of the round: 0 for the first round, 1 for the second round. */
   round = 0;
   wanted = false;
   readonly #kept = new Map<object, Repeats>();
@@ -54,8 +57,8 @@ export class Reinvocation {
 }
 
 /**
- * The webhooks or policies that a plugin calls again. These webhooks and policies have reinvocation, and ran before a
- * change.
+ * The webhooks or policies that a plugin calls again: they have a reinvocation policy, and ran before a change of the
+ * object.
  */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
@@ -68,8 +71,8 @@ export class Repeats {
   }
 
   /**
-   * Called at the start of the plugin. In the second round, if other plugins changed the object, all webhooks that ran are
-   * called again.
+   * Called at the start of the plugin. If other plugins changed the object, the second round calls all webhooks of the
+   * first round again.
    */
   begin(object: ApiObject | undefined): void {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
@@ -117,7 +120,7 @@ export class AdmissionChain {
     this.#plugins.push(plugin);
   }
 
-  /** Runs all mutating plugins, and returns the object after them. */
+  /** Runs all mutating plugins, and returns the resulting object. */
   async admit(attributes: AdmissionAttributes): Promise<ApiObject | undefined> {
     const reinvocation = new Reinvocation();
     let object = attributes.object;

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-// This import provides the types, and makes the build include the files.
+// This import provides the types, and includes the files in the build.
 import type descriptionData from '../kinds/generated/descriptions.json';
 import type enumData from '../kinds/generated/enums.json';
 
@@ -27,9 +27,9 @@ export function enumsOf(model: string): Enums {
   return enums[model] ?? {};
 }
 
-/** The API documentation of a model, such as `V1Pod`; '' if there is none. */
+/** Returns the API documentation of a model, such as `V1Pod`, or '' if there is no documentation. */
 export const modelDoc = (model: string): string => descriptionOf(model)?.text ?? '';
 
-/** The documentation of a field, without the list of its allowed values. */
+/** Returns the documentation of a field. The list of allowed values is removed from the text. */
 export const fieldDoc = (model: string, field: string): string =>
   (descriptionOf(model)?.fields[field] ?? '').replace(/\n\nPossible enum values:\n.*$/s, '');

@@ -1,13 +1,13 @@
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
 
 /**
- * Facts about built-in fields that are missing in the models of the client: the merging of lists, strings that are
- * quantities, and atomic structures. Sources are the marks `+listType`, `patchStrategy` and `+structType` of the types
- * in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
+ * Properties of built-in fields that are missing in the models of the client library: merge rules of lists, strings
+ * that are quantities, and atomic structures. Sources are the marks `+listType`, `patchStrategy` and `+structType` of
+ * the types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
  *
  * A row is `owner: field=keys`. For a list of type map, the row contains the keys. For a set, it contains the word
- * `set`. With `~` before the field, a strategic merge patch replaces the list. With `+`, it merges the list and retains
- * keys.
+ * `set`. With `~` before the field, a strategic merge patch replaces the list. With `+`, a strategic merge patch merges
+ * the list and retains keys.
  */
 const LISTS = `
 admissionregistration.v1.MutatingAdmissionPolicySpec: matchConditions=name
@@ -112,7 +112,7 @@ export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
 
 const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
 
-/** Fields whose maps and structures are atomic, and patch strategies of structures. */
+/** Fields with atomic maps or structures, and the patch strategies of structures. */
 export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
   // Raw JSON is replaced as a whole.
   ['apps.v1.ControllerRevision.data', atomicMap],
@@ -140,7 +140,7 @@ meta.v1: LabelSelector OwnerReference
 
 const preserving: JsonSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 
-/** Facts about whole definitions, by name. */
+/** Properties of whole definitions, by name. */
 export const wholeFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(ATOMIC_STRUCTURES)].map(([owner, name]): [string, JsonSchema] => [`${owner}.${name}`, atomicMap]),
   // The server validates this metadata without a schema.
@@ -187,7 +187,7 @@ export const quantityFields: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);
 
-/** Fields with a form that the models do not describe. Most have their own JSON decoder in Go. */
+/** Fields with an encoding that the models do not describe. Most of these fields have a special JSON decoder in Go. */
 export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.additionalItems', 'schema-or-bool'],
   ['apiextensions.v1.JSONSchemaProps.additionalProperties', 'schema-or-bool'],

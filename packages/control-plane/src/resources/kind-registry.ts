@@ -14,7 +14,10 @@ export class ServedKind {
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
-  /** Records before this revision were written with another schema. When they are read, they are pruned and get defaults. */
+  /**
+   * Objects that were stored before this revision have an older schema. When the server reads these objects, it prunes
+   * them and sets defaults.
+   */
   readonly #since: number;
 
   constructor(kind: KindDefinition, since = 0) {
@@ -41,15 +44,15 @@ export class ServedKind {
   }
 
   /**
-   * The text of an object in this version, in the form that readers get. The columns of a subresource are computed from the
-   * stored object.
+   * Returns the text of an object in this version, as responses contain it. The columns of a subresource are computed
+   * from the stored object.
    */
   textOf(record: StoredRecord, subresource = ''): string {
     const text = this.storedTextOf(record);
     return subresource === '' ? (this.kind.shownAs?.(text) ?? text) : text;
   }
 
-  /** The stored text in this version. With conversion strategy `None`, only the apiVersion differs. */
+  /** Returns the stored text in this version. With the conversion strategy `None`, only the apiVersion differs. */
   storedTextOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
     if (decode !== undefined) return stringifyJson(decode(parseJson(record.json) as ApiObject));
@@ -89,7 +92,7 @@ function compareVersions(a: string, b: string): number {
 /** Called with the kinds that were added, changed or removed. */
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/** All served kinds: the built-in kinds, and the kinds of CRDs, which may change. */
+/** All served kinds: the built-in kinds, and the kinds of CRDs. CRDs may change at any time. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();
@@ -160,8 +163,8 @@ export class KindRegistry {
   }
 
   /**
-   * Replaces the served kinds of a CRD. An empty list removes them. @param since the revision of the CRD; older objects were
-   * written with another schema
+   * Replaces the served kinds of a CRD. An empty list removes the kinds of the CRD. @param since the revision of the
+   * CRD. Older objects were written with another schema
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
     const before = this.#custom.get(crdName) ?? [];
@@ -183,7 +186,7 @@ export class KindRegistry {
   #add(served: ServedKind): void {
     const { kind, apiVersion } = served;
     this.#served.set(keyOf(kind), served);
-    // If several kinds have the same name, the first one counts.
+    // If several kinds have the same name, the first of these kinds is used.
     const named = `${apiVersion}/${kind.kind}`;
     if (!this.#byKind.has(named)) this.#byKind.set(named, served);
     const place = `${kind.group}/${kind.version}`;

@@ -27,7 +27,7 @@ const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
 const MANAGER_LIMIT = 128;
 const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
-/** The errors for unprintable characters in a manager name. As in Go, their positions are in bytes. */
+/** The errors for unprintable characters in a manager name. As in Go, positions are counted in bytes. */
 function unprintableCauses(manager: string): StatusCause[] {
   const causes: StatusCause[] = [];
   let position = 0;
@@ -45,7 +45,7 @@ function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
 
-/** Parses a boolean in the query. All values are true, except `0`, `false` and an absent one. */
+/** Parses a boolean in the query. Only `0`, `false` and an absent value are false. */
 export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
 
 /** Parses an integer in the query. @throws StatusError 400 with the text of strconv. */
@@ -58,7 +58,7 @@ export function parseInteger(value: string | null): number | undefined {
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
 }
 
-/** The part of the user agent that becomes the field manager, if the query does not name one. */
+/** Returns the part of the user agent that is the default field manager of a write. */
 const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
@@ -206,7 +206,7 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   if (match !== '' && match !== 'NotOlderThan') {
     causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
   }
-  // In this error, the real server names another field than the invalid one.
+  // In this error, the real server reports the wrong field name.
   if (options.continue !== '') {
     causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }
@@ -253,8 +253,8 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
 }
 
 /**
- * Parses delete options that are validated later (for an eviction). @throws StatusError 400 for values of a wrong type; the
- * returned `check` throws the 422
+ * Parses the delete options of an eviction, which are validated later. @throws StatusError 400 for values of a wrong
+ * type. The returned `check` throws the 422 error
  */
 export function readDeleteOptions(
   query: URLSearchParams,
@@ -309,7 +309,8 @@ const PRECONDITIONS = ['uid', 'resourceVersion'];
 
 /**
  * Checks the Go types of the fields in a body. @throws StatusError 400
- * @param within the prefixes of text and path, if the options are part of another body, such as `{ text: 'Eviction in …: ',
+ * @param within the prefixes of the error text and the path, for options inside another body, such as `{ text:
+ *   'Eviction in …: ',
  * path: 'deleteOptions.' }`
  */
 export function checkDeleteTypes(body: Record<string, unknown>, within = { text: '', path: '' }): void {

@@ -24,7 +24,7 @@ export interface Call {
   readonly warn: (message: string) => void;
 }
 
-/** One object of a served kind. Without a name, it is a collection. */
+/** One object of a served kind, or a collection if the name is absent. */
 export interface Target {
   readonly served: ServedKind;
   /** The namespace; '' for cluster-scoped kinds and for all namespaces. */
@@ -83,7 +83,7 @@ export interface RegistryParts {
   readonly authorize: Authorizer;
 }
 
-/** The store, the kinds, admission and authorization, which all operations on objects share. */
+/** The store, the kinds, admission and authorization. All operations on objects use them. */
 export class Registry {
   readonly store: Store;
   readonly kinds: KindRegistry;
@@ -96,7 +96,7 @@ export class Registry {
   /** Decides about requests, and about checks in expressions. */
   readonly authorize: Authorizer;
 
-  /** Records that were stored without a default (see `lacksDefaults`). */
+  /** Stored objects without a default that they need (see `lacksDefaults`). */
   readonly #lacking = new WeakSet<StoredRecord>();
 
   constructor(parts: RegistryParts) {
@@ -117,7 +117,7 @@ export class Registry {
     return parseJson(served.storedTextOf(record)) as ApiObject;
   }
 
-  /** Writes an object. @throws StatusError 500 when it exceeds the limit of the store */
+  /** Writes an object. @throws StatusError 500 if the object exceeds the limit of the store */
   put(served: ServedKind, given: ApiObject): StoredRecord {
     const { object, gained } = this.#inStorageVersion(served, given);
     const { metadata } = object;
@@ -133,21 +133,23 @@ export class Registry {
     return record;
   }
 
-  /** The response of a dry run. The object is converted to the stored version and back, as in a real write. */
+  /** Returns the response of a dry run. As in a real write, the object is converted to the stored version and back. */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
     return subresource === '' ? (served.kind.shownAs?.(text) ?? text) : text;
   }
 
-  /** Marks a record that the real server stores without a default. Each reader adds the default. */
+  /**
+   * Marks an object that the real server stores without a default. The default is added each time the object is read.
+   */
   lacksDefaults(record: StoredRecord): void {
     this.#lacking.add(record);
   }
 
   /**
-   * Whether a write without changes creates a version, because it adds defaults to the stored object. A conversion from
-   * another version can also change the object.
+   * Whether a write without changes creates a new version, because the write adds defaults to the stored object. A
+   * conversion from another version can also change the object.
    */
   isWrittenAnyway(served: ServedKind, record: StoredRecord): boolean {
     const { storedAs } = served.kind;
@@ -204,7 +206,8 @@ export class Registry {
 }
 
 function limited(text: string): string {
-  // A character has at most three bytes. So only longer texts can exceed the limit, and only their bytes are counted.
+  // A character has at most three bytes. Therefore only texts with more characters can exceed the limit, and only their
+  // bytes are counted.
   if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
     throw internal('etcdserver: request is too large');
   }

@@ -2,7 +2,8 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry, ReviewHandler, ReviewRequest } from './registry.ts';
 
 /**
- * Runs admission for a review, and answers it. A binding runs admission itself, before its validation. @throws StatusError
+ * Runs admission for a review, and returns the response. A Binding is an exception, because it runs admission before
+ * its validation. @throws StatusError
  */
 export async function answerReview(
   registry: Registry,

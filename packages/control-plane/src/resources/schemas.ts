@@ -12,7 +12,7 @@ interface Definition {
 const definitions: Readonly<Record<string, Definition>> = definitionData;
 const built = new Map<string, JsonSchema>();
 
-/** Scalars that have their own definition in API documents. */
+/** Scalar types that have a separate definition in API documents. */
 export const SHARED_SCALARS = {
   time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
   microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
@@ -22,7 +22,7 @@ export const SHARED_SCALARS = {
   raw: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 } as const;
 
-/** Fields that may have any type in the models, with their actual types. */
+/** Fields whose type is missing in the models, with their actual types. */
 const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
   ['apps.v1.ControllerRevision.data', 'raw'],
@@ -69,7 +69,7 @@ function fieldSchema(model: string, owner: string, field: string, type: string):
   const value = scalarDefaults.get(path);
   if (value !== undefined) facts.default = value;
   defineLazily(facts, 'description', () => fieldDoc(model, field));
-  // A shared definition must not change. So the facts of one field are added to a copy.
+  // A shared definition must not change, so the properties of a single field are added to a copy.
   return Object.defineProperties({}, descriptorsOf(schema, facts));
 }
 
@@ -109,8 +109,8 @@ function buildDefinition(model: string): JsonSchema {
 }
 
 /**
- * The schema of a model such as `V1PodSpec`. The schema is created at the first call. Each call returns the same object,
- * and so do references from other definitions.
+ * Returns the schema of a model such as `V1PodSpec`. The schema is created at the first call. All calls, and all
+ * references from other definitions, use the same object.
  */
 export function definitionSchema(model: string): JsonSchema {
   const known = built.get(model);
@@ -120,7 +120,10 @@ export function definitionSchema(model: string): JsonSchema {
   return schema;
 }
 
-/** The fields of a model with their types in the short form of `definitions.json`, and its name in `facts.ts`. */
+/**
+ * Returns the fields of a model with their types in the short form of `definitions.json`, and the name of the model in
+ * `facts.ts`.
+ */
 export function fieldsOfModel(model: string): { owner: string; fields: Readonly<Record<string, string>> } {
   const definition = definitions[model];
   if (definition === undefined) throw new Error(`no definition of the model ${model}: run kinds/generate.ts again`);

@@ -39,7 +39,10 @@ class Mismatch extends Error {
   }
 }
 
-/** Decodes a value. `owner` is the Go structure with the value, and `path` is its path from the root of the object. */
+/**
+ * Decodes a value. `owner` is the Go structure with the value, and `path` is the path of the value from the root of the
+ * object.
+ */
 type Reader = (value: unknown, owner: string, path: string) => unknown;
 
 type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted' | 'null';
@@ -57,14 +60,14 @@ const goKind = (value: unknown): string => {
   return typeof value === 'bigint' ? 'number' : typeof value;
 };
 
-/** The text of a number, with the digits that a double can represent. */
+/** Returns the text of a number. The text contains only digits that a double can represent. */
 const numberText = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
 /** The Go kind of a value in an untyped object. */
 function untypedKind(value: unknown): string {
   if (typeof value === 'bigint') return 'int64';
-  // A number beyond 2^53 that is not a bigint had an exponent or more than 64 bits.
+  // This number is above 2^53 and is not a bigint. Therefore its text had an exponent or more than 64 bits.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
   if (typeof value === 'boolean') return 'bool';
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
@@ -110,8 +113,8 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 }
 
 /**
- * Whether the values come from an untyped Go object. For such values, Go's converter truncates large integers. For
- * other values, Go's decoder refuses them.
+ * Whether the values come from an untyped Go object. In an untyped object, Go's converter truncates large integers. In
+ * typed objects, Go's decoder refuses large integers.
  */
 let isConverting = false;
 
@@ -129,14 +132,16 @@ export function convertUntyped<T>(read: () => T): T {
 }
 
 /**
- * The numbers in the current body that have the value of an integer but another form, such as `1e3`. The map has their texts
- * by path and value.
+ * The numbers in the current body that are mathematically integers but are not written as integers, such as `1e3`. The
+ * map contains their texts by path and value.
  */
 let oddNumbers: ReadonlyMap<string, string> = new Map();
 
 const EMBEDDED_NAMES = /\.(?:VolumeSource|ProbeHandler)(?=\.)/g;
 
-/** Decodes a body whose text has such numbers. Go does not read them as integers. `read` must be synchronous. */
+/**
+ * Decodes a body that contains numbers such as `1e3`, which Go does not read as integers. `read` must be synchronous.
+ */
 export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: () => T): T {
   oddNumbers = numbers;
   try {
@@ -146,13 +151,13 @@ export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: ()
   }
 }
 
-/** The text of a number in the current body, if it does not have the form of an integer. */
+/** Returns the text of a number in the current body if the number is not written as an integer. */
 export const oddNumber = (value: unknown, path: string): string | undefined =>
   oddNumbers.size === 0 ? undefined : oddNumbers.get(`${path.replace(EMBEDDED_NAMES, '')} ${String(value)}`);
 
 /**
- * Decodes an integer as Go's decoder does. Types with their own JSON decoding (int-or-string) use the same rules in the
- * converter.
+ * Decodes an integer as Go's decoder does. Types with a special JSON decoder (int-or-string) follow the same rules in
+ * the converter.
  */
 const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
@@ -167,8 +172,8 @@ const decodeInteger =
   };
 
 /**
- * Converts an integer as Go's converter does. An integer of more than 64 bits is a float, which becomes the smallest
- * integer.
+ * Converts an integer as Go's converter does. Go reads an integer of more than 64 bits as a float, and converts the
+ * float to the smallest integer.
  */
 function convertedInteger(value: unknown): bigint | undefined {
   if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
@@ -223,8 +228,8 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
 const ZERO_TIME = '0001-01-01T00:00:00';
 
 /**
- * Removes fields that are not in the model of a structure, including those of nested structures. Returns their paths.
- * Mutates.
+ * Removes fields that are not in the model of a structure, also from nested structures. Returns the paths of the
+ * removed fields. Mutates the value.
  */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
   if (Array.isArray(value)) {
@@ -318,7 +323,7 @@ const SPACES =
 
 function readQuantity(value: unknown, _owner: string, path: string): unknown {
   const isNumber = typeof value === 'number' || typeof value === 'bigint';
-  // Go trims spaces of the JSON text. In it, other white space is escaped.
+  // Go trims spaces in the JSON text. Other white space is escaped in the JSON text, so Go does not trim it.
   const text = isNumber
     ? (oddNumber(value, path) ?? String(value))
     : typeof value === 'string'
@@ -344,8 +349,8 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 const SCHEMA = 'V1JSONSchemaProps';
 
 /**
- * Decodes a nested schema. A nested schema has its own decoder, so the paths in its errors start at the nested schema. This
- * decoder does not report unknown fields.
+ * Decodes a nested schema. Go has a special decoder for nested schemas, so the paths in errors start at the nested
+ * schema. This decoder does not report unknown fields.
  */
 function readSchema(value: unknown): unknown {
   dropUnknown(value, SCHEMA, '');
@@ -364,7 +369,7 @@ function readSchemaOrArray(value: unknown): unknown {
   return Array.isArray(value) ? value.map((item) => readSchema(item ?? {})) : value;
 }
 
-/** Decodes a structure without fields. There is only one, the status of subresources in a CRD. */
+/** Decodes a structure without fields. The only such structure is the status subresource in a CRD. */
 function readEmpty(value: unknown, owner: string, path: string): unknown {
   if (isRecord(value)) return value;
   throw mismatch(value, owner, path, 'v1.CustomResourceSubresourceStatus');
@@ -477,7 +482,7 @@ function compileFields(model: string): readonly Field[] {
     });
 }
 
-/** Structures that Go embeds in others. Paths of Go's decoder include their names. */
+/** Structures that Go embeds in other structures. The paths of Go's decoder contain the names of these structures. */
 const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
   Volume: ['VolumeSource', new Set(['name'])],
   Probe: [
@@ -534,7 +539,7 @@ function structureReader(model: string): Reader {
 }
 
 /**
- * Converts a value to its form after a round trip through the Go types of the server. Quantities become canonical, times
+ * Converts a value in the same way as the Go types of the server do in a round trip. Quantities become canonical, times
  * become UTC, zero fields are omitted or set, and nulls are removed. Unknown fields stay. Mutates.
  * @throws DecodeError when a value has a wrong type
  */

@@ -14,7 +14,7 @@ export interface SubresourceRequest {
   /** Media type of the body, without parameters. */
   readonly contentType: string;
   body(): Promise<Uint8Array>;
-  /** Reads the body as plain JSON. @param kindName the expected kind, for errors */
+  /** Reads the body as plain JSON. @param kindName the expected kind, for error messages */
   readBody(kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }>;
   options(kind: WriteOptionsKind, applying?: boolean): WriteOptions;
 }
@@ -26,5 +26,5 @@ export interface SubresourceAnswer {
   readonly body?: Json;
 }
 
-/** Handles requests to a subresource. @throws StatusError; 405 for a method that it does not support */
+/** Handles requests to a subresource. @throws StatusError, for example 405 for an unsupported method */
 export type SubresourceHandler = (request: SubresourceRequest) => Promise<SubresourceAnswer>;

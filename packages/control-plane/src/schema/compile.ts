@@ -21,14 +21,14 @@ export interface CompiledSchema {
   /** The paths that {@link prune} would remove, for strict field validation. Does not mutate. */
   unknownFields(object: ApiObject): string[];
   /**
-   * Sets the defaults in the schema. A null in a field that does not allow it is replaced by the default, or removed if
-   * there is none. With `keepNulls` (server-side apply), it stays. Mutates.
+   * Sets the defaults in the schema. If a field does not allow null, the default replaces a null. Without a default,
+   * the null is removed. With `keepNulls` (server-side apply), nulls remain. Mutates the object.
    */
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
-   * Returns the errors of an object. As in kube-apiserver, the order is: types, formats, limits, required fields and enums,
-   * then the errors of `scale`, list keys and CEL rules. With `old`, transition rules are evaluated too. `warn` gets the
-   * errors of rules about values that have not changed.
+   * Returns the errors of an object. As in kube-apiserver, the order is: types, formats, limits, required fields and
+   * enums, then the errors of `scale`, list keys and CEL rules. With `old`, transition rules are also evaluated. If a
+   * value has not changed, its rule errors go to `warn`.
    */
   validate(
     object: ApiObject,
@@ -68,11 +68,11 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
   const rulesAfter: CompiledSchema['validateRules'] = (earlier, object, old, warn) => {
     const causes = [...earlier];
     const lists = validateLists(object, node, '', []);
-    // A list whose old version was already invalid may be stored again (ratcheting of kube-apiserver).
+    // A list may be stored again if its old version was already invalid (ratcheting of kube-apiserver).
     if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
     if (options.celRules === false || !node.rulesBelow) return causes;
-    // Another check reports a missing name. Here, a missing name also prevents the evaluation of rules, like any missing
-    // field.
+    // Another check reports a missing name. A missing name also prevents the evaluation of rules, like any missing
+    // required field.
     const isNameless = (object.metadata.name ?? '') === '';
     if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
       causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));

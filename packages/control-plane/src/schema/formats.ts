@@ -10,7 +10,7 @@ const HOSTNAME =
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})t(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i;
 const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
-/** Finds a number with a unit, anywhere in the text. The unit is short, or starts like a long one. */
+/** Matches a number with a unit, anywhere in the text. The unit is a short name, or starts like a long name. */
 const WORD_DURATION = /\d\s*(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)(?![A-Za-zµ])|nano|micro|milli|sec|min|hour|day|week)/i;
 /** Accepts the formats of Go's `net.ParseMAC`: 6, 8 or 20 bytes, in groups of two or four digits. */
 const MAC =

@@ -46,7 +46,10 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
   return causes;
 }
 
-/** The old items of a list with keys, by their keys. Items of other lists cannot be matched. */
+/**
+ * Returns the old items of a list by their keys. Without list keys, the items of the old and the new list cannot be
+ * matched.
+ */
 export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(old) || node.listType !== 'map') return undefined;
   return new Map(old.map((item) => [itemKey(item, node), item]));

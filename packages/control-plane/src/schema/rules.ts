@@ -95,7 +95,7 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** The error for a failed rule. If the value is an object or a list, the error does not contain it. */
+/** The error for a failed rule. The error contains the value only if it is neither an object nor a list. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
   const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
@@ -116,8 +116,8 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
 const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
 /**
- * Converts the path `.spec.a['b c']` to the field of an error. A property of the schema follows a dot, even one in brackets
- * such as `['b-c']`. Keys of maps are in brackets.
+ * Converts the path `.spec.a['b c']` to the field of an error. A property of the schema follows a dot, even if the path
+ * has brackets such as `['b-c']`. Keys of maps are in brackets.
  */
 function fieldOfPath(path: string, relative: string | undefined, from: SchemaNode): string {
   if (relative === undefined || relative === '') return path;
@@ -182,7 +182,8 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // A stored value that has not changed may violate a rule. In this case, the error is only a warning (ratcheting).
+      // A stored value may violate a rule if the value has not changed. In this case, the error is only a warning
+      // (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {
@@ -193,8 +194,8 @@ function checkRules(
 }
 
 /**
- * Evaluates the rules in a node and below it. @param parent whether the parent is unchanged; this counts for values without
- * an old value, such as items of lists without keys
+ * Evaluates the rules of a node and of the nodes below. @param parent whether the parent is unchanged. Values without
+ * an old value, such as items of lists without keys, need this parameter
  */
 function visit(
   value: unknown,
@@ -231,9 +232,9 @@ function visit(
 }
 
 /**
- * Evaluates the CEL rules of a schema for an object. If there is an old value, transition rules are evaluated too. Rules are
- * compiled once for each schema. `warn` gets the errors about values that have not changed. `isResource` means that the
- * value is a whole object with metadata.
+ * Evaluates the CEL rules of a schema for an object. With an old value, transition rules are also evaluated. Rules are
+ * compiled once for each schema. If a value has not changed, its errors go to `warn`. `isResource` means that the value
+ * is a whole object with metadata.
  */
 export function validateRules(
   value: unknown,

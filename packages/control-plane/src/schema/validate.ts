@@ -35,7 +35,8 @@ interface GoType {
 }
 
 /**
- * The JSON type and format of a value in Go's decoder. An integer of 64 bits is an int64, and any other number a float64.
+ * Returns the JSON type and format of a value in Go's decoder. An integer of 64 bits is an int64, and every other
+ * number is a float64.
  */
 function goTypeOf(value: unknown): GoType {
   if (value === null || value === undefined) return { type: 'null', format: '' };
@@ -87,7 +88,7 @@ function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verd
     mismatch(node.types.join(','), actual.type);
 }
 
-/** The error for a text that does not match the pattern. The pattern may be invalid if the CRD is an older stored one. */
+/** The error for a text that does not match the pattern. An older CRD may contain an invalid pattern. */
 function patternProblem({ pattern, patternText }: SchemaNode, value: string): string | undefined {
   if (pattern === undefined) return undefined;
   if (!(pattern instanceof RegExpError)) return pattern.test(value) ? undefined : patternText;
@@ -279,7 +280,7 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
   verdict.causes.push(notSupported(path === '' ? NO_FIELD : path, value, supported));
 }
 
-/** Validates a value. @param old the old value; a value that has not changed is not validated again (ratcheting) */
+/** Validates a value. @param old the old value. An unchanged value is not validated again (ratcheting) */
 function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
   if (old !== undefined && isUntouched(value, old, node)) return;

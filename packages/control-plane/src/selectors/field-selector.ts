@@ -15,7 +15,7 @@ type FieldSelector = (record: StoredRecord) => boolean;
 
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** The requirements of the selector, as the index needs them. */
+  /** The requirements of the selector, in the form that the index accepts. */
   readonly where: readonly Demand[];
 }
 
@@ -62,7 +62,7 @@ function parseTerm(part: string, whole: string): Term {
 
 function refuse(kind: KindDefinition, field: string): Error {
   const known = Object.keys(kind.selectableFields ?? {});
-  // Kinds with their own conversion of field labels report another error.
+  // Kinds with a special conversion of field labels report another error.
   if (kind.custom) return badRequest(`field label not supported: ${field}`);
   if (kind.kind === 'Job') return badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
   if (known.length > 0) return badRequest(`field label not supported: ${field}`);
@@ -80,8 +80,8 @@ export const parseTerms = (text: string): Term[] =>
     .filter(({ field, value }) => field !== '' || value !== '');
 
 /**
- * The requirements of a selector, for authorizers. The requirements may name any field. The list is empty if there are
- * none, or if the selector is invalid.
+ * The requirements of a selector, for authorizers. A requirement may contain any field. For an empty or invalid
+ * selector, the list is empty.
  */
 export function fieldDemands(text: string): readonly Term[] {
   try {
@@ -92,19 +92,22 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
-/** Cluster-scoped built-in kinds that have their own list of selectable fields. The namespace is not one of them. */
+/** Cluster-scoped built-in kinds with a special list of selectable fields. The list does not contain the namespace. */
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',
   'certificates.k8s.io/certificatesigningrequests',
 ]);
 
-/** Whether a kind accepts a selector of the namespace. All other built-in kinds do, even cluster-scoped ones. */
+/**
+ * Whether a kind supports field selectors for the namespace. All other built-in kinds support them, including
+ * cluster-scoped kinds.
+ */
 const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 
 /**
- * Parses the `fieldSelector` of a query: `a=b,c!=d`. Undefined if it selects everything.
+ * Parses the `fieldSelector` of a query: `a=b,c!=d`. Returns undefined if the selector matches everything.
  * @throws StatusError 400 for an invalid selector and for fields that are not selectable.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {

@@ -203,7 +203,8 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
 }
 
 /**
- * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. Undefined if it selects everything.
+ * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. Returns undefined if the selector matches
+ * everything.
  * @throws StatusError 400 with the text of the real parser
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
@@ -213,8 +214,8 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
 }
 
 /**
- * The condition on the label that every match of a requirement meets, for the index. A comparison of numbers only requires
- * that the label exists.
+ * Returns the condition for the index that a requirement implies: every matching object meets the condition. A
+ * comparison of numbers implies only that the label exists.
  */
 function demandOf({ key, operator, values }: Requirement): Demand {
   const field = `${LABEL}${key}`;
@@ -236,8 +237,8 @@ function demandOf({ key, operator, values }: Requirement): Demand {
 }
 
 /**
- * The conditions that every match of a `labelSelector` meets, for the index.
- * @throws StatusError 400 as `parseLabelSelector`
+ * Returns the conditions for the index that a `labelSelector` implies: every matching object meets them.
+ * @throws StatusError 400, like `parseLabelSelector`
  */
 export const labelDemands = (text: string): Demand[] => new Parser(text).parse().map(demandOf);
 
@@ -272,12 +273,12 @@ function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requ
   return requirements;
 }
 
-/** The conditions that every match of a selector in a spec meets, for the index. */
+/** Returns the conditions for the index that a selector in a spec implies: every matching object meets them. */
 export const selectorDemands = (selector: SelectorObject): Demand[] => (requirementsOf(selector) ?? []).map(demandOf);
 
 /**
- * Compiles the `LabelSelector` of a spec (matchLabels, matchExpressions). An absent selector matches nothing, and an empty
- * one everything.
+ * Compiles the `LabelSelector` of a spec (matchLabels, matchExpressions). An absent selector matches nothing, and an
+ * empty selector matches everything.
  */
 export function selectorOf(selector: SelectorObject | null | undefined): LabelSelector {
   if (selector === undefined || selector === null) return () => false;

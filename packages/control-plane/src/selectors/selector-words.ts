@@ -1,14 +1,15 @@
 import type { SelectorObject } from './label-selector.ts';
 
-/** The index word of selectors without a value. The word is not valid as a label. */
+/** The index key of selectors without a value. The key is not a valid label, so no label has this key. */
 const ANY = '*';
 
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
 
 /**
- * Index words of an object with a label selector. With them, the index finds the objects that select a set of labels.
- * Returns alternative sets; one set is sufficient. A set has one word for each allowed value of a label. A selector without
- * values has one word for the namespace. An absent selector selects nothing.
+ * Returns the index keys of an object with a label selector. With these keys, the index finds the objects whose
+ * selector matches given labels. The result contains alternative sets, and one set is sufficient. A set has one key for
+ * each allowed value of a label. A selector without values has one key for the namespace. An absent selector selects
+ * nothing.
  */
 export function wordsOfSelector(namespace: string, selector: SelectorObject | null | undefined): string[][] {
   if (selector === undefined || selector === null) return [];
@@ -21,7 +22,7 @@ export function wordsOfSelector(namespace: string, selector: SelectorObject | nu
   return sets.length === 0 ? [[`${namespace}/${ANY}`]] : sets;
 }
 
-/** All index words of objects whose selector may match these labels. */
+/** All index keys of objects whose selector may match these labels. */
 export const wordsOfLabels = (namespace: string, labels: Readonly<Record<string, string>> | undefined): string[] => [
   `${namespace}/${ANY}`,
   ...Object.entries(labels ?? {}).map(([key, value]) => word(namespace, key, value)),

@@ -7,7 +7,7 @@ import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** The minimum size of a response that is compressed, in bytes. */
+/** The server compresses a response from this size on, in bytes. */
 const GZIP_FROM = 128 * 1024;
 
 /** Converts a JSON text to the negotiated format. If the kind has no protobuf form, the response is JSON. */

@@ -16,8 +16,8 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
 /**
- * One value for each group version. The value is created at the first request, and removed when a kind of the group version
- * changes.
+ * One value for each group version. The value is created at the first request. A change of a kind removes the value of
+ * its group version.
  */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
@@ -46,8 +46,8 @@ class Pieces<T> {
 }
 
 /**
- * The discovery and OpenAPI documents. When a kind of the API changes, the documents of its group version are built again.
- * Documents about all kinds consist of the cached parts.
+ * The discovery and OpenAPI documents. When a kind changes, the documents of its group version are built again.
+ * Documents about all kinds are joined from the cached documents of the group versions.
  */
 export class ApiDocuments {
   readonly #kinds: KindRegistry;
@@ -90,8 +90,8 @@ export class ApiDocuments {
   }
 
   /**
-   * The ETag of the OpenAPI v2 document, with its quotes. Both forms of the document have the same ETag. Caches distinguish
-   * them by `Vary`.
+   * The ETag of the OpenAPI v2 document, with its quotes. The JSON and the protobuf form have the same ETag. Caches
+   * distinguish the two forms by `Vary`.
    */
   openApiV2Etag(): string {
     return this.#all('v2 etag', () => `"${createHash('sha512').update(this.openApiV2()).digest('hex').toUpperCase()}"`);

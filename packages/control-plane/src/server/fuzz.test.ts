@@ -40,10 +40,10 @@ function seeded(): () => number {
   };
 }
 
-/** The number of clock advances after which a missing answer is an error. */
+/** If an answer is missing after this number of clock advances, the test fails. */
 const PATIENCE = 20;
 
-/** Sends a request and reads its whole response. For a watch, it reads the first events. */
+/** Sends a request and reads its whole response. For a watch, the function reads only the first events. */
 async function send({
   method,
   path,

@@ -25,7 +25,7 @@ export const samples = JSON.parse(
   readonly collections: readonly Collection[];
 };
 
-/** The parts of which requests consist. No key contains a backslash, because V8 misreads some of those. */
+/** The building blocks of the requests. No key contains a backslash, because V8 misreads some keys with a backslash. */
 export const values = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/values.json', import.meta.url), 'utf8'),
 ) as Record<'texts' | 'keys' | 'words' | 'tokens' | 'queryKeys' | 'accepts' | 'otherTypes', readonly string[]>;
@@ -65,7 +65,7 @@ const headers = (types: readonly string[]) =>
     { requiredKeys: ['content-type'] },
   );
 
-/** One change of a body: the position, the operation, and its text and key. */
+/** A change of a body: the position, the operation, and the text and key of the operation. */
 const mutation = fc.record({
   place: fc.nat(10_000),
   act: fc.constantFrom('set', 'set', 'set', 'delete', 'add', 'repeat', 'name'),
@@ -140,7 +140,8 @@ function damaged(text: string, harm: Harm): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * A protobuf message. Half of them contain the mutated object, if it has a type. The others contain noise in an envelope.
+ * Returns a protobuf message. If the mutated object has a type, half of the messages contain this object. The other
+ * messages contain random bytes in an envelope.
  */
 function protobuf(object: ApiObject, text: string, noise: Uint8Array, harm: Harm): Uint8Array<ArrayBuffer> {
   const known = hasProtobuf(object.apiVersion, object.kind) && noise.length % 2 === 0;
@@ -280,7 +281,7 @@ function yamlOf(text: string): string {
   try {
     return stringify(JSON.parse(text));
   } catch (error) {
-    // Text that is not JSON is sent unchanged. The parser accepts it as YAML flow style or refuses it.
+    // A text that is not JSON is sent unchanged. The parser either accepts the text as YAML flow style, or refuses it.
     if (error instanceof SyntaxError) return text;
     throw error;
   }

@@ -25,7 +25,10 @@ export interface RequestLogEntry {
   readonly time: string;
   readonly method: string;
   readonly path: string;
-  /** `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; '' for other paths. */
+  /**
+   * `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`, or '' for a path without a
+   * resource.
+   */
   readonly verb: string;
   readonly resource: string;
   readonly subresource: string;
@@ -55,7 +58,7 @@ const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 /** Verbs for which authorizers check the field selector. */
 const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
-/** Verbs and subresources whose requests end when the client ends them. */
+/** Verbs and subresources with requests that run until the client ends them. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
 /** Refuses an invalid timeout before all other checks. For a watch, the timeout is not read. @throws StatusError 400 */
@@ -66,7 +69,10 @@ function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(asked)}`);
 }
 
-/** The only name that a selector allows. '' if there is none, or if it cannot be a part of a path. */
+/**
+ * Returns the only name that a selector allows. Returns '' if no such name exists, or if the name is not a valid part
+ * of a path.
+ */
 function selectedName(fields: readonly FieldDemand[]): string {
   const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';
   return pathSegmentProblems(name).length > 0 ? '' : name;

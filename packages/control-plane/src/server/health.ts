@@ -1,7 +1,9 @@
 import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
 import { answerPlain, pageNotFound } from './answer.ts';
 
-/** Names of the start hooks of the real server. Here, all of them are complete before the first request. */
+/**
+ * Names of the start hooks of the real server. In this server, all start hooks are complete before the first request.
+ */
 const STARTED = [
   'start-apiserver-admission-initializer',
   'start-apiextensions-informers',
@@ -25,8 +27,8 @@ const CHECKS: Readonly<Record<string, readonly string[]>> = {
 export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
 
 /**
- * Answers `/healthz`, `/livez` and `/readyz`, or a single check of them. A server that answers is healthy, so no check can
- * fail. `verbose` and `exclude` work as in the real server.
+ * Handles requests for `/healthz`, `/livez` and `/readyz`, or for one of their checks. A server that answers is
+ * healthy, so no check can fail. `verbose` and `exclude` work as in the real server.
  */
 export function answerHealth(request: ServerRequest, [first = '', ...rest]: readonly string[]): ServerResponse {
   const checks = CHECKS[first] ?? [];

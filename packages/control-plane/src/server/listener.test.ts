@@ -33,7 +33,10 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
-/** A listener with one short timeout, whose handler reads the body. The other timeouts of the listener are unlimited. */
+/**
+ * Starts a listener with one short timeout. The handler reads the body. All other timeouts of the listener are
+ * unlimited.
+ */
 async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {
   const authority = createAuthority(new Date());
   const { key, certificate } = authority.issueServer(['127.0.0.1']);
@@ -88,7 +91,7 @@ test('an incomplete request stores nothing', async () => {
   const { port, client, head } = await plane();
   const { socket, over } = await open(port);
   const body = JSON.stringify({ metadata: { name: 'half' }, data: { k: 'v' } });
-  // The body is valid JSON, but shorter than its announced length. So the rest is unknown.
+  // The body is valid JSON, but shorter than its announced length. Therefore the server cannot know the rest.
   socket.write(`POST ${PATH} HTTP/1.1\r\n${head}content-length: ${body.length + 10}\r\n\r\n${body}`);
   await new Promise((resolve) => socket.write('', resolve));
   socket.destroy();

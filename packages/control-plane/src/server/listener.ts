@@ -141,8 +141,8 @@ function send(answer: ServerResponse, response: NodeResponse): void {
 }
 
 /**
- * Joins the writes of one turn of the event loop into one chunk. So a busy watch needs one system call for each turn, and
- * not one for each event.
+ * Joins all writes of one turn of the event loop into one chunk. Therefore a busy watch needs one system call for each
+ * turn, and not one for each event.
  */
 function sinkOf(response: NodeResponse): Sink {
   let corked = false;

@@ -126,7 +126,7 @@ function discovery(
     if (kinds.isBuiltin(group)) checkRouted(request);
     return answerJson(list, jsonFormat(request), request);
   }
-  // The router knows the prefixes of built-in groups, so it answers for all paths below them.
+  // The router has the prefixes of built-in groups, so it handles all paths below these prefixes.
   if (kinds.isBuiltin(group) && !info.isResource) throw unknownResource();
   return pageNotFound();
 }

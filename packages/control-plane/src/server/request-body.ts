@@ -12,7 +12,7 @@ import { type DeleteOptions, parseDeleteOptions } from '../resources/options.ts'
 
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 
-/** The media type of a body; '' if there is none. @throws StatusError 415 */
+/** Returns the media type of a body, or '' if the body has no media type. @throws StatusError 415 */
 export function formOf(request: ServerRequest): string {
   const type = bodyType(request);
   if (type !== '' && !FORMS.includes(type)) throw unsupportedBody(FORMS);
@@ -89,7 +89,8 @@ export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchT
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  // The router parses the header as a list. The router accepts the request if one type is known.
+  // The router parses the header as a list of media types. The router accepts the request if it knows one of these
+  // types.
   const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
   throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();
 }

@@ -3,7 +3,7 @@ import { badRequest } from '../apimachinery/errors/errors.ts';
 /** The parts of a path. */
 export interface RequestInfo {
   readonly isResource: boolean;
-  /** The decoded segments; empty ones are omitted. */
+  /** The decoded path segments, without empty segments. */
   readonly segments: readonly string[];
   readonly group: string;
   readonly version: string;

@@ -9,7 +9,7 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
-  /** The number of requests that could not be written since the last written line. */
+  /** The number of requests since the last written line that the log could not write. */
   let dropped = 0;
   let pending = 0;
   const flush = (): void => {
@@ -19,8 +19,8 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
     buffered = '';
     const lines = pending;
     pending = 0;
-    // A full disk must not end the server. Requests continue, and a later line in the log has the number of missing
-    // requests.
+    // A full disk must not end the server. The server continues, and a later line of the log contains the number of
+    // missing requests.
     try {
       if (dropped > 0) writeSync(file, `\n${JSON.stringify({ dropped })}\n`);
       dropped = 0;

@@ -45,7 +45,7 @@ import { checkView, scaleView, type ViewOptions, viewList, viewObject, watchForm
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
-/** Kinds for which the response to a delete is the object, even if it was deleted at once. */
+/** Kinds for which the response to a delete request contains the object, even if the object is deleted immediately. */
 const RETURNS_DELETED = new Set([
   '/pods',
   '/namespaces',
@@ -74,7 +74,7 @@ interface Context {
 const NO_STATUS_TABLES: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io']);
 /** Subresources whose response comes from a node or a service. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-/** The forms of a response. A write checks only afterwards whether the form fits one object or a list. */
+/** The forms of a response. A write checks only after the operation whether the response may have this form. */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
 /** The options of a write. In a creation, the type of the body is checked first. @throws StatusError 415 or 422 */
@@ -100,7 +100,8 @@ export class ResourceHandler {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    // The path after `proxy` is the path of the target, and the handler of custom kinds ignores the rest of a path.
+    // The path after `proxy` belongs to the target of the proxy. The handler of custom kinds ignores the rest of a
+    // path.
     const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy' && served?.kind.custom !== true;
     if (served === undefined || misplaced || isTooDeep) {
       return this.#unknown(info);
@@ -112,8 +113,8 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    // The router refuses unknown subresources and formats before the warning is added. Requests for custom kinds do not pass
-    // this router.
+    // The router refuses unknown subresources and formats before the server adds the warning. Requests for custom kinds
+    // do not use this router.
     const routed = kind.custom || (info.subresource === '' && reachesHandler(request));
     if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };
@@ -254,14 +255,17 @@ export class ResourceHandler {
       served: context.served,
       format,
       query: context.request.query,
-      // In a watch, ages are relative to the time of each event.
+      // In a watch, the ages in a Table are relative to the time of each event.
       get now() {
         return registry.now();
       },
     };
   }
 
-  /** Handles a read after its data is durable. If the disk was full and the data was dropped, the read is repeated. */
+  /**
+   * Handles a read after the data of the response is durable. If a full disk prevented this, the store has dropped the
+   * data, and the read is repeated.
+   */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {
       const seen = await read();
@@ -298,7 +302,7 @@ export class ResourceHandler {
     const view = this.#view(context, format);
     if (options.watch) {
       const watch = await openWatch(this.#registry, target, options, watchFormat(view));
-      // After the start of the stream, the request can no longer be refused.
+      // After the start of the stream, the server can no longer send an error response.
       checkView(view);
       if (format.mediaType === 'application/yaml') throw noStream();
       return {
@@ -356,7 +360,7 @@ export class ResourceHandler {
     checkName(first, target);
     const next = async (): Promise<ApiObject> => {
       const object = first ?? decode((await readPlain(request, kinds, served)).plain, () => undefined);
-      // An attempt changes the object, so a retry parses the body again.
+      // An attempt may change the parsed object, so the next attempt parses the body again.
       first = undefined;
       return object;
     };
@@ -398,7 +402,7 @@ export class ResourceHandler {
         request,
       );
     }
-    // With the deprecated option for foreground deletion, the response states that the object still exists.
+    // With the deprecated option for foreground deletion, the response shows that the object still exists.
     const waits = !deleted.gone && String(options.given?.orphanDependents) === 'false';
     return answerText(viewObject(deleted.text, this.#view(context, format)), format, request, waits ? 202 : 200);
   }

@@ -22,7 +22,7 @@ export interface ViewOptions {
   readonly format: Format;
   readonly query: URLSearchParams;
   readonly now: Date;
-  /** The Go name of the type of the objects, if it is not that of the kind. */
+  /** The Go name of the type of the objects, if it differs from the name of the kind. */
   readonly typeName?: string;
 }
 
@@ -77,8 +77,8 @@ const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['versi
 });
 
 /**
- * Fails for a custom object with a field `items`, which seems to be a list. The real server performs the request, and then
- * cannot show the object.
+ * Throws an error for a custom object with a field `items`, because the real server mistakes such an object for a list.
+ * The real server performs the request, but cannot send the object in the response.
  */
 function checkItems(text: string, { kind }: ServedKind): void {
   if (!kind.custom || !text.includes('"items":[')) return;
@@ -99,7 +99,7 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
     return stringifyJson(table(options, [object], meta, record === undefined ? [] : [record]));
   }
   if (format.as === 'PartialObjectMetadataList') {
-    // The real server treats an untyped object as a list at first, and fails later.
+    // The real server first treats an untyped object as a list, and fails later.
     if (served.kind.custom && options.typeName === undefined) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${options.typeName ?? goType(served, false)})`,
@@ -130,7 +130,7 @@ export function viewList(result: ListResult, options: ViewOptions): string {
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${format.version}`,
     metadata: meta,
-    // In Go, a list without items is nil, which is null in JSON.
+    // In Go, a list without items is nil, and nil is null in JSON.
     items: objects.length === 0 ? null : objects.map((object) => partial(served, object, format.version)),
   });
 }
@@ -140,7 +140,7 @@ const withAnnotations = (annotations: Readonly<Record<string, string>>) =>
 
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
 
-/** Fields that an empty object of the internal type gets when it is converted to a version. */
+/** Fields of an empty object that the conversion from the internal type to an API version adds. */
 const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
   'apps/ControllerRevision': { data: null },
   'apps/DaemonSet': { spec: { selector: null } },
@@ -149,7 +149,7 @@ const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
   'apps/StatefulSet': { spec: { replicas: 0, selector: null } },
 };
 
-/** The annotations of an empty object, which the conversion makes from its fields. */
+/** The annotations of an empty object that the conversion creates from its fields. */
 const zeroAnnotations = ({ kind }: ServedKind): Readonly<Record<string, string>> =>
   kind.group === 'apps' ? Object.fromEntries((kind.innerAnnotations ?? []).map((name) => [name, '0'])) : {};
 

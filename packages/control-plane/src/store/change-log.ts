@@ -28,7 +28,8 @@ export class ChangeLog {
   dropOldest(): void {
     if (this.size === 0) return;
     this.#start++;
-    // The removed part of the array is freed only from time to time, so that the removal of a change is fast.
+    // Removed changes stay in the array for a while, and the array frees them from time to time. Therefore the removal
+    // of a change is fast.
     if (this.#start > 16 && this.#start * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#start);
       this.#start = 0;

@@ -14,7 +14,10 @@ interface Equality {
   readonly value: string;
 }
 
-/** A requirement that a field has one of several values, or (`not`) none of them. `ABSENT` may be one of them. */
+/**
+ * A requirement for the values of a field. The field must have one of these values, or with `not`, none of them.
+ * `ABSENT` may be one of the values.
+ */
 export interface Choice {
   readonly field: string;
   readonly values: readonly string[];
@@ -27,7 +30,7 @@ export type Demand = Equality | Choice;
 export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
-/** The only value that a requirement allows. Undefined if there are several. */
+/** The only value that a requirement allows. Undefined if the requirement allows several values. */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
@@ -52,7 +55,10 @@ export const meetsOne = (record: StoredRecord, demand: Demand): boolean =>
 export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =>
   where.every((demand) => meetsOne(record, demand));
 
-/** The only value of a field that all requirements allow. Undefined if there is not exactly one. */
+/**
+ * The only value of a field that all requirements allow. Undefined if the requirements allow several values or no
+ * value.
+ */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {
     if (demand.field !== field) continue;

@@ -46,7 +46,7 @@ test('settled writes exist after a restart, and revisions continue', async () =>
   expect(again.revision()).toBe(revision);
   expect(again.list('/xs').records.map(({ name, labels }) => [name, labels])).toEqual([['b', { app: 'b' }]]);
   expect(again.put('/xs', draft('c')).revision).toBe(revision + 1);
-  // Watches that started before the restart must start again.
+  // Watches that started before the restart of the store must start again.
   expect(again.since('/xs', revision - 1)).toBeUndefined();
 });
 
@@ -68,7 +68,7 @@ test('a copy of the file made while the store runs contains every settled write 
   store.put('/xs', draft('a'));
   await store.settled();
   store.put('/xs', draft('b'));
-  // For another reader, the file has the state that a process would find after a crash now.
+  // This reader sees the file as a process would find it after a crash at this time.
   const reader = new DatabaseSync(join(dir, 'data', 'store.sqlite'), { readOnly: true });
   const names = () =>
     reader

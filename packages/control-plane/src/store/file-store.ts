@@ -31,7 +31,7 @@ export class StoreError extends Error {
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
   readonly onFailure?: (error: StoreError) => void;
-  /** The maximum size of the file in bytes; unlimited by default. */
+  /** The maximum size of the file in bytes. Default: unlimited. */
   readonly maxBytes?: number | undefined;
   /** Time in milliseconds for which the start waits for the lock of the folder. The default is 2 s. */
   readonly lockWaitMs?: number | undefined;
@@ -84,8 +84,8 @@ function takeLock(dir: string, waitMs: number): DatabaseSync {
 }
 
 /**
- * Creates a folder and its parents. The option `recursive` of Node.js is not used: its loop never ends if the system fails
- * without an error, as in `/proc`.
+ * Creates a folder and its parents. The function does not use the option `recursive` of Node.js, because this option
+ * causes an endless loop in file systems such as `/proc`.
  */
 function makeFolder(dir: string): void {
   if (existsSync(dir)) return;
@@ -166,7 +166,7 @@ function openStore(path: string): DatabaseSync {
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
       if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
     }
-    // With WAL and NORMAL, committed writes survive a kill of the process at any time.
+    // With the modes WAL and NORMAL, committed writes survive if the process is killed at any time.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     if (application !== APPLICATION_ID) {
       database.exec(`BEGIN;
@@ -195,8 +195,9 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
   typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : undefined;
 
 /**
- * A store in memory with a file. All writes of one turn of the event loop are one transaction. Answers and watch events wait
- * until it is complete. So a crash cannot undo a write after a client got its response or event.
+ * A store in memory with a file. All writes of one turn of the event loop are one transaction. Responses and watch
+ * events wait until the transaction is complete. Therefore a crash cannot undo a write after a client has received the
+ * response or event.
  */
 export class FileStore extends MemoryStore {
   readonly #database: DatabaseSync;
@@ -230,9 +231,11 @@ export class FileStore extends MemoryStore {
   }
 
   /**
-   * Opens or creates the store of a data folder. A full disk does not stop the store: it refuses writes until space is free.
-   * @param options `onFailure` is called once when writes to the file fail permanently. No write is acknowledged after that.
-   * @throws StoreError when another process has the lock, or when the file is foreign, damaged or newer
+   * Opens or creates the store of a data folder. If the disk is full, the store continues, and refuses writes until
+   * space is free.
+   * @param options `onFailure` is called once when writes to the file fail permanently. After this call, no write is
+   *   acknowledged.
+   * @throws StoreError if another process has the lock, or if the file is damaged, newer, or from another program
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {
     prepareFolder(dir);
@@ -290,7 +293,8 @@ export class FileStore extends MemoryStore {
     this.#pending.push({ event, deliver });
     if (this.#settled !== undefined) return;
     this.#settled = Promise.withResolvers();
-    // Callers that wait for the promise handle its failure. This handler prevents an unhandled rejection if there are none.
+    // Callers that await the promise handle its failure. If there are no callers, this handler prevents an unhandled
+    // rejection.
     this.#settled.promise.catch(() => undefined);
     setImmediate(() => this.#commit());
   }

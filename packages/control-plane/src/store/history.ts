@@ -13,12 +13,15 @@ export interface HistoryLimits {
 }
 
 /**
- * The maximum number of indexes of changes, in addition to the index by object. Each index costs memory, and time for each
- * write.
+ * The maximum number of indexes of changes, in addition to the index by object. Each index needs memory, and makes
+ * writes slower.
  */
 const MAX_INDEXES = 16;
 
-/** Changes by the value of one index. A change is stored under the values of its new and of its previous state. */
+/**
+ * Changes by the value of one index. The index contains a change under the value of its new state and under the value
+ * of its previous state.
+ */
 class ChangeIndex {
   readonly #question: Omit<Pin, 'value'>;
   readonly #logs = new Map<string, ChangeLog>();
@@ -60,8 +63,9 @@ class ChangeIndex {
 }
 
 /**
- * The latest changes of one resource, oldest first. New changes remove old ones, so no timer is needed. The changes are
- * indexed by object and by the requirements of earlier replays. So a replay reads only matching changes.
+ * The latest changes of one resource, with the oldest change first. New changes remove old changes, so no timer is
+ * needed. The indexes are by object and by the requirements of earlier replays. Therefore a replay reads only matching
+ * changes.
  */
 export class History {
   readonly #limits: HistoryLimits;
@@ -92,7 +96,7 @@ export class History {
     this.#forget(event.time - this.#limits.maxAgeMs);
   }
 
-  /** Removes the changes from a revision on, because their write failed. */
+  /** Removes all changes from a revision on, because the write of these changes failed. */
   takeBack(revision: number): void {
     for (;;) {
       const { newest } = this.#all;
@@ -121,7 +125,10 @@ export class History {
     return shortest?.after(revision) ?? [];
   }
 
-  /** The first change after a revision: of one object, of a namespace, or of any object. */
+  /**
+   * Returns the first change after a revision. The change concerns one object, any object of a namespace, or any
+   * object.
+   */
   firstAfter(revision: number, of: { key?: string; namespace?: string | undefined }): StoreEvent | undefined {
     if (of.key !== undefined) return this.#objects.get(of.key)?.firstAfter(revision);
     if (of.namespace === undefined) return this.#all.firstAfter(revision);
@@ -130,8 +137,8 @@ export class History {
   }
 
   /**
-   * Returns an index of the stored changes. The index is created at the first request. If there are too many indexes, the
-   * least recently used one is removed.
+   * Returns an index of the stored changes. The index is created at the first request. If there are too many indexes,
+   * the least recently used index is removed.
    */
   #index(pin: Pin): ChangeIndex {
     if (pin.field === KEY) return this.#objects;

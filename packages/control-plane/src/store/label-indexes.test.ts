@@ -24,7 +24,10 @@ const watched = (name: string, labels: Record<string, string>, looked: { at: num
 
 const KEYS = 400;
 
-/** The number of reads of records. Each of many labels is selected twice in turn, and other labels are unused. */
+/**
+ * Returns the number of reads of stored objects. The test selects each of many labels twice in turn, and does not
+ * select the other labels.
+ */
 function looksInRotation(others: number): number {
   const looked = { at: 0 };
   const table = new ResourceTable();

@@ -6,9 +6,9 @@ const NONE: Readonly<Record<string, string>> = {};
 
 /**
  * The records of each label. If no request has selected a label, only the keys of its records are stored. The first
- * selection creates its index, which exists as long as records have the label. Each record is added to an index only once.
- * So the total cost depends on the number of writes, and not on the order of selections. A write updates only the indexes of
- * its own labels.
+ * selection creates its index, which exists as long as records have the label. Each record is added to an index only
+ * once. Therefore the total cost depends on the number of writes, and not on the order of selections. A write updates
+ * only the indexes of the labels of its object.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();
@@ -34,12 +34,12 @@ export class LabelIndexes {
     for (const label of Object.keys(record.labels ?? NONE)) this.#leave(label, key, record);
   }
 
-  /** The index of a label. @param recordOf returns the record of a key; called once for each record */
+  /** The index of a label. @param recordOf returns the record of a key, and is called once for each record */
   index(label: string, recordOf: (key: string) => StoredRecord | undefined): RecordIndex {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;
     const index = new RecordIndex(`${LABEL}${label}`);
-    // No record has the label, so its index is removed.
+    // No record has the label any more, so the index of the label is removed.
     if (carriers === undefined) return index;
     for (const key of carriers) {
       const record = recordOf(key);

@@ -5,7 +5,7 @@ import type { StoreEvent, StoreListener } from './store.ts';
 
 type Group = Set<StoreListener>;
 
-/** Listeners by the value that they require from one index. */
+/** Listeners by the value that they require in one index. */
 interface Asked {
   readonly question: Omit<Pin, 'value'>;
   readonly groups: Map<string, Group>;
@@ -19,8 +19,8 @@ function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, 
 }
 
 /**
- * The listeners of a resource, indexed by their requirements. The cost of an event depends only on the number of listeners
- * that may match. A change is sent to listeners that match its new or its previous state.
+ * The listeners of a resource, indexed by their requirements. The time to process an event depends only on the number
+ * of listeners that may match. A change is sent to listeners that match its new or its previous state.
  */
 export class Listeners {
   readonly #all: Group = new Set();
@@ -28,7 +28,9 @@ export class Listeners {
   /** Listeners that require a value of a label, by the key of the label. */
   readonly #labels = new Map<string, Map<string, Asked>>();
 
-  /** Adds a listener. Without requirements, it gets all changes. Returns a function that removes it. */
+  /**
+   * Adds a listener. A listener without requirements gets all changes. Returns a function that removes the listener.
+   */
   add(listener: StoreListener, where: readonly Demand[]): () => void {
     const pin = this.#leastAsked(pinsOf(where));
     if (pin === undefined) {
@@ -87,9 +89,10 @@ export class Listeners {
   }
 
   #find(record: StoredRecord, into: Set<Group>): void {
-    // A kind has few fields, so all of them are looked up. A listener without a label usually matches most objects.
+    // A kind has few selectable fields, so all fields are looked up. A listener without a label usually matches most
+    // objects.
     ask(this.#fields, record, into);
-    // Clients can use any label. So only the labels of the record are looked up.
+    // Clients can use any label, so only the labels of the record are looked up.
     if (this.#labels.size === 0 || record.labels === undefined) return;
     for (const key of Object.keys(record.labels)) ask(this.#labels.get(key), record, into);
   }

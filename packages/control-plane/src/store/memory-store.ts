@@ -16,7 +16,7 @@ interface Resource {
 }
 
 /**
- * The store in memory. A durable store extends it with a journal: it overrides `journal`, and delays events until they are
+ * The store in memory. A durable store extends this class: it overrides `journal`, and delays events until they are
  * durable.
  */
 export class MemoryStore implements Store {
@@ -135,8 +135,8 @@ export class MemoryStore implements Store {
   }
 
   /**
-   * Undoes writes that could not be stored, newest first. Revisions never decrease, so their revisions are not used
-   * again.
+   * Undoes writes that could not be stored, starting with the newest. Revisions never decrease, so the revisions of
+   * these writes are not used again.
    */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);

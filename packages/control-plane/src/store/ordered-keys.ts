@@ -1,6 +1,6 @@
 /** The maximum number of entries in a node. */
 const MAX = 64;
-/** A node with fewer entries is joined with a neighbor that has space. */
+/** If a node has fewer entries, it is joined with a neighbor that has space. */
 const MIN = 16;
 
 /** Compares keys by bytes, as etcd does. Names are ASCII, so a comparison of code units is sufficient. */
@@ -125,7 +125,10 @@ export interface KeyRange {
   readonly to: string | undefined;
 }
 
-/** Distinct keys in order. Each node of the tree knows its number of keys, so the cost of every operation is logarithmic. */
+/**
+ * Distinct keys in order. Each node of the tree contains the number of its keys, so the cost of every operation is
+ * logarithmic.
+ */
 export class OrderedKeys {
   #root: Node = leaf([]);
 

@@ -6,16 +6,16 @@ export const KEY = 'key';
 /** The index value of a record that meets a choice. */
 const MEETS = 'yes';
 
-/** An index with one value for each record. `scoped` means that the value starts with the namespace. */
+/** An index with one value for each record. With `scoped`, the value starts with the namespace. */
 export interface Pin {
   readonly field: string;
   readonly scoped: boolean;
-  /** For an index by a choice, records that meet it have the value `MEETS`. */
+  /** If the index is for a choice, the records that meet the choice have the value `MEETS`. */
   readonly choice?: Choice | undefined;
   readonly value: string;
 }
 
-/** The key of a record: `namespace/name`. Neither part contains a slash. */
+/** The key of a record: `namespace/name`. The namespace and the name contain no slash. */
 export const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 
@@ -33,8 +33,8 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * Indexes that can find the records that meet all requirements. One of them is sufficient. If there are none, all records
- * must be read. With a namespace, each index is limited to it.
+ * Returns indexes with which a search can find the records that meet all requirements. One index is sufficient. If
+ * there is no index, the search must read all records. With a namespace, each index covers only this namespace.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');
@@ -48,7 +48,7 @@ export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   return others.map((one) => ({ ...one, scoped: true, value: `${namespace}/${one.value}` }));
 }
 
-/** The label that all matching records have. Undefined if a record without it may match. */
+/** The label that all matching records have. Undefined if a record without a label may match. */
 export function labelOf({ field, choice }: Pin): string | undefined {
   if (!field.startsWith(LABEL)) return undefined;
   const needsIt = choice === undefined || choice.values.includes(ABSENT) === choice.not;

@@ -5,20 +5,20 @@ import type { StoredRecord } from './record.ts';
 /** The smallest character. A key with this suffix is the next possible key. */
 const AFTER_KEY = '\u0000';
 
-/** Keys that are in one of the trees. If `inside` is false, keys that are in none of the trees. */
+/** The keys in at least one of the trees. If `inside` is false, the keys that are in no tree. */
 export interface KeySet {
   readonly trees: readonly OrderedKeys[];
   readonly inside: boolean;
 }
 
 /**
- * The keys of the records of a resource by the value of one field. The keys are in order, so the keys of a namespace are
+ * The keys of the records of a resource by the value of one field. The keys are sorted, so the keys of a namespace are
  * adjacent.
  */
 export class RecordIndex {
   readonly #field: string;
   readonly #values = new Map<string, OrderedKeys>();
-  /** The keys of records with the label. Other records need no memory here. */
+  /** The keys of records with the label. Records without the label need no memory in this index. */
   readonly #present = new OrderedKeys();
 
   constructor(field: string) {
@@ -65,7 +65,10 @@ export class RecordIndex {
   }
 }
 
-/** The first key of a set that is not less than `from`. Undefined if there is none. @param all the keys of all records */
+/**
+ * The first key of a set that is not less than `from`. Undefined if no such key exists. @param all the keys of all
+ * records
+ */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);
 
@@ -79,9 +82,9 @@ function seekInside(trees: readonly OrderedKeys[], from: string): string | undef
 }
 
 /**
- * The first key from `from` on that is in none of the trees. If fewer than n of the first n keys are in the trees, one
- * of these keys is in no tree. A binary search finds the smallest such n. So the cost is logarithmic, even for a long
- * run of keys in the trees.
+ * Returns the first key from `from` on that is in no tree. If fewer than n of the first n keys are in the trees, one of
+ * these keys is in no tree. A binary search finds the smallest such n. Therefore the cost is logarithmic, even if the
+ * trees contain many consecutive keys.
  */
 function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
   const start = all.rank(from);

@@ -84,7 +84,7 @@ function cost(others: number): Record<string, number> {
     for (let index = 0; index < others; index++)
       state.put(record(`ns-${index % 10}`, `other-${index}`, `node-${index}`, looked));
   };
-  // Creates other records with its label and its node, in other namespaces.
+  // Creates other records with the label and the node of the record, in other namespaces.
   const putAlike = () => {
     for (let index = 0; index < others; index++) state.put(record('zz', `alike-${index}`, 'theirs', looked));
   };
@@ -176,7 +176,7 @@ test('an event reaches listeners that match its new or previous state, independe
       listen(`${index}`, [not(`label:key-${index}`, ABSENT)]);
       listen(`${index}`, [not('label:app', 'old', 'new', 'other')]);
       listen(`${index}`, [not('metadata.namespace', 'a')]);
-      // These listeners require one label that the pod has, and another one that it does not have.
+      // These listeners require one label that the pod has, and another label that the pod does not have.
       listen(`${index}`, [label('app', 'new'), label('instance', String(index))]);
     }
     listen('all', []);
@@ -193,7 +193,8 @@ test('an event reaches listeners that match its new or previous state, independe
     const leave = listen('gone', [POD]);
     leave();
     listeners.deliver(change(record('a', 'p', 'new'), record('a', 'p', 'old')));
-    // The first of these listeners is found by the shared label. When it was added, no other listener required it.
+    // The index finds the first of these listeners by the shared label. When this listener was added, no other listener
+    // required the label.
     return calls.filter((call) => call !== '0 p').sort();
   };
   const expected = [
@@ -216,7 +217,7 @@ test('an event reaches listeners that match its new or previous state, independe
 const steps = fc.array(
   fc.record({
     namespace: fc.constantFrom('a', 'a-b', 'c'),
-    // The run has more keys than a search skips one by one.
+    // The run of keys is longer than the run that a search skips key by key.
     name: fc.oneof(
       fc.constantFrom('1', '2', '3', '4'),
       fc.integer({ min: 100, max: 180 }).map((number) => String(number)),
@@ -289,7 +290,7 @@ test('pages of current and older revisions equal those of a simple filtered list
         records: chosen.records,
         remaining: Math.min(1, chosen.remaining),
       });
-      // A full disk refused the write, so it had no effect.
+      // A full disk refused the write, so the write had no effect.
       const taken = revision;
       const copy = new Map(plain);
       play(state, copy, last);
@@ -343,6 +344,6 @@ function search(records: StoredRecord[], { namespace, where = [], after, limit =
     .filter((one) => after === undefined || keyOf(one) > keyOf(after))
     .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
   const remaining = Math.max(0, found.length - limit);
-  // For a filtered list, only whether there are more records is known.
+  // For a filtered list, the result only states whether more records exist.
   return { records: found.slice(0, limit), remaining: where.length > 0 ? Math.min(1, remaining) : remaining };
 }

@@ -8,11 +8,14 @@ import { RecordIndex, seek } from './record-index.ts';
 import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
-/** The maximum number of requirements for which a search uses indexes. The others are checked for each found record. */
+/**
+ * The maximum number of requirements for which a search uses indexes. All other requirements are checked for each found
+ * record.
+ */
 const MAX_DEMANDS = 128;
 
 /**
- * The smallest character, and the character after the slash. Appended to a key or a namespace, they give the end of its
+ * The smallest character, and the character after the slash. A key or a namespace with this suffix is the end of a
  * range.
  */
 const AFTER_KEY = '\u0000';
@@ -30,7 +33,7 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
-/** The first matching records. If there are more, `remaining` is 1. */
+/** The first matching records. If more records match, `remaining` is 1. */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
   const chosen: StoredRecord[] = [];
   for (const record of records) {
@@ -57,7 +60,7 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
 }
 
 const NO_KEYS = new OrderedKeys();
-/** After this number of consecutive keys without a match, a search looks up the next possible key. */
+/** After this number of consecutive keys without a match, a search jumps to the next key that may match. */
 const MISSES = 32;
 
 /** All records of one resource in memory. The records are ordered by key, and indexed by fields that requests use. */
@@ -137,7 +140,7 @@ export class ResourceTable {
     if (matches !== undefined || page.remaining === 0) return page;
     const left = options.left ?? (after === undefined ? this.#sizeAt(revision, history, namespace) : undefined);
     if (left !== undefined) return { records: page.records, remaining: left - page.records.length };
-    // The caller chose the start of the page, so the remaining records must be counted.
+    // The caller chose the start of the page, so the store must count the remaining records.
     const rest = take(this.#rangeAt(revision, history, { namespace, after: page.records.at(-1) ?? after }), {});
     return { records: page.records, remaining: rest.records.length };
   }
@@ -163,7 +166,7 @@ export class ResourceTable {
     }
   }
 
-  /** The matching records at a revision. These records are among the present matches and the records that changed later. */
+  /** The matching records at a revision. Each of these records still matches now, or has changed after the revision. */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);
@@ -185,8 +188,8 @@ export class ResourceTable {
   }
 
   /**
-   * The keys of a range whose records meet all requirements, in order. The smallest index provides the keys. If many of them
-   * do not meet the other requirements, the search continues at the next key that all requirements allow.
+   * The keys of a range whose records meet all requirements, in order. The smallest index provides the keys. If many of
+   * these keys do not meet the other requirements, the search jumps to the next key that may meet all requirements.
    */
   *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
     const { to } = range;
@@ -232,12 +235,13 @@ export class ResourceTable {
     return at;
   }
 
-  /** The keys for a search: those of the smallest index, or all keys. */
+  /** The keys for a search: the keys of the smallest index, or all keys. */
   #source(where: readonly Demand[], range: KeyRange): (range: KeyRange) => Iterable<string> {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
       const choice = choiceOf(demand);
-      // The range has only one namespace already, and a negative requirement matches most records.
+      // An index does not help if the range already has only one namespace, or if the requirement is negative, because
+      // most records meet it.
       if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
       const { trees } = this.#index(choice.field).allowed(choice);
       const count = trees.reduce((sum, tree) => sum + tree.count(range), 0);

@@ -12,7 +12,9 @@ export interface RecordDraft {
   readonly fields?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A change. `record` is the new state. For a deletion, it is the last state, with the revision of the deletion. */
+/**
+ * A change. `record` is the new state. For a deletion, `record` is the last state, with the revision of the deletion.
+ */
 export interface StoreEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly resource: string;
@@ -28,40 +30,41 @@ export interface StoreEvent {
 export type StoreListener = (event: StoreEvent) => void;
 
 /**
- * A page of records, in the order of their keys `namespace/name`. As in etcd, keys are compared by bytes: `a-b/x` comes
+ * A page of records, sorted by their keys `namespace/name`. As in etcd, keys are compared by bytes: `a-b/x` comes
  * before `a/x`.
  */
 export interface RecordPage {
   readonly records: readonly StoredRecord[];
-  /** The number of records after this page. For a filtered list: 1 if there are any. */
+  /** The number of records after this page. For a filtered list, the number is 1 if more records match. */
   readonly remaining: number;
 }
 
 export interface PageOptions {
-  /** Only records in this namespace; absent: all namespaces. */
+  /** Returns only records in this namespace. If absent, returns records of all namespaces. */
   readonly namespace?: string | undefined;
-  /** Only records that meet all these requirements. An index finds them. */
+  /** Returns only records that meet all these requirements. The store finds these records with an index. */
   readonly where?: readonly Demand[] | undefined;
-  /** Only records for which this function returns true. The function is not called for records after the page. */
+  /** Returns only records for which this function is true. The function is not called for records after the page. */
   readonly matches?: ((record: StoredRecord) => boolean) | undefined;
   /** The page starts after this key. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
   /**
-   * The number of records after `after`, if the caller knows it. With this number, the records of an older revision are not
-   * counted.
+   * The number of records after `after`, if the caller knows it. With this number, the store does not count the records
+   * of an older revision.
    */
   readonly left?: number | undefined;
   /**
-   * The page has the state at this revision; absent: the present state. Throws RangeError when the revision is compacted.
+   * The page contains the state at this revision. If absent, the page contains the current state. Throws RangeError if
+   * the revision is compacted.
    */
   readonly revision?: number | undefined;
 }
 
 /**
- * Stores objects. A write takes effect immediately and in order. So a read, a decision and a write without an `await`
- * between them are one transaction. When `settled()` resolves, the writes are durable and were delivered to the listeners.
- * All resources have one counter of revisions. The counter never decreases, even after a restart.
+ * Stores objects. A write takes effect immediately and in order. Therefore a read and a later write are one transaction
+ * if there is no `await` between them. When `settled()` resolves, the writes are durable and were delivered to the
+ * listeners. All resources have one counter of revisions. The counter never decreases, even after a restart.
  *
  * The name of a resource is `group/plural`.
  */
@@ -77,26 +80,30 @@ export interface Store {
   get(resource: string, namespace: string, name: string): StoredRecord | undefined;
   list(resource: string, options?: PageOptions): RecordPage;
   count(resource: string): number;
-  /** The records with at least one of the words (see `Words`), in no order. The index is created at its first use. */
+  /**
+   * Returns the records with at least one of the words (see `Words`), in arbitrary order. The index is created at its
+   * first use.
+   */
   find(resource: string, words: Words, asked: Iterable<string>): readonly StoredRecord[];
   /** Creates or replaces an object. */
   put(resource: string, draft: RecordDraft): StoredRecord;
   /** Deletes an object. `render` returns its last state, with the revision of the deletion. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
   /**
-   * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full; then the writes have no
-   * effect
+   * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full. In this case, the
+   * writes have no effect
    */
   settled(): Promise<void>;
   /**
-   * The changes after `revision`, oldest first. Undefined if some are no longer available. With requirements, the result
-   * has all changes whose new or previous record meets them, and few others.
+   * Returns the changes after `revision`, oldest first. Returns undefined if some changes are no longer available. With
+   * requirements, the result contains all changes of which the new or the previous record meets the requirements. The
+   * result may contain a few other changes.
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**
-   * Calls `listener` for every later change of the resource, in order, after it is durable. With requirements, it is called
-   * for all changes whose new or previous record may meet them, and for few others. Returns a function that removes the
-   * listener.
+   * Calls `listener` for every later change of the resource, in order, after it is durable. With requirements,
+   * `listener` gets all changes of which the new or the previous record meets the requirements, and a few other
+   * changes. Returns a function that removes the listener.
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;

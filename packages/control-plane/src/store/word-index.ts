@@ -1,15 +1,15 @@
 import type { StoredRecord } from './record.ts';
 
-/** How words are read from the records of a resource. An index finds records by their words. */
+/** Returns the words of a record. An index finds records by their words. */
 export interface Words {
   /**
-   * Returns alternative sets of words. The index stores the record under all words of one set. The index uses the set whose
-   * words the fewest records have. Called once for each record. Without a set, the record is not in the index.
+   * Returns alternative sets of words. The index stores the record under all words of one set. The index selects the
+   * set with the rarest words. Called once for each record. Without a set, the record is not in the index.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }
 
-/** An index of records by words. A record may have several words, and each of them finds it. */
+/** An index of records by words. A record may have several words, and each word finds the record. */
 export class WordIndex {
   readonly #words: Words;
   readonly #records = new Map<string, Set<StoredRecord>>();

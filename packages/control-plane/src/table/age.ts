@@ -1,6 +1,6 @@
 import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 
-/** The longest `time.Duration` of Go, in seconds: 292 years. Go shortens longer durations to it. */
+/** The longest `time.Duration` of Go, in seconds: 292 years. Go shortens longer durations to this value. */
 const LONGEST_SECONDS = Math.trunc((2 ** 63 - 1) / 1e9);
 
 /** Formats a duration as kubectl prints ages (`duration.HumanDuration`), for example `5m12s`, `3d4h`. The maximum is `292y`. */
@@ -26,7 +26,10 @@ export function humanDuration(milliseconds: number): string {
 const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
 
-/** The age of an RFC 3339 time at `now`. The result is `<unknown>` if there is no time, and `<invalid>` if it is invalid. */
+/**
+ * The age of an RFC 3339 time at `now`. If the time is absent, the result is `<unknown>`. If the time is invalid, the
+ * result is `<invalid>`.
+ */
 export function ageOf(time: unknown, now: Date): string {
   if (time === undefined || time === null || time === '') return '<unknown>';
   if (typeof time !== 'string') return '<invalid>';

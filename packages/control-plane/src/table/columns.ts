@@ -41,12 +41,12 @@ const NAME: TableColumn = {
 
 const AGE: TableColumn = {
   definition: define('Age', 'date', CREATED_DESCRIPTION),
-  // A bookmark has no time, and a JSON path without a value has no cell.
+  // A bookmark has no creation time, and a JSON path may have no value. In both cases, the cell is empty.
   cell: ({ metadata: { creationTimestamp } }, now) =>
     typeof creationTimestamp === 'string' ? ageOf(creationTimestamp, now) : null,
 };
 
-/** The column for built-in kinds without their own columns: the creation time. */
+/** The column with the creation time, for built-in kinds without special columns. */
 const CREATED_AT: TableColumn = {
   definition: define('Created At', 'date', CREATED_DESCRIPTION),
   cell: (object) => object.metadata.creationTimestamp ?? '0001-01-01T00:00:00Z',
@@ -90,7 +90,7 @@ function customColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** Converts a column of a built-in kind. A column with a time has the type string, and its cells have the age. */
+/** Converts a column of a built-in kind. A column with a time has the type string, and its cells contain the age. */
 function builtinColumn(column: PrinterColumn): TableColumn {
   const { value } = column;
   if (value === undefined) return customColumn(column);
@@ -104,7 +104,10 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** The name column of a kind, with its own cell, format and priority. For example, the cell of a default class has a mark. */
+/**
+ * The name column of a kind, with a special cell, format and priority. For example, the cell of a default class
+ * contains a mark.
+ */
 const nameColumn = ({ value, format = 'name', priority = 0 }: PrinterColumn): TableColumn => ({
   definition: { ...NAME.definition, format, priority },
   cell: value ?? NAME.cell,

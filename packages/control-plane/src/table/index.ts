@@ -10,7 +10,7 @@ export interface TableOptions {
   readonly includeObject: 'None' | 'Metadata' | 'Object';
   /** Metadata of the list. Default: the resourceVersion of the single object. */
   readonly listMeta?: Record<string, unknown>;
-  /** The objects in the version that is stored, from which the server prints the cells. Default: the objects. */
+  /** The objects in their stored version, from which the server prints the cells. Default: the objects themselves. */
   readonly stored?: readonly ApiObject[] | undefined;
   /** Whether column definitions are omitted, as in later events of a watch. */
   readonly noHeaders?: boolean;
@@ -28,7 +28,10 @@ function rowObject(kind: KindDefinition, object: ApiObject, { includeObject, ver
   };
 }
 
-/** The metadata in the internal form of the server. Some annotations are fields in this form, so they are removed. */
+/**
+ * Returns the metadata in the internal form of the server. Some annotations are removed, because they are fields in
+ * this form.
+ */
 export function plainMetadata({ innerAnnotations = [] }: KindDefinition, metadata: ObjectMeta): ObjectMeta {
   const { annotations, ...rest } = metadata;
   if (annotations === undefined || !innerAnnotations.some((name) => Object.hasOwn(annotations, name))) return metadata;
@@ -43,8 +46,8 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
 };
 
 /**
- * Whether the Table has no list of rows. For built-in kinds without columns, the printer of the real server returns none
- * instead of an empty one.
+ * Whether the Table has no list of rows. For built-in kinds without columns, the printer of the real server omits the
+ * list.
  */
 const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
   objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;

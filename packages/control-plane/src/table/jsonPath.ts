@@ -74,7 +74,7 @@ class Parser {
     return name;
   }
 
-  /** Reads the text up to the bracket that closes the one at the cursor. */
+  /** Reads the text up to the bracket that closes the bracket at the cursor. */
   private inside(): string {
     const start = ++this.at;
     let depth = 1;
@@ -181,7 +181,8 @@ function parseFilter(text: string): (item: unknown) => boolean {
 }
 
 /**
- * The maximum number of values that a path may find in one object. With several `..`, the number has no limit in deep objects.
+ * The maximum number of values that a path may find in one object. A path with several `..` could otherwise find an
+ * unlimited number of values in deep objects.
  */
 const MAX_VALUES = 100_000;
 
@@ -231,8 +232,8 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 
 /**
  * Compiles a JSON path as in kubectl and in columns of CRDs (`.spec.size`,
- * `.status.conditions[?(@.type=="Ready")].status`). The result returns all values that the path finds in an object. The
- * result is empty if there are too many.
+ * `.status.conditions[?(@.type=="Ready")].status`). The returned function finds all values at the path in an object,
+ * and returns an empty list if there are too many values.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {

@@ -53,8 +53,8 @@ const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =
 
 /**
  * Returns true if a write changes the spec but not the strategy. The original accepts any percentage, so a stored
- * strategy may violate the rules of this webhook. Such a strategy must not prevent scaling by a user or the
- * cluster-autoscaler. The API server ratchets the rules of the CRDs in the same way.
+ * strategy may violate the rules of this webhook. An invalid stored strategy must not prevent a user or the
+ * cluster-autoscaler from scaling. The API server ratchets the rules of the CRDs in the same way.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
   const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
@@ -105,7 +105,10 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
 /** Lists the deployments of a namespace. */
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
-/** Names of other deployments that select machines of this deployment, or whose machines this deployment selects. */
+/**
+ * The names of other deployments that select machines of this deployment, and of deployments with machines that this
+ * deployment selects.
+ */
 export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
   const selects = (a: MachineDeployment, b: MachineDeployment): boolean =>
     matcherOf(a.spec.selector)(b.spec.template.metadata?.labels);
@@ -130,8 +133,8 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 
 /**
  * The validating webhook. Deletions, changes of objects that are being deleted, and writes without a change of the
- * content are always allowed. So deletion and recovery are possible even if the stored object is invalid. An
- * annotation that a write makes invalid causes a warning.
+ * content are always allowed. Therefore an invalid stored object can still be deleted and repaired. An annotation that
+ * a write makes invalid causes a warning.
  */
 export const admitValid =
   (list?: ListDeployments) =>

@@ -46,7 +46,9 @@ export interface NamedNode {
 
 /** A machine of a node group. */
 export interface GroupInstance {
-  /** `spec.providerID` of the Node, or of the machine without a Node, or {@link requestedId}. */
+  /**
+   * The `spec.providerID` of the Node. Without a Node, the `spec.providerID` of the machine, or {@link requestedId}.
+   */
   readonly id: string;
   readonly state: 'running' | 'creating' | 'deleting';
   readonly error?: { readonly code: string; readonly message: string; readonly isCapacity: boolean };
@@ -165,8 +167,8 @@ export class NodeGroups {
   }
 
   /**
-   * Removes the nodes of several requests in one write. If one of these nodes cannot be removed, each request gets its
-   * own write.
+   * Removes the nodes of several requests in one write. If one of these nodes cannot be removed, each request is
+   * written separately.
    */
   async #removeEach(id: string, removals: readonly Removal[]): Promise<void> {
     try {
@@ -206,7 +208,7 @@ export class NodeGroups {
     if (requestID !== undefined) await this.#processed.accepted(id, requestID);
   }
 
-  /** Without machines that are being deleted or that an accepted scale-in names. */
+  /** The set without machines that are being deleted, and without machines in an accepted scale-in. */
   #leaving(id: string, deployment: MachineDeployment, nodes: readonly NamedNode[]): readonly string[] {
     const own = new Set(this.#machinesOf(deployment).map(({ metadata }) => metadata.uid));
     const names = nodes.flatMap((node) => {

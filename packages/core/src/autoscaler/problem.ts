@@ -7,7 +7,7 @@ export type AutoscalerCode =
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED';
 
-/** The refusal of a request, with a sentence for the log of the autoscaler. */
+/** An error for the autoscaler when a request is refused. The message is a sentence for the log of the autoscaler. */
 export class AutoscalerError extends Error {
   readonly code: AutoscalerCode;
 

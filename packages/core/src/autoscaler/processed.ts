@@ -13,7 +13,7 @@ const PATIENCE_MS = 4_000;
 export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
   metadata.annotations?.[Annotations.ScaleIn];
 
-/** An accepted scale-in named the machine, so its deletion follows. */
+/** An accepted scale-in contained the name of the machine, so the deletion of the machine follows. */
 export const isAccepted = (deployment: MachineDeployment, machine: string): boolean =>
   scaleInResults(deployment).some(
     ({ outcome, message }) => outcome === 'Accepted' && message.split(/[ ,:]+/).includes(machine),

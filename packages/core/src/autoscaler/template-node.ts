@@ -17,7 +17,7 @@ export interface TemplateNode {
   };
 }
 
-/** The default number of pods of a kubelet, for a class without a number. */
+/** The default number of pods of a kubelet, for a class that does not set the number of pods. */
 const PODS = '110';
 
 /**

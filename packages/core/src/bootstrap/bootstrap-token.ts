@@ -61,7 +61,9 @@ export function tokenOf(secret: Secret): string | undefined {
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/** Returns a merge patch that extends a token, or undefined if the token is valid for long enough. */
+/**
+ * Returns a merge patch that extends the expiry of a token. Returns undefined if the token is valid for long enough.
+ */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

@@ -19,7 +19,10 @@ export interface BootstrapTokenIssuer {
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
   /** Undefined if this process has not read or written the token. */
   livesUntil(machine: Machine): Date | undefined;
-  /** Extends an existing token at least to this time. Without write permission, the method only reports the problem. */
+  /**
+   * Extends the expiry of an existing token at least to this time. Without write permission, the method only reports
+   * the problem.
+   */
   extend(machine: Machine, until: Date): Promise<void>;
   read(machine: Machine): Promise<string | undefined>;
   /** Never throws, because a remaining token expires. */
@@ -65,7 +68,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    // An earlier process or attempt may have created the token, and no cache contains the Secrets of kube-system.
+    // An earlier process or attempt may have created the token. The caches do not contain the Secrets of kube-system.
     const found = await this.#secrets.get(tokenSecretName(machine));
     const extension = extendToken(found, { now, creationTimeoutMs });
     if (!extension) return this.#read(found);
@@ -125,7 +128,7 @@ class Issuer implements BootstrapTokenIssuer {
 
 export const createTokenIssuer = (options: TokenIssuerOptions): BootstrapTokenIssuer => new Issuer(options);
 
-/** Issues no tokens, for a process in dry-run mode, which creates no VM. */
+/** A token issuer for a process in dry-run mode. This issuer creates no tokens, because the process creates no VM. */
 export function observeOnlyTokens(): BootstrapTokenIssuer {
   const lives = new Map<string, Date>();
   return {

@@ -26,12 +26,12 @@ function replacePlaceholder(userData: string, plain: string, escaped: string, va
 }
 
 /**
- * Replaces the placeholders of user data. A placeholder without a value stays, and so do all other bytes. Source:
- * machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
+ * Replaces the placeholders of user data. A placeholder without a value stays unchanged, and all other bytes stay
+ * unchanged. Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;
-  // latin1 maps each byte to one character, so all other bytes stay unchanged.
+  // The encoding latin1 maps each byte to one character, so all other bytes stay unchanged.
   const text = bytesOf(userData).toString('latin1');
   const withToken =
     values.bootstrapToken === undefined

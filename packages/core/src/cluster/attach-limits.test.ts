@@ -9,7 +9,7 @@ import { AttachLimits } from './attach-limits.ts';
 
 const DRIVER = 'ebs.csi';
 
-/** Each change contains the last state of the object, as in an informer. */
+/** As in an informer, each change contains the previous state of the object. */
 function source<T extends KubeObject>() {
   const handlers: ((change: Change<T>) => void)[] = [];
   const known = new Map<string, T>();
@@ -113,7 +113,7 @@ test('the room for volumes does not shrink by volumes in another zone', () => {
   const c = cluster();
   const leaving = c.add('n-0', 25);
   c.add('n-1', 3);
-  // The limit no longer counts in the former zone of the node.
+  // The former zone of the node no longer includes the limit of this node.
   const moved = { ...leaving, metadata: { ...leaving.metadata, labels: { [Labels.Zone]: 'b' } } };
   expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
   c.add('n-9', 7, 'b');

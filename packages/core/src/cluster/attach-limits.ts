@@ -10,7 +10,7 @@ export interface AttachLimitSources {
 }
 
 interface Room {
-  /** Sum of the free places on the nodes with a limit. */
+  /** Number of volumes that can still be attached to the nodes with a limit. */
   free: number;
   /** Number of nodes on which the CSI driver has no limit. */
   boundless: number;
@@ -26,8 +26,8 @@ interface NodeState {
 }
 
 /**
- * The number of volumes that the CSI drivers may still attach to the nodes of a zone. The class adds up the nodes of a
- * zone, because the scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
+ * The number of volumes that the CSI drivers may still attach to the nodes of a zone. The class adds the numbers of all
+ * nodes in a zone, because the scheduler selects the node. Source: CSINode, `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -82,8 +82,8 @@ export class AttachLimits {
   }
 
   /**
-   * Returns the number of volumes that a CSI driver may still attach to other nodes in the zone of this node.
-   * Undefined if the number is unknown. A driver without a CSINode in the zone has no limit.
+   * Returns the number of volumes that a CSI driver may still attach to other nodes in the zone of this node. Undefined
+   * if the number is unknown. If no CSINode of the zone contains the driver, the driver has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

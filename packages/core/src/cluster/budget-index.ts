@@ -5,15 +5,15 @@ import type { PodDisruptionBudget } from '@mcm/kube';
 const ANY = '*';
 
 /**
- * Returns one of the labels that the selector of a budget requires. A look-up of a pod's budgets then needs one step
- * for each label of the pod.
+ * Returns one of the labels that the selector of a budget requires. With this index, the search for the budgets of a
+ * pod needs one step for each label of the pod.
  */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});
   return `${metadata.namespace ?? ''}/${pair ? pair.join('=') : ANY}`;
 }
 
-/** Returns the index terms of all budgets that may select a pod with these labels. */
+/** Returns the index keys of all budgets that may select a pod with these labels. */
 export const podTerms = (namespace: string, labels: Readonly<Record<string, string>> = {}): string[] => [
   `${namespace}/${ANY}`,
   ...Object.entries(labels).map((pair) => `${namespace}/${pair.join('=')}`),

@@ -31,7 +31,7 @@ import { budgetTerm } from './budget-index.ts';
 import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 
 export interface TargetCaches {
-  /** Indexes: `machine` (name in the node's label), `instance` (see {@link instanceKey}). */
+  /** Indexes: `machine` (the machine name in a label of the node), `instance` (see {@link instanceKey}). */
   readonly nodes: Informer<Node>;
   /** Indexes: `node`. */
   readonly pods: Informer<Pod>;
@@ -73,7 +73,7 @@ export interface Caches {
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/** Such a machine may wait for its replacement. */
+/** The machine may wait for its replacement. */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 

@@ -16,7 +16,7 @@ import {
  * Projections of objects in the target cluster. The fields that the caches keep determine the memory of this process.
  */
 
-/** The same strings occur in many pods, so they are interned. */
+/** The same strings occur in many pods, so equal strings are stored only once. */
 const pool = new Map<string, string>();
 const POOL_LIMIT = 10_000;
 
@@ -116,7 +116,7 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
   spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
 });
 
-/** Fields of a volume's spec that are not its source. */
+/** Fields of a volume's spec that do not describe the volume source. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
 /** Drivers derive volume IDs from sources of any kind. */

@@ -54,7 +54,9 @@ export const nodeIndexes = {
   },
 } as const;
 
-/** Indexes that the informer of machines needs for the deployment, set and overshoot controllers. */
+/**
+ * Indexes of the machine informer that the deployment controller, the set controller and the overshoot controller need.
+ */
 export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode } as const;
 
 /** Indexes that the informer of sets needs. */
@@ -105,7 +107,7 @@ export interface ControllerContext {
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
-  /** The deployment controller of the same process reads the number of these machines. */
+  /** The deployment controller of the same process reads the number of machines that the server has not confirmed. */
   readonly creations: CreationsUnderWay;
   readonly disruptions: DisruptionsUnderWay;
   readonly safeguards: Safeguards;

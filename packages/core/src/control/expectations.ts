@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Counts create requests without an answer, by the UID of the set. After a scale-down of the set, the server still
- * creates these machines. The deployment controller adds this count to the machines of the set, so that no other set
- * creates machines instead.
+ * Counts create requests that the server has not answered, by the UID of the set. After a scale-down of the set, the
+ * server still creates these machines. The deployment controller adds this count to the machines of the set, so that no
+ * other set creates machines instead.
  */
 export class CreationsUnderWay {
   readonly #counts = new Map<string, number>();
@@ -24,17 +24,17 @@ export class CreationsUnderWay {
   }
 }
 
-/** `asked`: the server confirmed the deletion. `unanswered`: the result of the request is unknown. */
+/** `asked`: the server confirmed the delete request. `unanswered`: the result of the delete request is unknown. */
 export type DeletionState = 'asked' | 'unanswered';
 
 const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 
 /**
  * Deletions that the cache does not show yet.
- * - Until the watch shows the deletion timestamp, a second reconcile would count the machine, and could delete
- *   another one. This class keeps the UIDs of deleted machines until then.
- * - Creations need no entry: the cache gets their answers at once, and a creation without an answer is repeated with
- *   the same name (see machine-names.ts).
+ * - Until the watch shows the deletion timestamp, a second reconcile would count the machine, and could delete another
+ *   one. Therefore this class keeps the UIDs of deleted machines until the watch shows their deletion.
+ * - Creations need no entry. The response to a create request updates the cache at once. A request without a response
+ *   is repeated with the same name (see machine-names.ts).
  * - The original counts expected events and forgets them after five minutes without verification (BUG-3). Entries of
  *   this class do not expire.
  */
@@ -44,12 +44,12 @@ export class PendingDeletions {
   readonly #versions = new Map<string, string>();
   readonly #shared: Set<string>;
 
-  /** @param shared Receives the same UIDs, for decisions about several sets. */
+  /** @param shared a set that receives the same UIDs, for decisions about several MachineSets */
   constructor(shared = new Set<string>()) {
     this.#shared = shared;
   }
 
-  /** The request and all its repetitions have this resource version as a precondition. */
+  /** The delete request and its repetitions use this resource version as a precondition. */
   begin({ metadata: { uid, resourceVersion } }: Machine): void {
     if (!this.#versions.has(uid) && resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
     this.note(uid, 'unanswered');
@@ -88,7 +88,7 @@ export class PendingDeletions {
     return new Map(this.#uids);
   }
 
-  /** Machines whose delete request got no answer and must be repeated. */
+  /** Returns the machines whose delete request got no response and must be repeated. */
   unanswered(machines: readonly Machine[]): readonly Machine[] {
     if (this.#uids.size === 0) return [];
     return machines.filter(({ metadata }) => this.#uids.get(metadata.uid) === 'unanswered');

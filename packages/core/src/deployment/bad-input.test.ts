@@ -62,7 +62,7 @@ const uids = async (world: World) => (await world.machines()).map(({ metadata })
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
 /**
- * A take-over must accept stored objects with these values, although a validation rule refuses them
+ * A take-over must accept stored objects with these values, although a validation rule of the CRD refuses the values
  * (docs/compatibility/rules-deployments.md §3.1).
  */
 const MEANT: ReadonlySet<string> = new Set([

@@ -77,7 +77,7 @@ export class PlanExecution {
     if (creation?.kind === 'collision') return this.#collide(revised, signal);
     const written = new Map<string, MachineSet>();
     for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
-    // After the writes above, old sets create no machines, and the new set deletes no machines with its label.
+    // After the previous writes, old sets create no machines, and the new set does not delete machines with its label.
     await this.#handOver(plan, signal);
     await this.#deselect(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
@@ -111,8 +111,9 @@ export class PlanExecution {
   }
 
   /**
-   * One request writes the pause and its reason. With two requests, a crash could make the same failure pause a
-   * resumed rollout again. For an undo, the next reconcile executes the rollback like the request of a user.
+   * One request writes the pause and its reason. If there were two requests, a crash between them could pause a resumed
+   * rollout again for the same failure. For an undo, the next reconcile executes the rollback like the request of a
+   * user.
    */
   async #pause(
     deployment: MachineDeployment,
@@ -152,8 +153,8 @@ export class PlanExecution {
   }
 
   /**
-   * Removes the update selection from nodes with the current template. A user may have just changed the template and
-   * selected nodes for it, so the deployment comes from the server and not from the cache.
+   * Removes the update selection from nodes with the current template. The method reads the deployment from the server,
+   * because the cache may be outdated: a user may have just changed the template and selected nodes.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;

@@ -10,7 +10,10 @@ import { PauseVerifier } from './testing/pause-verifier.ts';
 import { World } from './testing/world.ts';
 
 interface Faults {
-  /** Fractions of writes: executed without an answer, and never executed. */
+  /**
+   * Two fractions of the writes: writes that the server executes without a response, and writes that the server never
+   * executes.
+   */
   readonly lost: number;
   /** Maximum delay of a watch event, in milliseconds. */
   readonly staleMs: number;
@@ -160,7 +163,7 @@ async function live(
     if (type !== 'updated' || repairs.has(uid) || !terminating(object) || world.byHand.has(uid)) return;
     if (object.status?.currentStatus?.phase !== 'Failed' || !isRefilled(world, object)) return;
     repairs.add(uid);
-    // The default of --max-unhealthy-replacements allows one replacement at a time, independent of the rollout.
+    // The default of --max-unhealthy-replacements allows one replacement at a time, independently of the rollout.
     const atWork = Math.min(repairs.size, openReplicas(world));
     if (atWork > 1) broken.push(`${atWork} failed machines were being replaced at once`);
   });

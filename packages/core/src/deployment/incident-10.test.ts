@@ -49,7 +49,7 @@ test('a rollout whose new machines never run does not delete all machines, even 
       if (scaledTo !== undefined) await world.change({ spec: { replicas: scaledTo } });
       await world.pass(600);
       expect(least.replicas).toBeGreaterThan(0);
-      // With `maxUnavailable` 100%, all machines may be deleted for a moment, but the sets still request at least one
+      // With `maxUnavailable` 100%, there may be no machine for a short time, but the sets always request at least one
       // machine.
       if (maxUnavailable !== '100%') expect(least.alive).toBeGreaterThan(0);
     }),

@@ -5,8 +5,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
 /**
- * Kills the manager during a rollout of a hundred machines, as SIGKILL does. The server may have executed requests in
- * progress, and their answers are lost. `MCM_KILLS=200 MCM_SEED=<n>` runs more kills.
+ * Kills the manager during a rollout of a hundred machines, as SIGKILL does. Requests in progress may reach the server,
+ * but their responses are lost. `MCM_KILLS=200 MCM_SEED=<n>` runs more kills.
  */
 const KILLS = Number(process.env.MCM_KILLS ?? thoroughly(2, 1));
 const SEED = Number(process.env.MCM_SEED ?? 1);
@@ -16,8 +16,8 @@ const SURGE = 10;
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**
- * A connection with a delay of up to 20 ms in each direction. After an interruption, the server may or may not have
- * executed the requests in progress.
+ * A connection with a delay of up to 20 ms in each direction. When the connection is interrupted, each request in
+ * progress has either reached the server or not.
  */
 class Wire {
   dead = false;
@@ -66,7 +66,7 @@ async function picture(world: World): Promise<object> {
   };
 }
 
-/** Rolls out a hundred machines and kills the manager at these times of the rollout, in milliseconds. */
+/** Rolls out a hundred machines. Kills the manager at these times after the start of the rollout, in milliseconds. */
 async function roll(killsAt: readonly number[]) {
   const wire = new Wire();
   const ms = (_machine: unknown, index: number) => 200 + (index % 10) * 90;

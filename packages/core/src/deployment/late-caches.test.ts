@@ -9,7 +9,7 @@ import { World } from './testing/world.ts';
 /** Maximum delay of a watch, in milliseconds. Each watch has its own delay. */
 const LAG_MS = 300;
 const LATENCY_MS = 50;
-/** No controller can have received an event that is newer than this. */
+/** Every controller receives an event within this time. */
 const UNKNOWABLE_MS = 2 * (LAG_MS + LATENCY_MS);
 
 const act = fc.oneof(

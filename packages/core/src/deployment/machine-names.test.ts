@@ -96,7 +96,7 @@ describe('a rollback of spec.rollbackTo', () => {
   });
 });
 
-/** A connection that fails at one request of the manager, which then stops. */
+/** A connection that fails at one request of the manager. After the failure, the manager stops. */
 class Break {
   requests = 0;
   dead = false;
@@ -153,7 +153,7 @@ test.each(sampled([true, false], 2))(
   },
 );
 
-/** Loses the answers to create requests. The server executes half of these requests some seconds later. */
+/** Drops the responses to create requests. The server executes half of these requests only some seconds later. */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
   const state = { active: true };

@@ -6,7 +6,9 @@ import { semanticEqual } from '../values/semantic-equal.ts';
 interface Entry {
   readonly deployment: MachineDeployment;
   readonly matches: Matcher;
-  /** The index key of the selector: one of its required labels, or {@link ANY} for a selector of expressions only. */
+  /**
+   * The index key of the selector: one of its required labels, or {@link ANY} for a selector that only has expressions.
+   */
   readonly place: string;
 }
 
@@ -31,7 +33,8 @@ export class SelectorOverlaps {
   constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // The controller does not reconcile a malformed deployment, and the cache has no valid selector of it.
+      // The controller does not reconcile a malformed deployment, and the cache contains no valid selector for this
+      // deployment.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;
@@ -46,8 +49,8 @@ export class SelectorOverlaps {
   }
 
   /**
-   * Returns the keys of the deployments that select machines of this deployment, or whose machines this deployment
-   * selects.
+   * Returns the keys of deployments that select machines of this deployment, and of deployments with machines that this
+   * deployment selects.
    */
   of(key: Key): readonly Key[] {
     return [...(this.#partners.get(key) ?? [])];

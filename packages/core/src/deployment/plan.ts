@@ -85,7 +85,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** A user can still scale down a deployment with a blocked rollout. */
+/** A user can scale down a deployment even if its rollout is blocked. */
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
@@ -109,7 +109,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // The pause comes before any step that would create more machines of the template.
+  // The pause is the first step, before steps that would create more machines of the template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   const waits = blocked
@@ -147,7 +147,7 @@ function automaticPause({
     return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
-  // After a refused rollback, the controller does not request the rollback again.
+  // After a rollback was refused, the controller does not request it again.
   const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
@@ -161,7 +161,8 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
 
 /**
  * Returns the set to record as the last good set, for deployments with rollout annotations. If a user adds the
- * annotations together with a new template, the set of the previous revision is recorded if it had machines.
+ * annotations together with a new template, the set of the previous revision is recorded, provided that it had
+ * machines.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, rolloutSettings, complete, counted, replicas, split } = view;
@@ -217,7 +218,7 @@ function held(view: View, step: Step): Step {
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
-  // The soak time is a reason for waiting only if the rollout would otherwise continue.
+  // The soak time is reported as the reason for waiting only if no other reason stops the rollout.
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };

@@ -83,7 +83,7 @@ describe('rolling update', () => {
     // An old node gets the taint and the annotations in one write. A new node gets the annotations in one write and
     // loses them in another write.
     expect(writes.get('PATCH nodes')).toBe(300);
-    // The controller writes the replicas of the set once for each batch of new machines.
+    // The controller writes the replicas of the set once for each group of new machines.
     expect(world.totalWrites() - 500).toBeLessThanOrEqual(130);
     for (const node of await world.nodes()) {
       expect(node.metadata.annotations ?? {}).toEqual({});

@@ -162,7 +162,7 @@ export class DeploymentReconciler {
       now,
     };
     const { plan, entry } = await this.#plan(snapshot, signal);
-    // A set that the plan still has to write may delete the named machines after the write.
+    // The plan may still write a set that deletes named machines, so the method writes this set first.
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
     try {
@@ -206,7 +206,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Reports the problem once, as a condition and an event, and writes nothing else. */
+  /** Reports the problem once, as a condition and as an event. Writes no other change. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -244,7 +244,7 @@ export class DeploymentReconciler {
     const { journal } = this.#access.context;
     try {
       const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
-      // Before the first `await`, so that the reconciles of sets count the disruptions at once.
+      // This call comes before the first `await`, so that reconciles of sets see the disruptions immediately.
       this.#note(snapshot, decided.plan);
       return decided;
     } catch (error) {
@@ -269,7 +269,8 @@ export class DeploymentReconciler {
   async #delete(key: string, deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const { uid, name, resourceVersion, finalizers = [] } = deployment.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(deployment)) return done;
-    // The garbage collector deletes the objects of a deleted owner, so an invalid selector must not stop the deletion.
+    // The garbage collector deletes the objects of a deleted owner. Therefore an invalid selector must not stop the
+    // deletion of the owner.
     const matches = matcherOf(deployment.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#access.setsOf(deployment));
     const warm = this.#warm.of(deployment);

@@ -30,7 +30,7 @@ export interface DeploymentInput {
   readonly refusedRollback?: string | undefined;
 }
 
-/** The functions of the returned snapshot record their results in the input for the journal. */
+/** The functions of the returned snapshot add their results to the input that the journal records. */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;
   readonly input: DeploymentInput;

@@ -46,8 +46,8 @@ test('a failed old machine uses the budget, unless its replica has no machine', 
   expect(shrunk(current, [old], { free: 0, repairsFirst: true })).toEqual({ old: 7 });
   expect(shrunk(current, [old], { free: 1, repairsFirst: true })).toEqual({ old: 6 });
   expect(shrunk(current, [old], { repairsFirst: true })).toEqual({ old: 5 });
-  // More replicas have no machine than there are unavailable machines. This difference must not cause the deletion of
-  // an available machine.
+  // The number of replicas without a machine exceeds the number of unavailable machines. This difference must not cause
+  // the deletion of an available machine.
   expect(shrunk(current, [{ ...old, available: 8, open: 3 }], { repairsFirst: true })).toEqual({});
 });
 

@@ -145,7 +145,8 @@ describe('deployment [1]', () => {
     const back = planRollout(snapshot(deployment(6, { ...all, paused: false }), sets, machines));
     expect([back.rollback?.event.reason, sizes(back).old]).toEqual(['DeploymentRollback', undefined]);
     const scaled = planRollout(snapshot(deployment(6), sets, machines));
-    // The set grows to 6 + 1 in one step. In a rollout step, the existing machines would limit its size.
+    // The set grows to 6 + 1 in one step. In a step of a rollout, the number of existing machines would limit the
+    // growth.
     expect([scaled.because, sizes(scaled)]).toEqual(['in proportion', { old: 2, new: 5 }]);
     const step = planRollout(snapshot(deployment(2), sets, machines));
     expect(sizes(step)).toEqual({ old: 1 });

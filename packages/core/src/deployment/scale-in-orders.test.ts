@@ -71,7 +71,8 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A mark with only a priority does not show a later scale-up, so the next scale-down deletes the marked machine.
+    // If a mark has only a priority, it does not show a later scale-up, so the next scale-down deletes the marked
+    // machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
@@ -252,7 +253,7 @@ async function dyingAt(
   return { first, budget, left: await names(world), died: manager.died };
 }
 
-/** Thorough runs stop the manager at each write, plain runs at each sixth write. */
+/** Thorough runs stop the manager at each write. Plain runs stop the manager at some of the writes. */
 const STEP = thoroughly(4, 16, 1);
 const MANY_WRITES = 60;
 
@@ -382,8 +383,8 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
           }
           await world.pass(SETTLES_S);
           const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-          // The controller does not know a late name at the time of the scale-down. The named machine stays, because
-          // the scale-down has deleted another machine.
+          // The controller learns a late name only after the scale-down. The named machine stays, because the
+          // scale-down has deleted another machine.
           expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
           if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
         }

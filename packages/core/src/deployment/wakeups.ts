@@ -7,8 +7,8 @@ import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * The controller combines all changes of machines within this time into one reconcile of the deployment. Ten machines
- * that join within this time then cause one write instead of ten.
+ * The controller combines all changes of machines within this time into one reconcile of the deployment. If ten
+ * machines join within this time, the controller writes once instead of ten times.
  */
 const SWARM_MS = 200;
 
@@ -32,7 +32,7 @@ function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerC
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  // A set without machines and with an up-to-date status can be deleted from a revision history that is too long.
+  // A set that has no machines and an up-to-date status can be deleted if the revision history is too long.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   return changedHands(old, object)
@@ -40,7 +40,7 @@ function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerC
     : interested(object, context);
 }
 
-/** A change matters if it can affect a rollout or the status of the deployment. */
+/** Whether a change can affect a rollout or the status of the deployment. */
 function matters(old: Machine, machine: Machine): boolean {
   return (
     isAvailable(old) !== isAvailable(machine) ||
@@ -84,8 +84,8 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // Most updates of sets are scalings by this controller. One reconcile handles these updates together with the
-  // changes of machines.
+  // Most updates of sets are scaling operations by this controller. One reconcile handles these updates together with
+  // the changes of machines.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;

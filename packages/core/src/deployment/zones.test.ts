@@ -86,7 +86,7 @@ test('a rollout keeps the zones balanced, within its limits', async () => {
   expect(await counts(world)).toEqual([3, 3, 3]);
 });
 
-/** Deletes the only machine of zone b, so that the zones a and c have one machine each. */
+/** Deletes the only machine of zone b. After that, zones a and c have one machine each. */
 const withoutMachineInB = async (options: WorldOptions = {}): Promise<World> => {
   const world = await start(3, {}, options);
   const [named] = await inZone(world, 'b');

@@ -8,13 +8,13 @@ export interface BudgetSet {
   /** Including machines that are being deleted. */
   readonly machines: readonly Machine[];
   /**
-   * Number of replicas that lost their machine and have no replacement yet. If absent, the number of machines that are
+   * Number of replicas that lost their machine and have no replacement yet. Default: the number of machines that are
    * being deleted.
    */
   readonly lost?: number;
   /**
-   * Returns true if this controller created the machine. This controller marks replacements. For machines of other
-   * controllers, the reason of the creation is unknown. If absent, this controller created all machines.
+   * Returns true if this controller created the machine. Only this controller marks replacements, so for machines of
+   * other controllers the reason of the creation is unknown. Default: this controller created all machines.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }
@@ -26,18 +26,18 @@ export interface BudgetInput {
   readonly unavailable: number;
   readonly current: BudgetSet | undefined;
   readonly old: readonly BudgetSet[];
-  /** Returns true if a delete request was sent and the cache does not show the deletion yet. */
+  /** Returns true if a delete request was sent, but the cache does not show the deletion yet. */
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
   /** Returns true if the node is selected for an in-place update, so that the machine will become unavailable. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
-  /** True if the last rollout is known to be complete. If absent, it is complete when no old machine exists. */
+  /** True if the last rollout is known to be complete. Default: true if no old machine exists. */
   readonly finished?: boolean;
   readonly now: Date;
 }
 
 /**
- * All disruptions of a deployment, for any cause. Rollouts and replacements share one disruption budget, so a
- * disruption by a rollout leaves less for replacements.
+ * All disruptions of a deployment, for any cause. Rollouts and replacements share one disruption budget, so each
+ * disruption by a rollout reduces the number of possible replacements.
  */
 export interface DisruptionBudget {
   readonly replicas: number;
@@ -51,8 +51,8 @@ export interface DisruptionBudget {
   /** Machines that have been in creation for less than {@link joinPatienceMs} and have not joined. */
   readonly joining: number;
   /**
-   * Machines that have been in creation for longer and have not joined. No rollout and no replacement waits for these
-   * machines.
+   * Machines that have been in creation for longer than {@link joinPatienceMs} and have not joined. Rollouts and
+   * replacements do not wait for these machines.
    */
   readonly late: number;
   /** Machines with an in-place update that is selected, in progress or failed. */
@@ -60,20 +60,21 @@ export interface DisruptionBudget {
   readonly leaving: number;
   readonly missing: number;
   /**
-   * The part of `missing` that is being replaced, rolled out or updated. Failed machines that wait are the other part.
+   * The part of `missing` that is being replaced, rolled out or updated. The remaining part are failed machines that
+   * wait.
    */
   readonly underWay: number;
   /**
-   * Replicas whose machine was lost, until the replacement has joined.
+   * Replicas that lost their machine and whose replacement has not joined yet.
    * - An annotation marks the replacement, because the former machine may already be removed.
    * - Machines that an old set creates count without the annotation.
-   * - Machines that another controller created count too: after a take-over, a replacement by the original looks
-   *   like a step of its rollout.
+   * - Machines that another controller created also count. After a take-over, a replacement by the original cannot be
+   *   distinguished from a step of a rollout.
    */
   readonly repairing: number;
   /**
    * The part of `repairing` that delays the next replacement of a machine that never joined. A replica does not count
-   * if its former machine never joined and is removed, and the replacement exists.
+   * if its former machine never joined, this machine is removed, and the replacement exists.
    */
   readonly holding: number;
   /** True if machines of an older template exist, or if the rollout is not complete yet. */
@@ -176,8 +177,8 @@ const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
   openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
 /**
- * The replicas of {@link repairs} that delay the next replacement. A replica does not count if its former machine
- * never joined and is removed, and the replacement exists.
+ * The replicas of {@link repairs} that delay the next replacement. A replica does not count if its former machine never
+ * joined, this machine is removed, and the replacement exists.
  */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);
@@ -201,7 +202,7 @@ function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** The function is pure and keeps no record that could become outdated. */
+/** The function is pure, and stores no state that could become outdated. */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -217,7 +218,7 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const underWay = Math.max(missing - waiting, 0);
   const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
   const standing = old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0);
-  // These machines are not available yet, but no rollout or replacement caused this.
+  // These machines are not available yet, but neither a rollout nor a replacement is the cause.
   const scaleUps = add(oldTallies, ({ set, tally }) => createdByScaleUp(set, tally));
   return {
     replicas,
@@ -239,10 +240,10 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   };
 }
 
-/** At least 1, so that one replacement is possible even with `maxUnavailable` 0. */
+/** The result is at least 1, so that one replacement is possible even with `maxUnavailable` 0. */
 const budgetOf = (unavailable: number): number => Math.max(unavailable, 1);
 
-/** Number of available machines that a rollout may delete, so that the minimum stays available. */
+/** The number of available machines that a rollout may delete without falling below the minimum. */
 export const rolloutRoom = (available: number, replicas: number, unavailable: number): number =>
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
@@ -258,16 +259,15 @@ export const repairAllowance = (
 
 /**
  * Returns the number of failed machines that may be replaced now.
- * - During a rollout, the result is at most the free part of the disruption budget. While a failed machine waits,
- *   the rollout starts no further disruption. A disruption of the rollout ends when its new machine joins or fails
- *   (incident 14).
+ * - During a rollout, the result is at most the free part of the disruption budget. While a failed machine waits, the
+ *   rollout starts no new disruption. A disruption by the rollout ends when the new machine joins or fails (incident
+ *   14).
  * - Without a rollout, changes by the user always leave room for one replacement.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;
   const allowance = repairAllowance(budget, limit);
-  // During a rollout, surge machines can compensate for machines that are being replaced, but the replacements count
-  // anyway.
+  // During a rollout, surge machines can compensate for machines that are being replaced. The replacements still count.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;

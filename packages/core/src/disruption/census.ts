@@ -27,7 +27,7 @@ export interface CensusSources {
 
 const UNREACHABLE = 'unreachable/';
 
-/** Each callback is called once, by the ID of its caller. */
+/** Callbacks by the ID of the caller. Each callback is called once. */
 type Listeners = Map<string, () => void>;
 
 interface Filed {
@@ -40,15 +40,15 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
 
 /**
  * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole
- * fleet. All data comes from the API objects, so a restart changes no count, and the manager and the machine
- * controller get the same counts.
+ * fleet. All data comes from the API objects. Therefore a restart changes no count, and the manager and the machine
+ * controller compute the same counts.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * Marks of machines that are unreachable now, by scope, with their times in milliseconds. Marks of recovered
-   * machines are only in the counts.
+   * The marks of machines that are unreachable now, by scope, with their times in milliseconds. The marks of recovered
+   * machines are only included in the counts.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
@@ -71,7 +71,7 @@ export class UnreachableCensus {
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // A machine keeps the zone of a deleted Node, because the deletion may be the reason why the machine is
+      // A machine keeps the zone of its deleted Node. The Node may have been deleted because the machine is
       // unreachable.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
@@ -126,7 +126,7 @@ export class UnreachableCensus {
   /**
    * Calls `wake` once, at the next change of the counts or the class that can open or close a circuit breaker of the
    * machine.
-   * @param id Identifies the caller. A new registration replaces the former one of the same scope.
+   * @param id Identifies the caller. A new registration replaces the previous registration of the same scope.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
     const scopes = this.#filed.get(keyOf(machine))?.scopes ?? [];
@@ -138,9 +138,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns the zone of a machine: from the labels of its node template, its class, or its Node. For an alternative in
-   * another zone, the Node comes first, because the template does not describe this zone. A machine whose Node was
-   * deleted keeps its former zone.
+   * Returns the zone of a machine from the labels of its node template, its class, or its Node. For an alternative
+   * class in another zone, the Node takes precedence, because the template has a different zone. A machine whose Node
+   * was deleted keeps its former zone.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
@@ -156,9 +156,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, machines that became
-   * unreachable at about the same time count. For any other machine, every group that became unreachable together
-   * counts, and recently recovered machines. Source: incidents 12 and 13.
+   * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, the circuit breaker
+   * counts machines that became unreachable at about the same time. For all other machines, it counts every group that
+   * became unreachable together, and recently recovered machines. Source: incidents 12 and 13.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
@@ -173,9 +173,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns a value if the machine is unreachable and the cluster has fewer machines than a circuit breaker needs.
-   * `peers` is set if the cluster has at least two machines and all are unreachable. The network or the machines can
-   * then be the cause.
+   * Returns a value if the machine is unreachable and the cluster has too few machines for a circuit breaker. `peers`
+   * is set if the cluster has at least two machines and all of them are unreachable. In this case, the cause can be the
+   * network or the machines.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isUnreachable(machine)) return undefined;

@@ -3,7 +3,7 @@ import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './unreachable.ts';
 
-/** The manager and the machine controller need the same values of these flags. */
+/** These flags must have the same values in the manager and in the machine controller. */
 export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
@@ -33,7 +33,9 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
 
 type Values = FlagValues<typeof safeguardFlags>;
 
-/** Errors that concern several flags, and errors that the parser of a flag does not find. */
+/**
+ * Checks for errors in the combination of several flags, and for errors that the parser of a single flag does not find.
+ */
 export const checkSafeguardFlags = (flags: Values): readonly string[] =>
   /^\d+%?$/.test(flags['max-unhealthy-replacements'])
     ? []

@@ -50,7 +50,7 @@ const history = fc.record({
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** The record contains all facts that the test knows, also facts that the controller may not know. */
+/** All data that the test knows about a replacement, including data that is unknown to the controller. */
 interface Repair {
   readonly former: string;
   /** True if the machine failed before it joined, outside of a rollout. */
@@ -58,14 +58,14 @@ interface Repair {
   successor: string | undefined;
 }
 
-/** The state of a set on the server, the memory of the controller, and the actual history. */
+/** The state of a set on the server, the state in the memory of the controller, and the actual history. */
 interface TestSet {
   set: MachineSet;
   machines: Machine[];
   lost: LostReplicas;
-  /** Replicas that the controller decided but has not written yet. */
+  /** Replicas that the controller has decided about and has not written yet. */
   promised: number | undefined;
-  /** Delete requests that were sent and that the cache does not show yet. */
+  /** Delete requests that were sent but are not visible in the cache yet. */
   readonly pending: Set<string>;
   repairs: Repair[];
 }
@@ -178,7 +178,7 @@ class Model {
     const open = Math.max((testSet.set.spec.replicas ?? 0) - alive.length, 0);
     testSet.repairs = testSet.repairs.filter((repair) => {
       const made = alive.find(({ metadata }) => metadata.uid === repair.successor);
-      // The replacement was lost before it was Running, so the replica has no machine again.
+      // The replacement was lost before it was Running, so the replica has no machine.
       if (!made) repair.successor = undefined;
       if (!made) return true;
       return phaseOf(made) === 'Pending' && createdAt(made) + JOIN_PATIENCE_MS > this.now;
@@ -196,8 +196,8 @@ class Model {
 
   verify(testSet: TestSet, toDelete: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Outside of a rollout, a machine that never joined ran no pods. The replacement of such a machine ends when it is
-    // deleted and another one exists.
+    // Outside of a rollout, a machine that never joined ran no pods. The replacement of such a machine ends when the
+    // machine is deleted and a new machine exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = toDelete.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
@@ -216,7 +216,7 @@ class Model {
   }
 
   /**
-   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Both parts use the
+   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Both numbers use the
    * same budget.
    */
   sum(): number {
@@ -232,8 +232,8 @@ class Model {
   }
 
   /**
-   * Replicas without an available machine that are being replaced or rolled out, after the sets have deleted their
-   * surplus. Machines that an old set creates for a scale-up do not count.
+   * Number of replicas without an available machine because of a replacement or rollout, after the sets have deleted
+   * their surplus machines. Machines that an old set creates for a scale-up do not count.
    */
   missing(): number {
     const now = new Date(this.now);

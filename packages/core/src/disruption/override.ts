@@ -14,7 +14,7 @@ export function overrideProblem(text: string): string | undefined {
   return `"${text}" ${what} and is ignored; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
 }
 
-/** Until the end of the override, an unreachable machine is replaced although the circuit breaker is open. */
+/** Until the override ends, unreachable machines are replaced even if the circuit breaker is open. */
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {
   const key = Annotations.BreakerOverride;
   const text = machine.metadata.annotations?.[key] ?? machineClass?.metadata.annotations?.[key] ?? '';

@@ -22,7 +22,7 @@ function reported<T extends KubeObject>(objects: readonly T[]): Source<T> {
   return { store: { get: (key) => byKey.get(key) }, onChange };
 }
 
-/** Returns the guards that the controllers would use with these settings at this time. */
+/** Returns the guards that the controllers use with these settings at this time. */
 export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
 /** The cost of a call does not depend on the size of the fleet. */
@@ -43,7 +43,7 @@ export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']
   });
 }
 
-/** Returns the guards of the controllers, from objects that were read once. */
+/** Computes the guards of the controllers from objects that were read once. */
 export function guardsOf(fleet: FleetReading, settings: SafeguardSettings, now: Date): Guards {
   const { machines, classes, nodes } = fleet;
   const names = new Set(classes.map(({ metadata }) => metadata.name));

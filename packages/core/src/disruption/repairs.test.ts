@@ -18,7 +18,7 @@ async function born(world: World, replicas: number, spec: object = {}): Promise<
   return world.machines();
 }
 
-/** Replicas with a failed machine that waits do not count. */
+/** Replicas do not count while their failed machine waits for a replacement. */
 function underWay(world: World, replicas: number): number {
   const alive = fleet(world).filter((machine) => !going(machine));
   const filled = alive.filter((machine) => phase(machine) === 'Running').length;
@@ -171,7 +171,7 @@ describe('a rollout and failed machines', () => {
   const large = (machine: Machine) => machine.spec.class.name === 'large';
 
   test('a stuck rollout never prevents the repair of an old machine: the longest failed machine is next', async () => {
-    // Machines of the new template never join, and become Failed after two minutes.
+    // Machines of the new template never join. After two minutes, they become Failed.
     await using world = await start({ birthMs: (machine) => (large(machine) ? undefined : 5_000) });
     const [first] = await born(world, 4, { strategy });
     if (!first) throw new Error('no machine');

@@ -15,8 +15,8 @@ export interface RepairSnapshot extends BudgetInput {
   /** True while a set of the deployment shrinks and the result is unknown. No replacement starts during this time. */
   readonly unsettled?: boolean;
   /**
-   * Set if the rollout is paused with an unproven template. The failed machines of the current set are then kept at
-   * least until this time.
+   * Set if the rollout is paused while its template is not proven. In this case, the failed machines of the current set
+   * are kept at least until this time.
    */
   readonly keeps?: { readonly until: Date | undefined };
   /** Undefined if no circuit breaker is open, or if an annotation overrides it. */
@@ -37,11 +37,11 @@ export interface RepairPlan {
   readonly allowance: number;
   /** Machines to delete now. The sets of these machines create the replacements. */
   readonly go: readonly Machine[];
-  /** Failed machines that wait for other replacements to end. */
+  /** Failed machines that wait until other replacements have ended. */
   readonly waiting: readonly Machine[];
   /** Failed or unreachable machines that a circuit breaker keeps from being replaced. */
   readonly held: readonly HeldMachine[];
-  /** Failed machines that are kept because the rollout is paused with an unproven template. */
+  /** Failed machines that are kept because the rollout is paused while its template is not proven. */
   readonly kept: readonly Machine[];
   readonly lookAgainAt: Date | undefined;
 }
@@ -59,7 +59,8 @@ const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unkno
 
 /**
  * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment
- * computes the same list and deletes only its own machines, so all sets together stay within the limit.
+ * computes the same list, and deletes only machines of the set. Therefore the number for all sets together does not
+ * exceed the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
@@ -100,10 +101,10 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 }
 
 /**
- * Chooses the machines that failed first.
+ * Selects the machines that failed first.
  * - During a rollout, old and new machines are in one queue, so that neither group waits forever for the other.
- * - Without a rollout, a machine that never joined does not wait for the end of another replacement. So after an
- *   outage of the cloud, a deployment recovers as fast as VMs can be created.
+ * - Without a rollout, a machine that never joined does not wait for the end of another replacement. Therefore, after
+ *   an outage of the cloud, a deployment recovers as fast as VMs can be created.
  */
 function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number): readonly Machine[] {
   const room = repairRoom(budget, limit);

@@ -4,9 +4,9 @@ import { isUndrained } from '../objects/machines.ts';
 import { after } from '../values/timestamps.ts';
 
 /**
- * The group of machines that shares one limit of replacements: the MachineDeployment from the label `name`, else the
- * owner. A machine without label and owner is alone in its group. The original does not limit machines without the
- * label.
+ * Returns the group of machines that share one limit of replacements: the MachineDeployment in the label `name`, or the
+ * owner if there is no label. A machine without label and owner is the only member of its group. The original does not
+ * limit machines without the label.
  */
 export const replacementGroup = (machine: Machine): string => {
   const { labels, ownerReferences, namespace = '' } = machine.metadata;
@@ -20,10 +20,10 @@ export const replacementGroup = (machine: Machine): string => {
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff', 'Available']);
 
 /**
- * Counts the disruptions of a group for any cause. A machine counts if its phase is neither Running nor Unknown,
- * unless it is preserved. A machine whose drain cannot end does not count, because it would prevent all other
- * replacements of the group. The original counts a Terminating machine twice, which makes no difference to its limit
- * of 1. Source: machine_util.go, isMarkableForFailure.
+ * Counts the disruptions of a group for any cause. A machine counts if its phase is neither Running nor Unknown, unless
+ * it is preserved. If the drain of a machine cannot end, the machine does not count, because it would block all other
+ * replacements of the group. The original counts a Terminating machine twice, which makes no difference to its limit of
+ * 1. Source: machine_util.go, isMarkableForFailure.
  * @param options.making True if machines that are being created count.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {
@@ -41,7 +41,7 @@ export function countReplacements(machines: Iterable<Machine>, options: { readon
 
 /**
  * Returns the number of machines of a group that may be replaced at the same time, at least one.
- * @param limit `--max-unhealthy-replacements`: a count, or a percentage of the group, which is rounded down.
+ * @param limit `--max-unhealthy-replacements`: a count, or a percentage of the group, rounded down.
  */
 export const replacementLimit = (limit: number | string, groupSize: number): number =>
   Math.max(resolveIntOrPercent(limit, groupSize, 'down') ?? 1, 1);
@@ -50,8 +50,8 @@ export const replacementLimit = (limit: number | string, groupSize: number): num
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * Returns the time until which an unhealthy machine waits for machines in creation: twice its health timeout. Without
- * this limit, the replacement and a rollout could wait for each other (incident 14).
+ * Returns the time until which an unhealthy machine waits for machines in creation. The maximum wait is twice the
+ * health timeout. Without this limit, the replacement and a rollout could wait for each other (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

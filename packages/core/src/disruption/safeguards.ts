@@ -58,9 +58,9 @@ export class Safeguards {
 }
 
 /**
- * Returns a function that decides whether a machine counts as a replica of the deployment. A machine whose drain
- * cannot end does not count, because a rollout would wait for it forever. If the user requested that terminating
- * machines count, such a machine counts too.
+ * Returns a function that decides whether a machine counts as a replica of the deployment. A machine whose drain cannot
+ * end does not count, because a rollout would wait for it forever. If the user requested that terminating machines
+ * count, this machine also counts.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,

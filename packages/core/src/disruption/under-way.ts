@@ -11,7 +11,7 @@ interface Shrinking {
 
 /**
  * Decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements. Without
- * these records, both controllers could use the same part of the disruption budget.
+ * this class, both controllers could use the same part of the disruption budget.
  */
 export class DisruptionsUnderWay {
   readonly leaving = new Set<string>();
@@ -27,20 +27,20 @@ export class DisruptionsUnderWay {
     this.#shrinking.set(uid, { replicas: spec.replicas ?? 0, resourceVersion, deployment: deploymentUid });
   }
 
-  /** Returns true if a smaller size of the set was decided and the result is not known yet. */
+  /** Returns true if a smaller size of the set was decided, but the result of the write is not known yet. */
   isShrinking({ metadata }: MachineSet): boolean {
     const shrinking = this.#shrinking.get(metadata.uid);
     return shrinking !== undefined && shrinking.resourceVersion === metadata.resourceVersion;
   }
 
-  /** The smaller number of the replicas in the cache and the replicas that will be written. */
+  /** The smaller number of two: the replicas in the cache, and the replicas that will be written. */
   replicasOf(set: MachineSet): number {
     const replicas = set.spec.replicas ?? 0;
     const shrinking = this.#shrinking.get(set.metadata.uid);
     return shrinking && this.isShrinking(set) ? Math.min(replicas, shrinking.replicas) : replicas;
   }
 
-  /** Removes the record of a set, because the result of the write is known or no write follows. */
+  /** Removes the entry of a set, because the result of the write is known or no write follows. */
   settled(setUid: string): void {
     const shrinking = this.#shrinking.get(setUid);
     if (shrinking === undefined) return;

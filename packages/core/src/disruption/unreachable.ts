@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import { millis } from '../values/timestamps.ts';
 
-/** Times are rounded to the minute, so a count over a time window needs only a few look-ups. */
+/** Times are rounded to the minute, so counting over a time window needs only a few lookups. */
 const BUCKET_MS = 60_000;
 
 export const CLUSTER = 'cluster';
@@ -56,18 +56,21 @@ export const reachabilityMarks = (machine: Machine): readonly string[] => [
   ...(hasRecovered(machine) ? [`recovered/${minute(machine.status?.lastOperation?.lastUpdateTime)}`] : []),
 ];
 
-/** Counts the machines in a scope that have this mark, see {@link reachabilityMarks}. */
+/** Returns the number of machines in a scope that have this mark, see {@link reachabilityMarks}. */
 export type CountMarks = (scope: string, mark: string) => number;
 
 /** Limits above which many unreachable machines are treated as one outage. Durations are in milliseconds. */
 export interface BreakerLimits {
   /** The circuit breaker counts machines together if they became unreachable within this time. */
   readonly windowMs: number;
-  /** If at least this percentage of a zone or of the cluster is unreachable, mcm replaces none of its machines. */
+  /**
+   * If at least this percentage of a zone or of the cluster is unreachable, mcm replaces no machine of this zone or
+   * cluster.
+   */
   readonly thresholdPercent: number;
   /**
-   * If fewer machines than this are unreachable, mcm replaces them. Exception: all machines of the cluster are
-   * unreachable, and the cloud reports that their VMs run.
+   * If fewer machines are unreachable, mcm replaces them. Exception: all machines of the cluster are unreachable, and
+   * the cloud reports that their VMs run.
    */
   readonly minimumCount: number;
   /** A recovered machine counts as unreachable for this time, so that an unstable network causes no replacement. */
@@ -88,7 +91,7 @@ export interface OpenBreaker {
   readonly unreachable: number;
   readonly joined: number;
   /**
-   * The time at which a recovered machine no longer counts as unreachable. Absent if only events can change the
+   * The time at which a recovered machine no longer counts as unreachable. Undefined if only events can change the
    * circuit breaker.
    */
   readonly lookAgainAt?: Date | undefined;

@@ -21,21 +21,21 @@ import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.t
 
 /** The actions of a drain on the pods of a node at this time. */
 export interface DrainPlan {
-  /** True if the drain has to wait for no pod and no volume. */
+  /** True if the drain waits for no pod and no volume. */
   readonly drained: boolean;
   /** True if the drain was forced. Volumes may then still be attached. */
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
   /** Pods to delete now with grace period 0. */
   readonly remove: readonly DrainPod[];
-  /** The reason why these pods are deleted instead of evicted, as the end of a sentence. */
+  /** The reason why these pods are deleted instead of evicted. The text is the end of a sentence. */
   readonly removeBecause: string;
   /** Pods that are terminating or wait for their eviction. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * Set if pods are left after the drain timeout and this policy keeps them. Absent while the drain can still end
-   * without a user.
+   * Set if pods remain after the drain timeout and this policy keeps them. Undefined while the drain can still end
+   * without an action of a user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**
@@ -44,21 +44,21 @@ export interface DrainPlan {
   readonly awaitsWatch?: true;
   /** Set if the plan needs a new read of the Evictions of the requested pods. */
   readonly readsResponders?: true;
-  /** Volumes that were not detached in time. The drain no longer waits for them. */
+  /** Volumes that were not detached in time. The drain no longer waits for these volumes. */
   readonly leftAttached: readonly Blocker[];
   /** Time of the next reconcile if no event causes one earlier. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** A terminating pod may exceed its grace period by this time before the drain reports the pod. Source: drain.go. */
+/** The drain reports a terminating pod that exceeds its grace period by this time. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
-/** For the case that the changes of a budget and of a pod arrive in the wrong order. */
+/** This delay covers the case that the changes of a budget and of a pod arrive in the wrong order. */
 const BUDGET_RECHECK_MS = 120_000;
 
 /**
- * Delay before the drain checks whether an interrupted watch of pods has continued. The watch needs only one request
- * to continue.
+ * Delay before the drain checks whether an interrupted watch of pods has continued. The watch can continue after a
+ * single request.
  */
 const WATCH_RECHECK_MS = 1_000;
 
@@ -68,7 +68,8 @@ const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
  * Plans the next actions of a drain: the pods to evict now, and the reason for each pod that waits. The function does
- * not wait: changes of pods, budgets and attachments cause the next plan, at the latest at `lookAgainAt`.
+ * not wait. Changes of pods, budgets and attachments cause the next plan. Without a change, the next plan follows at
+ * `lookAgainAt`.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -111,15 +112,18 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
 }
 
 /**
- * The plan of a drain that cannot read the pods. No timeout forces this drain, because running pods could lose their
- * VM.
+ * The plan of a drain that cannot read the pods. Timeouts do not force this drain, because running pods could lose
+ * their VM.
  */
 const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });
 
-/** A pod with claims must not be evicted if the drain cannot read volumes and cannot see when they are detached. */
+/**
+ * A pod with claims must not be evicted if the drain cannot read volumes, because the drain could not notice when the
+ * volumes are detached.
+ */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
 
@@ -134,7 +138,7 @@ const NOTHING: DrainPlan = {
   leftAttached: [],
 };
 
-/** Returns true if the policy forbids that a timeout or an unresponsive node forces the drain. */
+/** Returns true if the policy forbids to force the drain after a timeout, or if the node does not respond. */
 const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
 
 /**
@@ -143,7 +147,7 @@ const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== '
  */
 function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
   const released = going.filter((pod) => isReleased(o, pod));
-  // Only terminating pods and pods to evict count for the limit of moving volumes.
+  // Only terminating pods and pods to evict count for the limit of volumes that move at the same time.
   const moving = { ...o, pods: going.filter((pod) => pod.dueAt || released.includes(pod)) };
   const evict = released.filter((pod) => mayMove(moving, pod, now));
   const nextAt = evict.length < released.length ? nextPlaceAt(moving, now) : undefined;
@@ -199,7 +203,7 @@ interface PodPlan {
   readonly verb: 'evict' | 'remove' | 'wait';
   readonly until?: Date | undefined;
   readonly blocker?: Blocker | undefined;
-  /** Set if the pod waits for the volumes of other pods. */
+  /** Set if the pod waits until the volumes of other pods have moved. */
   readonly turn?: true;
   /** True if the plan needs the Eviction of the pod. */
   readonly read?: boolean;
@@ -224,7 +228,7 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
   }
   // A responder can prepare the eviction of a pod whose budget forbids the eviction now. A pod with volumes gets no
-  // request, because it would occupy a place of another pod.
+  // such request, because it would use the volume limit of another pod.
   if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
   // The API server accepted the eviction, but the watch does not show the pod's deletionTimestamp yet.
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
@@ -239,7 +243,7 @@ function planEviction(pod: DrainPod, attempt: Attempt | undefined, now: Date): P
   return planRetry(pod, attempt, now);
 }
 
-/** The drain sends no request that a budget in the cache forbids. */
+/** The drain sends no eviction request that a budget in the cache forbids. */
 function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   if (protectedByBudgets(pod) && pod.budgets.length > 1) return severalBlocker(pod);
   const misconfigured = misconfiguredBudget(pod);
@@ -261,7 +265,7 @@ function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodP
   return { pod, verb: 'wait', until, blocker: refusedBlocker(pod, attempt) };
 }
 
-/** The drain deletes the pod with grace period 0, even if a budget forbids the disruption. */
+/** The drain deletes the pod with grace period 0, even if a budget forbids the disruption of the pod. */
 function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const attempt = o.memory.attempts.get(forcedKey(pod));
   if (!attempt) return { pod, verb: 'remove' };

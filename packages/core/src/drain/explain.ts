@@ -11,16 +11,16 @@ export interface ExplainedPod {
   readonly pod: string;
   /**
    * The next action for the pod:
-   * - `evict`: the drain evicts it now.
-   * - `delete`: the drain deletes it with grace period 0.
-   * - `leaving`: it is terminating.
-   * - `turn`: it waits for the volumes of other pods, or its budget allows the disruption of another pod first.
+   * - `evict`: the drain evicts the pod now.
+   * - `delete`: the drain deletes the pod with grace period 0.
+   * - `leaving`: the pod is terminating.
+   * - `turn`: the pod waits for the volumes of other pods, or its budget first allows the disruption of another pod.
    * - `blocked`: see `blockers`.
    * - `stays`: the drain ignores it.
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** For a terminating pod: its expected end, and the time from which the drain reports the pod. */
+  /** For a terminating pod: the expected end of the pod, and the time from which the drain reports the pod. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
   /** Names of the PersistentVolumes that move with the pod. */
   readonly volumes: readonly string[];
@@ -28,16 +28,16 @@ export interface ExplainedPod {
   readonly budgets: readonly string[];
 }
 
-/** The actions of a drain, now and later, and its blockers. */
+/** The actions of a drain now and later, and the reasons that block the drain. */
 export interface DrainExplanation {
   readonly node: string;
   /** The pods in the order of eviction: pods without volumes, pods with volumes, then pods that the drain ignores. */
   readonly pods: readonly ExplainedPod[];
-  /** Without duplicates, each with a hint. */
+  /** The reasons that block the drain, without duplicates, each with a hint. */
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
   /** Names of PersistentVolumes of deleted pods that must still be detached from the node. */
   readonly detaching?: readonly string[] | undefined;
-  /** True if the drain has to wait for no pod and no volume. */
+  /** True if the drain waits for no pod and no volume. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
   /** The time from which pods are deleted instead of evicted. Absent if the policy forbids the deletion. */
@@ -72,7 +72,7 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
   };
 }
 
-/** Other pods then wait for these volumes. */
+/** Adds the evicted pods to the memory, because other pods wait for their volumes. */
 function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
   const moves = new Map(o.memory.moves);
   for (const volume of detaching) {
@@ -87,8 +87,8 @@ const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beg
 const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
 
 /**
- * The drain sends all evictions at once, and the API server refuses the evictions of these pods. A budget first allows
- * the disruption of other pods. Keys are UIDs of pods.
+ * The drain sends all evictions at the same time. The API server refuses the evictions of these pods, because their
+ * budget first allows the disruption of other pods. Keys are UIDs of pods.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

@@ -30,8 +30,8 @@ export interface ObserveDrainOptions {
   readonly node: Node;
   readonly caches: DrainCaches;
   /**
-   * Returns the cloud's ID of a volume, as in the Node's status. Without an ID, only VolumeAttachments show where the
-   * volume is attached.
+   * Returns the cloud's ID of a volume, as in the status of the Node. If the ID is unknown, only VolumeAttachments show
+   * where the volume is attached.
    */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
@@ -56,7 +56,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // A drain for a preservation starts with the preservation, and another label forces it. A drain for an in-place
+  // A drain for a preservation starts with the preservation, and a special label forces it. A drain for an in-place
   // update starts with the selection of the node.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
@@ -133,8 +133,8 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCa
 }
 
 /**
- * Reports volumes as unreadable only if the node or its pods may have volumes. In a cluster without VolumeAttachments,
- * no volume is reported.
+ * Reports volumes as unreadable only if the node or its pods may have volumes. A cluster without VolumeAttachments has
+ * no such volumes.
  */
 function unseenOf(
   { status }: Node,

@@ -17,7 +17,10 @@ interface DrainScope {
   readonly signal: AbortSignal;
 }
 
-/** Maximum number of concurrent requests for one node. A drain of hundreds of pods then does not delay other drains. */
+/**
+ * Maximum number of concurrent requests for one node. With this limit, a drain of hundreds of pods does not delay other
+ * drains.
+ */
 const PARALLEL = 20;
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -39,8 +42,9 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
- * Evicts pods and records the answers. The function throws only if the connection is lost or the process stops. A pod
- * gets an EvictionRequest if the observation demands it and the API server accepts it.
+ * Evicts pods and records the responses. The function throws only if the connection is lost or the process stops. If
+ * the observation requires an EvictionRequest for a pod and the API server accepts it, the function creates this
+ * request.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evictPods(
@@ -84,7 +88,7 @@ async function isRequested(
   return requests.ask(pod);
 }
 
-/** A namespace that is being deleted accepts no new objects, and an Eviction is a new object. */
+/** The API server refuses an Eviction in a terminating namespace, because an Eviction is a new object. */
 const refusal = (error: KubeError): Attempt['result'] => {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
   if (isTooManyRequests(error)) return 'blocked';

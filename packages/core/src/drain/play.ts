@@ -8,7 +8,7 @@ export interface PlayTimes {
   readonly graceMs: number;
   readonly detachMs: number;
   readonly attachMs: number;
-  /** Number of volumes that all other nodes together can attach. If absent, there is no limit. */
+  /** Number of volumes that all other nodes can attach in total. Undefined means no limit. */
   readonly slots?: number;
 }
 
@@ -16,8 +16,8 @@ export interface Played {
   readonly order: readonly string[];
   readonly tookMs: number;
   /**
-   * Maximum number of pods that moved at the same time. A pod moves from its eviction until its volumes are attached
-   * elsewhere, or until the wait for its volumes ends.
+   * Maximum number of pods that moved at the same time. A move lasts from the eviction of the pod until its volumes are
+   * attached to another node, or until the wait for its volumes ends.
    */
   readonly mostUnderWay: number;
 }

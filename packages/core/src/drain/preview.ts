@@ -29,7 +29,7 @@ export interface PreviewOptions {
   /** Defaults of the machine controller's flags, if known. */
   readonly defaults?: MachineDefaults;
   /**
-   * Called for each kind that the preview has no permission to read. The preview then omits this kind. If absent, the
+   * Called for each kind that the preview may not read. The preview then omits this kind. Without this function, the
    * preview rejects.
    */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
@@ -62,9 +62,9 @@ export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'o
 };
 
 /**
- * Watches the objects that a drain of one node reads until the signal aborts. The explanation uses the same decision
- * as the controller. For a machine that is not being deleted, the explanation is about a drain that starts now.
- * Durations come from the machine's spec, else from `defaults`, else from the default flags.
+ * Watches the objects that a drain of one node reads until the signal aborts. The explanation uses the same decision as
+ * the controller. For a machine that is not being deleted, the explanation is about a drain that starts now. Durations
+ * come from the machine's spec. If the spec has none, they come from `defaults`, and then from the default flags.
  */
 export function followDrain({
   target,
@@ -129,7 +129,7 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
   }
 }
 
-/** For one node only, so that a preview does not read the pods of the whole cluster. */
+/** The caches contain only the objects of one node, so that a preview does not read the pods of the whole cluster. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
   // A preview moves one pod with volumes at a time, so it needs no attach limits from CSINodes.
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
@@ -176,7 +176,7 @@ function explained({
   return explainDrain(observation, now, under ? leftBehind(observation, caches) : []);
 }
 
-/** Volumes that are attached to the node although their pods were deleted. */
+/** Volumes that are still attached to the node after the deletion of their pods. */
 function leftBehind({ nodeName, attachments }: DrainObservation, caches: DrainCaches): readonly string[] {
   const finder = new VolumeFinder(caches, () => undefined);
   const used = new Set(caches.pods.store.byIndex('node', nodeName).flatMap((pod) => finder.of(pod)));

@@ -27,7 +27,7 @@ export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => (
 export const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
   pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
 
-/** The budget `default/web`, which allows no disruption. */
+/** The budget `default/web`. The budget allows no disruption. */
 export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   key: 'default/web',
   resourceVersion: '7',

@@ -54,7 +54,7 @@ export type FakeMethod =
   | 'evidence'
   | 'watchInterruptions';
 
-/** A failure of a later call. With `after`, the call takes effect but its answer is lost. */
+/** A failure of a later call. With `after`, the call takes effect, but its response is lost. */
 export interface FakeFailure {
   readonly code: MachineCode;
   readonly message?: string;
@@ -77,7 +77,7 @@ export interface FakeCloudOptions {
   readonly console?: (vm: FakeVm) => string;
   /** The default is the name of the machine. */
   readonly nodeName?: (machineName: string) => string;
-  /** Returns true for VMs that lists omit, as an eventually consistent cloud may do. */
+  /** Returns true for VMs that a list omits, because an eventually consistent cloud may omit new VMs. */
   readonly hides?: (vm: FakeVm) => boolean;
   /** If absent, the driver cannot stop and start VMs. */
   readonly stops?: boolean;
@@ -138,7 +138,7 @@ export class FakeCloud {
     return [...this.#vms.values()];
   }
 
-  /** One call fails for each failure. */
+  /** Makes one later call fail for each failure in the list. */
   fail(method: FakeMethod, ...failures: readonly FakeFailure[]): this {
     this.#failures.set(method, [...(this.#failures.get(method) ?? []), ...failures]);
     return this;
@@ -153,7 +153,7 @@ export class FakeCloud {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /** Each notice stays until a driver removes it. */
+  /** Announces notices. Each notice stays in the queue until a driver removes it. */
   announce(...notices: readonly InterruptionNotice[]): void {
     this.notices.push(...notices);
     this.#announced.resolve();
@@ -261,7 +261,7 @@ export class FakeCloud {
     });
   }
 
-  /** Several processes may each use one driver. */
+  /** Creates a driver. Several processes may each use a separate driver. */
   driver(): FakeDriver {
     const { initializes } = this.#options;
     const base: FakeDriver = {

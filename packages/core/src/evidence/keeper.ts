@@ -25,7 +25,7 @@ import { Lane } from '../flow/lane.ts';
 export interface KeeperOptions {
   readonly control: KubeClient;
   readonly invoker: Pick<DriverInvoker, 'can' | 'evidence' | 'classOf' | 'secretsOf'>;
-  /** Undefined without a target cluster, because machines then get no token. */
+  /** The bootstrap tokens. Undefined without a target cluster, because machines then get no token. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
   /** Maximum number of stored failures for each class; 0 stores none. */
@@ -56,7 +56,7 @@ export class EvidenceKeeper {
     return this.#running;
   }
 
-  /** At the end, also after an error, the keeper calls `settled` and reconciles the machine. */
+  /** At the end, including after an error, the keeper calls `settled` and reconciles the machine. */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
     this.#running++;
@@ -75,7 +75,7 @@ export class EvidenceKeeper {
   async #keep(machine: Machine, failure: Failure, leave: () => void): Promise<void> {
     const { control, invoker, log } = this.#options;
     const client = control.resource(configMaps, machine.metadata.namespace);
-    // An earlier process may have stored the evidence, then stopped before it marked the machine as Failed.
+    // An earlier process may have stored the evidence, and stopped before it marked the machine as Failed.
     if (await ignoreNotFound(client.get(evidenceName(machine, failure)))) return;
     const gaps: string[] = [];
     const { secrets, tokens } = await this.#known(machine, gaps);
@@ -92,7 +92,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** If the secrets to remove are unknown, the keeper stores no data of the VM. */
+  /** If the keeper does not know which secrets to remove, it stores no data of the VM. */
   async #known(
     machine: Machine,
     gaps: string[],
@@ -146,7 +146,7 @@ export class EvidenceKeeper {
   }
 }
 
-/** The user data both as a template and as rendered for this machine. */
+/** Adds the user data in two forms: as a template, and as rendered for this machine. */
 function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
   const value = secrets[USER_DATA_KEY];
   if (value === undefined) return secrets;

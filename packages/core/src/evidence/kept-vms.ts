@@ -33,8 +33,8 @@ export interface KeptVm {
 }
 
 /**
- * Label of every record, with a hash of the class. The label of evidence is different, because the keeper deletes the
- * oldest evidence.
+ * Label of every record, with a hash of the class. Evidence has a different label, because the keeper deletes the
+ * oldest objects with the label of evidence.
  */
 const KeptVmLabels = {
   /** On a ConfigMap about a kept VM of a failed machine: the class of the machine. */
@@ -47,7 +47,10 @@ export interface KeptVmsOptions extends KeptVmOptions {
   readonly control: KubeClient;
   readonly namespace: string;
   readonly log: Logger;
-  /** False if no component would later delete the kept VM: the driver cannot list VMs, or orphans are only reported. */
+  /**
+   * False if no component would later delete the kept VM, because the driver cannot list VMs or because orphans are
+   * only reported.
+   */
   readonly collected: boolean;
   readonly wake: (machine: Machine) => void;
 }
@@ -59,7 +62,7 @@ export interface KeptVmsOptions extends KeptVmOptions {
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
-  /** One creation at a time, so that two machines cannot use the last free slot. */
+  /** Records are created one at a time, so that two machines cannot use the last free slot. */
   readonly #lane = new Lane(1);
   #running = 0;
 
@@ -76,8 +79,8 @@ export class KeptVms {
   }
 
   /**
-   * Starts the creation of a record, then reconciles the machine. `settled` gets the record, or undefined if the limit
-   * is reached or an error occurred.
+   * Starts the creation of a record, and then reconciles the machine. `settled` gets the record. `settled` gets
+   * undefined if the limit is reached or an error occurred.
    */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
@@ -99,7 +102,7 @@ export class KeptVms {
     const client = this.#client();
     const draft = this.#draft(machine, machineClass, now);
     const { name } = draft.metadata;
-    // An earlier process may have created the record, then stopped before it wrote the machine's status.
+    // An earlier process may have created the record, and stopped before it wrote the status of the machine.
     const made = await ignoreNotFound(client.get(name));
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);

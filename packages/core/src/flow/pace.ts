@@ -1,6 +1,6 @@
 /**
- * Limits the rate of status writes of an object. If a hundred machines become ready one after the other, only a few
- * writes follow. The last state is always written, because a delayed caller reconciles again.
+ * Limits the rate of status writes of an object. If a hundred machines become ready in sequence, only a few writes
+ * follow. The last state is always written, because a delayed caller reconciles again.
  */
 export class Pace {
   readonly #intervalMs: number;
@@ -10,7 +10,10 @@ export class Pace {
     this.#intervalMs = intervalMs;
   }
 
-  /** Milliseconds until the object may be written again; 0 if it may be written now. */
+  /**
+   * Returns the time until the object may be written again, in milliseconds. Returns 0 if the object may be written
+   * now.
+   */
   waitMs(key: string, now: Date): number {
     const last = this.#lastMs.get(key);
     return last === undefined ? 0 : Math.max(last + this.#intervalMs - now.getTime(), 0);

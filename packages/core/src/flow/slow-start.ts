@@ -8,7 +8,7 @@ export interface SlowStart {
 
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /** Called before each batch. After false, the remaining items are skipped, which is not a failure. */
+  /** Called before each batch. If it returns false, the remaining items are skipped without a failure. */
   readonly wanted?: () => boolean;
 }
 

@@ -1,11 +1,11 @@
 import type { Key } from '@mcm/kube';
 
-/** Keys of objects. Each object waits for one topic. */
+/** Keys of waiting objects. Each object waits for one topic. */
 export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();
 
-  /** With undefined, the object no longer waits. */
+  /** Sets the topic of an object. With undefined, the object no longer waits. */
   put(key: Key, topic: string | undefined): void {
     this.forget(key);
     if (topic === undefined) return;

@@ -27,8 +27,8 @@ export class WaitingLists {
   }
 
   /**
-   * Returns the first `count` keys that wait for a cause, and moves them to the end of the list. So a key that cannot
-   * continue does not block the others.
+   * Returns the first `count` keys that wait for a cause, and moves them to the end of the list. Therefore a key that
+   * cannot continue does not block the remaining keys.
    */
   takeTurns(cause: string, count: number): readonly Key[] {
     const waiting = this.#waiting.get(cause);

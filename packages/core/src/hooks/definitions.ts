@@ -29,7 +29,10 @@ export interface HookDefinitions {
 
 const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
 const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
-/** The name and the stage are parts of the key of an annotation, whose last part has at most 63 characters. */
+/**
+ * The key of an annotation contains the name and the stage. The last part of an annotation key has at most 63
+ * characters.
+ */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);
@@ -87,8 +90,8 @@ function definitionsOf(holder: Machine | MachineClass | undefined): HookDefiniti
 }
 
 /**
- * Returns the hooks of the class and of the machine. A hook of the machine replaces one of the class with the same
- * stage and name.
+ * Returns the hooks of the class and of the machine. If a hook of the machine and a hook of the class have the same
+ * stage and name, the hook of the machine is used.
  */
 export function hooksOf(machine: Machine, machineClass: MachineClass | undefined): HookDefinitions {
   const [own, shared] = [definitionsOf(machine), definitionsOf(machineClass)];

@@ -43,8 +43,8 @@ const applies = ({ condition, afterTimeout }: Hook, machine: Machine): boolean =
   condition === undefined || (evaluateCondition(condition, machine) ?? afterTimeout === 'Block');
 
 /**
- * Returns the state of a stage. One write of the Machine starts a stage, with the time and an annotation for each
- * hook. The owner of a hook removes its annotation. So a restart of any program loses nothing.
+ * Returns the state of a stage. One write of the Machine starts a stage, with the time and an annotation for each hook.
+ * The owner of a hook removes its annotation. Therefore a restart of any program loses no state.
  */
 export function stageState(
   machine: Machine,
@@ -90,7 +90,7 @@ export const pendingHooksOf = (
     return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
   });
 
-/** Returns a clause whose text changes only when a hook ends or its timeout passes. */
+/** Returns a clause for a message. The text changes only when a hook ends or its timeout expires. */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
     const late = until <= now ? ' (the timeout has passed)' : '';

@@ -11,7 +11,7 @@ const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 /** Maximum time between the forced drain and the end of the VM. */
 const LONGEST_MARGIN_MS = 10_000;
 
-/** If a VM still exists this long after the deadline, its interruption has no effect any more. */
+/** If a VM still exists at this time after the deadline, its interruption no longer has an effect. */
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {
@@ -25,7 +25,7 @@ export interface InterruptionTimes {
 /**
  * Returns the times for an interruption. With a notice of 120 s, the drain is forced 10 s before the end of the VM.
  * With a notice of 30 s, the drain is forced 5 s before the end. With a longer notice, the machine first waits for its
- * replacement. Half of the notice or the drain timeout is left for the drain.
+ * replacement, but keeps half of the notice or the drain timeout for the drain.
  */
 export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: number): InterruptionTimes {
   const notice = Math.max(deadline.getTime() - noticedAt.getTime(), 0);

@@ -8,7 +8,7 @@ export type Verdict =
   | { readonly do: 'record'; readonly interruption: Interruption }
   /** mcm only sends an event. */
   | { readonly do: 'report' }
-  /** If the VM has ended, mcm records the interruption. */
+  /** mcm records the interruption if the VM has ended. */
   | { readonly do: 'confirm'; readonly interruption: Interruption }
   | { readonly do: 'wait' }
   | { readonly do: 'drop'; readonly because: 'unknown' | 'duplicate' | 'stale' | 'invalid' };
@@ -39,7 +39,7 @@ export function decideNotice(notice: InterruptionNotice, machine: Machine | unde
   const known = interruptionOf(machine);
   if (known && known.deadline <= interruption.deadline) return drop('duplicate');
   if (interruption.kind !== 'Ended' && now <= interruption.deadline) return { do: 'record', interruption };
-  // mcm has stopped the VM of this warm machine itself.
+  // mcm itself has stopped the VM of this warm machine.
   if (powerOf(machine)) return drop('stale');
   // The deletion of the VM has started, or the recorded interruption will start it.
   if (known || machine.metadata.deletionTimestamp !== undefined) return drop('duplicate');

@@ -28,7 +28,7 @@ interface Annotated {
 export const printInterruption = ({ kind, id, noticedAt, deadline, detail }: Interruption): string =>
   JSON.stringify({ kind, id, noticedAt: formatTime(noticedAt), deadline: formatTime(deadline), detail });
 
-/** Undefined without an annotation, or if its value is invalid. */
+/** Returns undefined if the annotation is absent or invalid. */
 export function interruptionOf(object: Annotated | undefined): Interruption | undefined {
   const text = object?.metadata.annotations?.[Annotations.Interruption];
   return text === undefined ? undefined : interruptionIn(fieldsOf(text));
@@ -48,7 +48,7 @@ const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' 
 
 const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
 
-/** Undefined if the notice is invalid, or if no machine has to be replaced. */
+/** Returns undefined if the notice is invalid, or if no machine must be replaced. */
 export function interruptionIn(
   fields: {
     readonly [K in keyof InterruptionNotice]?: unknown;

@@ -41,7 +41,7 @@ const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
 const SHORTEST_WAIT_MS = 1_000;
 
 /**
- * Waits for notices of all sources, and records them on Machines. Afterwards, the driver removes the notices from its
+ * Waits for notices of all sources, and records them on Machines. After that, the driver removes the notices from its
  * queue.
  */
 export class InterruptionWatcher {
@@ -117,7 +117,7 @@ export class InterruptionWatcher {
     }
   }
 
-  /** After an error, the notice stays at its source. */
+  /** Processes a notice. After an error, the notice stays in the queue of the cloud. */
   async notify(notice: InterruptionNotice): Promise<NoticeAnswer> {
     const { log, observe } = this.#options;
     const outcome = await this.#handle(notice).catch((error: unknown): NoticeOutcome => {
@@ -156,7 +156,7 @@ export class InterruptionWatcher {
       .find(({ spec }) => isInstance(spec.providerID, providerId));
   }
 
-  /** A notice may be outdated or forged. If the cloud does not answer, the notice stays at its source. */
+  /** A notice may be outdated or forged. If the cloud does not respond, the notice stays in the queue. */
   async #hasEnded(machine: Machine): Promise<boolean> {
     const { invoker } = this.#options;
     if (!invoker.can.status) return false;

@@ -1,9 +1,9 @@
-/** A repeated decision needs an answer that was not recorded. */
+/** A replayed decision needs the result of a function call that was not recorded. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }
 
-/** Returns a function that calls `ask` and records its answers. */
+/** Returns a function that calls `ask` and records its results. */
 export const remembering =
   <K, V>(answers: Map<K, V>, ask: (key: K) => V): ((key: K) => V) =>
   (key) => {
@@ -14,7 +14,7 @@ export const remembering =
     return answer;
   };
 
-/** @throws NotRecorded if there is no recorded answer */
+/** @throws NotRecorded if the result was not recorded */
 export const recalling =
   <K, V>(answers: ReadonlyMap<K, V>, what: string): ((key: K) => V) =>
   (key) => {

@@ -13,6 +13,6 @@ export const journalFlags = flagGroup('Journal', {
   }),
 });
 
-/** The default takes at most 18 MB, as docs/sizing.md says. */
+/** The default needs at most 18 MB, as in docs/sizing.md. */
 export const journalOf = (flags: FlagValues<typeof journalFlags>): Journal =>
   new Journal({ perObject: PER_OBJECT, total: flags['journal-records'] });

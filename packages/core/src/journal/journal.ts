@@ -1,6 +1,6 @@
 import type { KubeObject } from '@mcm/kube';
 
-/** These names must never change, because records of other versions contain them. */
+/** These names must never change, because records of older versions contain them. */
 export const DECISION_KINDS = [
   'machinedeployment',
   'machineset',
@@ -144,7 +144,7 @@ export class Journal {
     if (open.outcome === DONE) return CLOSED;
     return {
       ended: (problem) => {
-        // The record contains a newer decision now, which has its own outcome.
+        // The record now contains a newer decision with a separate outcome.
         if (slot.entry !== open) return;
         slot.entry = {
           ...open,
@@ -154,7 +154,7 @@ export class Journal {
     };
   }
 
-  /** Sorted by their last time. The records of one object are in the order of its decisions. */
+  /** Returns the records, sorted by their last time. The records of one object keep the order of its decisions. */
   entries(): readonly JournalEntry[] {
     return [...this.#byObject.values()]
       .flatMap((slots) => slots.map(({ entry }) => entry))

@@ -2,9 +2,9 @@ import { type EventReason, formatFieldErrors, type MachineClass, validateMachine
 import { again, type Clock, done, type EventRecorder, type Key, type Outcome } from '@mcm/kube';
 
 /**
- * Returns the missing or invalid fields of the nodeTemplate as text, or '' without any. The CRDs of this project
- * refuse such a class, and the CRDs of the original accept it. Only the cluster-autoscaler needs the nodeTemplate, to
- * scale from zero.
+ * Returns the missing or invalid fields of the nodeTemplate as text, or '' if there are none. The CRDs of this project
+ * refuse a class with such fields, but the CRDs of the original accept it. Only the cluster-autoscaler needs the
+ * nodeTemplate, to scale from zero.
  */
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));

@@ -4,9 +4,9 @@ import { Annotations, type MachineClass } from '@mcm/api';
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * Keeps the last valid provider spec of each class. If a class becomes invalid, mcm can still look up and delete its
- * machines with this spec. While the class is invalid, the spec is in an annotation of the class, so that a restart
- * does not lose it.
+ * Keeps the last valid provider spec of each class. With this spec, mcm can still look up and delete the machines of a
+ * class that becomes invalid. While the class is invalid, an annotation of the class contains the spec, so that a
+ * restart does not lose it.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
@@ -36,7 +36,7 @@ export class FormerSpecs {
   }
 }
 
-/** A user may have written any value, so the driver's schema validates it later. */
+/** A user may have written any value. The driver's schema validates the value later. */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {

@@ -35,8 +35,8 @@ export interface ClassReconcilerOptions {
 }
 
 /**
- * Intervals at which a class without machines checks whether it has kept VMs. No watch reports changes of the records
- * of kept VMs.
+ * Intervals at which a class without machines checks whether it has kept VMs. There is no watch for the records of kept
+ * VMs.
  */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 

@@ -41,8 +41,8 @@ interface Look {
 interface Concern {
   readonly plan: (look: Look) => Plan | undefined;
   /**
-   * True if the plan is final even without actions. Otherwise a plan without actions only limits the time of the next
-   * reconcile.
+   * True if this plan is final even without actions. Otherwise a plan without actions only limits the time of the next
+   * reconcile, and the next step decides.
    */
   readonly decides: boolean;
 }

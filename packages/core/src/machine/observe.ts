@@ -55,7 +55,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const machineClass = invoker.classOf(machine);
   const settings = settingsOf(machine, o.defaults(), machineClass);
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
-  // The cloud ends the VM, so no undrainable policy can keep the VM.
+  // The cloud will end the VM, so the undrainable policy cannot keep it.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
   const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;
@@ -134,7 +134,7 @@ function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'
   return why === undefined ? {} : { nodesUnseen: why };
 }
 
-/** A class that cannot be read may forbid a forced drain, so the policy is `Hold`. */
+/** If the class cannot be read, it may forbid a forced drain. Therefore the policy is `Hold`. */
 function policyOf(machine: Machine, machineClass: MachineClass | undefined, { classes }: Caches): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
@@ -149,7 +149,7 @@ function withMissingPermissionsIgnored(drain: DrainObservation, { running, last 
   return rest;
 }
 
-/** The MachineClass reports errors in its own alternatives. */
+/** The MachineClass itself reports errors in its alternatives. */
 function alternativeWarnings(
   { metadata, spec }: Machine,
   machineClass: MachineClass | undefined,

@@ -110,7 +110,7 @@ export class MachineReconciler {
     if (plan.actions.some((action) => action.do === 'removeFinalizer')) return done;
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
-    // One more millisecond, because a deadline passes only after its time.
+    // The wait is one millisecond longer, because a deadline passes only after its time.
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
@@ -128,7 +128,7 @@ export class MachineReconciler {
     }
   }
 
-  /** Errors of a drain or a Node appear in the status in the words of the original. */
+  /** The status contains errors of a drain or a Node in the words of the original. */
   async #perform(action: Action, scope: Parameters<Performer['perform']>[1]): Promise<void> {
     const { performer } = this.#options;
     try {

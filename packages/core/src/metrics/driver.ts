@@ -7,7 +7,7 @@ import type { StageObserver } from './machine.ts';
 
 /**
  * Registers metrics of every driver's calls, and of the stages of a machine's life that end with a call. Drivers need
- * no metrics of their own.
+ * no separate metrics.
  */
 export function registerDriverMetrics(meters: Meters, provider: string, clock: Clock): DriverMetrics {
   const took = meters.histogram({

@@ -12,7 +12,10 @@ export interface MachineSources {
   readonly frozen: () => boolean;
   /** From the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
-  /** A live read happens for a machine whose health changes often. */
+  /**
+   * Number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its machine changes
+   * often.
+   */
   readonly rechecks: () => Rechecks;
   readonly shortages: () => Iterable<OfferingShortage>;
   readonly clock: Clock;
@@ -32,7 +35,7 @@ const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'dele
 /** In seconds, up to four hours. */
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
-/** Undefined for a machine without a deployment, which the original does not count either. */
+/** Undefined for a machine without a deployment. The original also does not count this machine. */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;
   if (!deployment) return undefined;
@@ -65,7 +68,7 @@ function stageObserver(meters: Meters): StageObserver {
   return (stage, machine, ms, machineClass) => {
     all(ms / 1000, { stage });
     const labels = kindOf(stage, machine, machineClass);
-    // Whole seconds; a duration of 0 is not reported, as in the original.
+    // The duration in whole seconds. As in the original, a duration of 0 is not reported.
     const seconds = Math.floor(ms / 1000);
     if (labels && seconds > 0) last.get(stage)?.(seconds, labels);
   };
@@ -128,7 +131,7 @@ const INFO = [
 
 const OFFERING = ['machine_type', 'zone', 'subnet', 'market'];
 
-/** The values of several accounts with the same offering are added up. */
+/** The values of several accounts with the same offering are added. */
 function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): void {
   const perOffering = (value: (shortage: OfferingShortage) => number): Sample[] => {
     const sums = new Map<string, Sample>();
@@ -169,7 +172,7 @@ const phaseValue = (machine: Machine): number =>
 
 /**
  * Registers the machine controller's metrics with the names of the original, and a histogram of stages.
- * @returns the observer for the stages that only the caller can measure: create, initialize and delete
+ * @returns the observer for the stages create, initialize and delete, which only the caller can measure
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
   const { machines, frozen, suspects, rechecks } = sources;

@@ -12,7 +12,7 @@ interface Named {
 
 export const named = ({ metadata: { name, namespace = '' } }: Named): MeterLabels => ({ name, namespace });
 
-/** In whole seconds since 1970, formatted as in the original. */
+/** The creation time in whole seconds since 1970, formatted as in the original. */
 export const createdAt = (creationTimestamp: string | undefined): string =>
   String(Math.floor(Date.parse(creationTimestamp ?? '') / 1000));
 

@@ -4,7 +4,7 @@ import type { Node } from '@mcm/kube';
 /**
  * Whether two provider IDs belong to the same VM.
  * - `same`: the same VM.
- * - `alike`: the parts that both IDs have are equal, but one ID lacks parts of the other. The VMs may be the same.
+ * - `alike`: the common parts of the IDs are equal, but one ID has fewer parts. The VMs may be the same.
  * - `different`: two different VMs.
  * - `unknown`: the IDs cannot be compared, because one is empty or their schemes differ.
  */
@@ -107,7 +107,7 @@ export function isInstance(a: string | undefined, b: string | undefined): boolea
 
 /**
  * Compares IDs like {@link isInstance}, but IDs with different schemes match if their last parts are equal. Use this
- * function where a wrong `false` would cause damage.
+ * function if a wrong result `false` would cause damage.
  */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;

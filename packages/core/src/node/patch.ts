@@ -97,7 +97,7 @@ const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key:
   value: seen?.[key] ?? null,
 });
 
-/** In a test operation, an absent value equals null, as in evanphx/json-patch. */
+/** In a test operation, an absent value counts as null, as in evanphx/json-patch. */
 function mapOperations(
   path: string,
   seen: Readonly<Record<string, string>> | undefined,

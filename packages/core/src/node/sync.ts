@@ -85,7 +85,7 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/** An invalid annotation counts as empty, so that no value is removed. */
+/** An invalid annotation counts as empty. Therefore no value is removed. */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -110,7 +110,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // A user edited the record, so it is ignored and written again.
+    return undefined; // A user edited this annotation, so mcm ignores its value and writes it again.
   }
 }
 
@@ -150,7 +150,7 @@ export function planNodeSync(
     ...syncMap(metadata.annotations ?? {}, last.annotations, template?.metadata?.annotations ?? {}),
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
-    // This change is never written alone, so that Nodes that joined under the original stay unchanged.
+    // This change is never written alone, so that mcm does not write Nodes that joined under the original.
     ...withoutUndefined({
       [Annotations.MachineClassOfNode]: Object.hasOwn(labels, Labels.MachineName) ? classKey(machine) : undefined,
     }),
@@ -187,8 +187,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * The template describes the first choice of offering. If the machine has an alternative, its Node does not get the
- * zone and type from the template.
+ * The template describes the first choice of offering. If the machine has an alternative offering, its Node does not
+ * get the zone and type of the template.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;

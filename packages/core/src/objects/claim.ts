@@ -4,7 +4,10 @@ import type { Matcher } from './selector.ts';
 
 export interface Claim<T> {
   readonly owned: readonly T[];
-  /** Objects that the owner selects and that have no controller. The owner adopts them, unless it is being deleted. */
+  /**
+   * Objects that match the selector of the owner and have no controller. The owner adopts these objects, unless it is
+   * being deleted.
+   */
   readonly adopt: readonly T[];
   /** Objects that the owner controls but no longer selects. */
   readonly release: readonly T[];
@@ -16,9 +19,9 @@ export interface Owner {
 }
 
 /**
- * Sorts candidates by the owner's selector and their controller reference (docs/compatibility/rules-deployments.md
- * §1.5 and 7.3). An owner that is being deleted neither adopts nor releases. Objects of a controller with the same
- * name and another UID are ignored.
+ * Sorts candidates by the owner's selector and their controller reference (docs/compatibility/rules-deployments.md §1.5
+ * and 7.3). An owner that is being deleted neither adopts nor releases. If the controller of an object has the same
+ * name but another UID, the object is ignored.
  */
 export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
   const owned: T[] = [];

@@ -31,8 +31,8 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
 
 /**
  * Sets a condition of a MachineDeployment. If type, status and reason are the same, nothing changes, unless `refresh`
- * is true. Otherwise the new condition is appended. The new condition keeps its transition time if the status is the
- * same (docs/compatibility/rules-deployments.md §6.7).
+ * is true. Otherwise the new condition is appended. If the status is the same, the condition keeps its transition time
+ * (docs/compatibility/rules-deployments.md §6.7).
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],

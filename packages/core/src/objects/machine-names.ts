@@ -30,7 +30,10 @@ export interface NamingSet {
 export interface MachineNumbers {
   /** The lowest unused number. No machine has or had this number or a higher one. */
   readonly next: number;
-  /** Lower numbers in ascending order whose create requests got no answer, so their machines may exist. */
+  /**
+   * Lower numbers in ascending order. The create requests with these numbers got no response, so their machines may
+   * exist.
+   */
   readonly open: readonly number[];
 }
 
@@ -109,8 +112,8 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 
 /**
  * Returns the names for the next `count` machines of a set.
- * - The names of creations without an answer come first. If the server executed such a creation, it now answers
- *   AlreadyExists, and the set has its machine.
+ * - The names of creations without a response come first. If the server executed one of them, it now responds with
+ *   AlreadyExists, and the machine exists.
  * - The next names come from numbers that no machine has had.
  * @param unanswered Names of creations without an answer.
  * @param used Returns true if a known object has the name, or if the name must not be used for another reason.

@@ -17,7 +17,7 @@ export const isTerminating = (machine: Machine): boolean =>
 
 /**
  * Returns true if the drain timeout of a deletion has expired and the undrainable policy keeps the VM. A deployment
- * does not wait for the end of this state, because the state has no time limit.
+ * does not wait for this machine, because the state has no time limit.
  */
 export const isUndrained = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
@@ -49,7 +49,7 @@ export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
 /**
- * Returns true if the node has not applied the machine configuration of its creation yet. Such a machine is Running as
+ * Returns true if the node has not applied the machine configuration of its creation yet. The machine is Running as
  * soon as its Node is Ready.
  */
 export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
@@ -63,8 +63,8 @@ export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
 /**
- * The state that a machine had reached when it was lost. `served` means that the machine may have run pods. `unjoined`
- * means that it Failed before it joined.
+ * The state that a machine had reached when it was lost. With `served`, the machine may have run pods. With `unjoined`,
+ * the machine became Failed before it joined.
  */
 export type LostState = 'served' | 'unjoined';
 
@@ -84,8 +84,8 @@ export const neverJoined = ({ status }: Machine): boolean =>
   status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
 
 /**
- * Returns the state of the machine for a deletion now. A machine in creation counts as `served`, because it may be the
- * replacement for which another decision waits.
+ * Returns the state of the machine if it were deleted now. A machine in creation counts as `served`, because it may be
+ * the replacement for which another decision waits.
  */
 export const lostStateOf = (machine: Machine): LostState =>
   isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served';

@@ -20,8 +20,8 @@ const known = (value = ''): string => (KNOWN.has(value) ? value : '');
 
 /**
  * Returns the effective value of the preserve annotation. The node's value is used if the node has, or had, the
- * annotation. Without a node, the machine's own value is used, or else the last recorded value of the node. The
- * original deletes the machine in that case (ODD-11).
+ * annotation. Without a node, the value of the machine is used. If the machine has no value, the last recorded value of
+ * the node is used. The original deletes the machine in this case (ODD-11).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
   const own = known(machine.metadata.annotations?.[Annotations.Preserve]);
@@ -29,7 +29,7 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return own === '' ? lastApplied : own;
-  // An unknown annotation may preserve the machine, and a deletion cannot be undone.
+  // The annotation is unknown and may preserve the machine. A deletion could not be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;

@@ -28,8 +28,8 @@ export interface ScalerRequest {
   /** Machines that are named for deletion, with the time of the request in milliseconds since 1970. */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * True if the deployment has fewer replicas than at the last scaling of the set. The replicas of the set will then
-   * be reduced.
+   * True if the deployment has fewer replicas than at the last scaling of the set. In this case, the replicas of the
+   * set will be reduced.
    */
   readonly falling: boolean;
 }
@@ -42,8 +42,8 @@ export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
 }
 
 /**
- * Returns the number of machines that are named for deletion and that the set does not delete yet. A machine with
- * priority 1, or in the deletion list of the deployment, is named.
+ * Returns the number of machines that are named for deletion and that the set does not delete yet. Named machines have
+ * priority 1, or are in the deletion list of the deployment.
  * @param staying Machines of the set that are not being deleted.
  */
 export function countNamed(set: MachineSet, staying: readonly Machine[], deployment: MachineDeployment): number {
@@ -77,11 +77,11 @@ export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
 /**
- * Returns the machines that are deleted without a reduction of the replicas now: they are marked, and an earlier
- * reduction covers them. If the replicas were raised again since, these machines are replaced, because the autoscaler
- * has cordoned their nodes (docs/compatibility/rules-deployments.md §9.3). Before an expected reduction, the set
- * waits, and then deletes the machines without replacements.
- * @param request Absent if the set has no deployment: only the marks of its machines count.
+ * Returns the machines that are deleted without a reduction of the replicas now: these machines are marked, and an
+ * earlier reduction includes them. If the replicas were raised again since, these machines are replaced, because the
+ * autoscaler has cordoned their nodes (docs/compatibility/rules-deployments.md §9.3). Before an expected reduction, the
+ * set waits, and then deletes the machines without replacements.
+ * @param request undefined if the set has no deployment. In this case, only the marks of its machines count
  */
 export function coveredByScaler(
   set: MachineSet,

@@ -33,7 +33,7 @@ export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * An empty or absent selector matches nothing, so that no owner can adopt everything.
+ * An empty or absent selector matches nothing. Otherwise an owner could adopt all objects.
  * @throws Error about an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {

@@ -15,7 +15,7 @@ const DEEPEST = 100;
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Without the copy of the whole object by kubectl, which no decision reads. */
+/** Removes the copy of the whole object that kubectl adds, because no decision reads this copy. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
   return kept;
@@ -24,7 +24,7 @@ export function withoutCopy(annotations: Readonly<Record<string, string>>): Read
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
 
-/** Without managed fields, copies of the object and the provider spec, which decisions do not read. */
+/** Removes managed fields, copies of the object and the provider spec, because decisions do not read them. */
 function relevant(object: KubeObject): object {
   const {
     managedFields: _fields,
@@ -168,7 +168,7 @@ export class Decoder {
     if (this.#decoded.has(number)) return this.#decoded.get(number);
     const json = this.#table.get(number);
     if (json === undefined) throw new BadRecord(`object ${number} is missing`);
-    // Without this entry, an object that contains itself would be decoded without end.
+    // Without this entry, the decoding of an object that contains itself would never end.
     this.#decoded.set(number, undefined);
     const object = this.decode(json, depth);
     this.#decoded.set(number, object);

@@ -46,7 +46,7 @@ export interface FieldDifference {
   readonly present: Json | undefined;
 }
 
-/** An empty value equals a missing one, because a version may add or remove a field. */
+/** An empty value counts as missing, because a version may add or remove a field. */
 const isEmpty = (json: Json | undefined): boolean =>
   json === undefined ||
   json === null ||

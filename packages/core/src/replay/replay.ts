@@ -10,7 +10,7 @@ export type Repeat = typeof repeatDecision;
 /** A decision that this version decides differently or cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /** Absent if this version cannot repeat the decision, see `because`. */
+  /** Undefined if this version cannot repeat the decision. In this case, `because` contains the reason. */
   readonly difference?: FieldDifference;
   /** The reason why this version cannot repeat the decision, as a sentence. */
   readonly because: string;
@@ -38,7 +38,7 @@ export function replayJournal(records: readonly RecordedDecision[], repeat: Repe
       if (found?.because !== UNKNOWN_KIND) repeated += 1;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      // The input comes from a file, so it may have any type.
+      // The input comes from a file, so its values may have any type.
       problems.push(`${nameOf(record)}: cannot use the input of the record: ${error.message}`);
     }
   }

@@ -31,7 +31,7 @@ export interface PostponedMachine extends Postponement {
   readonly machine: Machine;
 }
 
-/** The label has no effect on machines that are not available. */
+/** The label has no effect while a machine is not available. */
 export const postponedAmong = (
   machines: readonly Machine[],
   { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },

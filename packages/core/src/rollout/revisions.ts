@@ -3,7 +3,7 @@ import { createdAt } from '../objects/machines.ts';
 import { compareText, parseInteger } from '../values/integers.ts';
 import { sameTemplate } from './template-hash.ts';
 
-/** 0 without the annotation, undefined if it is not an integer. */
+/** Returns 0 without the annotation, and undefined if its value is not an integer. */
 export function revisionOf(object: MachineSet | MachineDeployment): number | undefined {
   const text = object.metadata.annotations?.[Annotations.Revision];
   return text === undefined ? 0 : parseInteger(text);
@@ -28,7 +28,7 @@ export interface Sets {
   readonly old: readonly MachineSet[];
 }
 
-/** Splits the sets into the one with the deployment's template and the others. */
+/** Splits the sets into the set with the deployment's template and all other sets. */
 export function splitSets(deployment: MachineDeployment, sets: readonly MachineSet[]): Sets {
   const sorted = sets.toSorted(oldestFirst);
   const current = sorted.find((set) => sameTemplate(set.spec.template, deployment.spec.template));
@@ -37,7 +37,8 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
 
 /**
  * Returns the revision that an undo without a revision selects. The result is the highest revision of the sets with
- * another template, or 0. A template whose class is missing has no set. The result is then the newest revision.
+ * another template, or 0. A template with a missing class has no set. For this template, the result is the newest
+ * revision.
  */
 export const previousRevision = ({ current, old }: Sets): number =>
   highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

@@ -17,7 +17,7 @@ export const isComplete = (deployment: MachineDeployment, status: MachineDeploym
   );
 };
 
-/** After a known completion, missing machines have another cause. */
+/** If missing machines appear after the completion of the rollout, they have another cause. */
 export const isLastRolloutComplete = ({ status }: MachineDeployment): boolean =>
   findCondition(status?.conditions ?? [], MachineDeploymentConditions.Progressing)?.reason ===
   ConditionReasons.NewMachineSetAvailable;

@@ -39,7 +39,7 @@ export const hasRolloutSettings = (rolloutSettings: RolloutSettings): boolean =>
 export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSettings): boolean =>
   pauseOnFailure || undoOnFailure;
 
-/** A limit for the size of the current set while its template is not proven. */
+/** A limit of the size of the current set. The limit applies while the template of the set is not proven. */
 export interface Gate {
   /** The maximum number of machines. */
   readonly ceiling: number;
@@ -120,8 +120,8 @@ const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
 /**
  * Returns the limit of a rollout. The limit depends only on the machines of the current set, so the decision is the
- * same after a restart. When an unhealthy machine recovers, its time starts again, so unstable canaries delay the
- * rollout.
+ * same after a restart. When an unhealthy machine recovers, its soak time starts again. Therefore unstable canaries
+ * delay the rollout.
  * @param replicas Number of machines of the current set, including machines that will be created.
  */
 export function gateOf(
@@ -165,7 +165,7 @@ export interface GateInput {
 }
 
 /**
- * Returns true if the rollout returns to the last good template. The user knows this template, so nothing delays or
+ * Returns true if the rollout returns to the last good template. This template is already proven, so nothing delays or
  * pauses the rollout.
  */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
@@ -202,7 +202,7 @@ export function closedGate({ deployment, rolloutSettings, current, ...rest }: Ga
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
 }
 
-/** Failed machines of an unproven template are kept during a pause, because their replacements would fail too. */
+/** Failed machines of an unproven template are kept during a pause, because their replacements would also fail. */
 export const keptFailures = (
   { spec }: MachineDeployment,
   gate: Gate | undefined,
@@ -221,8 +221,8 @@ export const failuresOf = (current: readonly Machine[], old: readonly Machine[])
 ];
 
 /**
- * The reason of an automatic pause. With the note of the failed machines, the same failures do not pause the rollout
- * again.
+ * The reason of an automatic pause. The note lists the failed machines, so that the same failures do not pause the
+ * rollout again.
  */
 export interface AutomaticPause {
   /** Value of the annotation: the failed machines as `name~uid`. */

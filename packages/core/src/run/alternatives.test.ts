@@ -118,7 +118,7 @@ test('after a lost answer the call is repeated with the recorded offering, altho
   const rig = await started(empty);
   await createMany(rig, 1);
   await running(rig, 1);
-  // The VM exists in zone b, and the answer is lost. The process stops before it repeats the call.
+  // The cloud created the VM in zone b, but the response is lost. The process stops before it repeats the call.
   rig.cloud.fail('create', { code: 'Unavailable', after: true });
   await rig.createMachine('lost', OF_SPREAD);
   await rig.until(async () => rig.cloud.made.length === 2, MINUTE);

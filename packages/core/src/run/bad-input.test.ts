@@ -135,8 +135,8 @@ test.each(ROWS)(
     const wrap =
       (transport: Transport): Transport =>
       (request) => {
-        // These requests have another cause: after the end of a watch, the controller probes the server and opens the
-        // watch again.
+        // These requests are allowed: after the end of a watch, the controller probes the server and opens the watch
+        // again.
         if (!/watch=|dummy-name/.test(request.path)) requests.push(`${request.method} ${request.path.split('?')[0]}`);
         return transport(request);
       };

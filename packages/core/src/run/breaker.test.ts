@@ -65,7 +65,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.clock.advance(3 * HOUR);
     expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
     expect(lookUps(rig)).toBe(2);
-    // One machine becomes reachable and stays reachable. Afterwards, the other machine is checked.
+    // One machine becomes reachable and stays reachable. After that, the test checks the other machine.
     await rig.conditions('m-0', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 10 * MINUTE);
     expect(await rig.phase('m-0')).toBe('Running');

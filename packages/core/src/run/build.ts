@@ -11,9 +11,7 @@ import { startOverAfterRestore, watchCaches } from './watches.ts';
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /**
-   * Informers for which the start does not wait. Only machines that need the objects of these informers wait for them.
-   */
+  /** Informers that the start does not wait for. Only machines that need objects of these informers wait for them. */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
   /** A frozen controller could not reach an API server for too long, so it checks no health. */
@@ -21,7 +19,10 @@ export interface MachineController {
   /** From the last search. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
   readonly shortages: () => Iterable<OfferingShortage>;
-  /** A live read happens for a machine whose health changes often. */
+  /**
+   * Number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its machine changes
+   * often.
+   */
   readonly rechecks: () => Rechecks;
   run(signal: AbortSignal): Promise<void>;
   /** Runs only the controllers, if the caller runs the informers. */

@@ -208,7 +208,7 @@ test('a control cluster that is created from a copy of the objects keeps every V
     await next.kill();
     await plane.close();
   });
-  // As described in docs/how-to.md: without the status, the owners, and the fields that the server sets.
+  // Copies an object as docs/how-to.md describes: without the status, the owners, and the fields that the server sets.
   const copy = async <T extends KubeObject>(definition: ResourceDefinition<T>): Promise<void> => {
     for (const { metadata, ...rest } of (await old.admin.resource(definition, NAMESPACE).list()).items) {
       const { name, namespace, labels, annotations, finalizers } = metadata;

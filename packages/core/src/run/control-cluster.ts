@@ -20,8 +20,8 @@ export const FENCE_NAMESPACE = 'kube-system';
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
 /**
- * Longer than the timings of the election in a control cluster, because this Lease changes only when a whole control
- * plane is moved.
+ * These times are longer than the times of the election in a control cluster. This Lease changes only when a whole
+ * control plane is moved.
  */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
@@ -45,8 +45,8 @@ const isForbidden = (error: unknown): boolean => error instanceof KubeError && e
 /**
  * Ensures that only one control cluster manages the machines of a namespace in a target cluster. After the move of a
  * control plane, copies of its Machines stay in the old control cluster. A controller of these copies must not delete
- * the VMs of the new control plane (incident 16). So only the holder of a Lease in the target cluster may continue.
- * The Lease names the control cluster, so its processes do not wait for each other.
+ * the VMs of the new control plane (incident 16). Therefore only the holder of a Lease in the target cluster may
+ * continue. The holder is the control cluster, so processes of the same control cluster do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -132,7 +132,7 @@ export class ControlCluster {
   }
 }
 
-/** The same text is reported only once. */
+/** Reports each text only once. */
 function once(say: (text: string) => void): (text: string) => void {
   let last: string | undefined;
   return (text) => {

@@ -16,8 +16,8 @@ const definitions: ResourceDefinition<KubeObject & { spec: object }> = {
 };
 
 /**
- * Without watches at the moment of the deletion. With watches, the controller would treat the deletions as requests of
- * a user.
+ * Simulates deleted CRDs while no watch is open. With an open watch, the controller would treat the deletions as
+ * requests of a user.
  */
 async function started(count: number) {
   let isAway = false;

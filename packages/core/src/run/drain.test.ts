@@ -273,7 +273,8 @@ test('repair-drain-timeout of the class: the drain of an unhealthy machine is fo
   await rig.clock.advance(10 * 60_000);
   await rig.kill();
   rig.start();
-  // The next eviction is not due when the setting changes, so only the change can force the drain.
+  // The next eviction is not due when the setting changes. Therefore only the change of the setting can force the
+  // drain.
   await rig.clock.advance(10 * 60_000 + 50_000);
   expect(await rig.podNames()).toEqual(['pod-of-m-0', 'pod-of-m-1']);
   // Both drains now run for about 21 min. The new setting has already expired for the unhealthy machine.

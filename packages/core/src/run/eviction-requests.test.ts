@@ -72,7 +72,7 @@ const direct = (requests: readonly RequestLogEntry[]): readonly string[] =>
     .filter(({ path, userAgent }) => path.endsWith('/eviction') && userAgent?.includes(USER_AGENT))
     .map(({ path }) => path.split('/').at(-2) ?? '');
 
-/** Like the evictionrequest-controller, with this active responder. */
+/** Simulates the evictionrequest-controller with this active responder. */
 async function respond(rig: Rig, name: string, responder: string, message = ''): Promise<void> {
   const uid = (await podsOf(rig)).find(({ metadata }) => metadata.name === name)?.metadata.uid ?? '';
   const client = rig.admin.resource<PodEviction>(evictions, NAMESPACE);

@@ -48,7 +48,7 @@ async function startTwo() {
   return { clock, first, second, silence };
 }
 
-/** The count uses the resource version, which each write increments. */
+/** The test counts writes by the resource version, because each write increments it. */
 async function countWrites(rig: Rig): Promise<() => Promise<number>> {
   const version = async () => Number((await rig.machine('m'))?.metadata.resourceVersion);
   const before = await version();

@@ -35,7 +35,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** A connection to the server. A test can interrupt it for the requests that `only` selects. */
+/** A connection to the server. A test can interrupt the connection for the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -66,7 +66,7 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The deletion of this VM proves that the orphan collection is running and kept the VM above on purpose.
+  // The deletion of this VM proves that the orphan collection runs. Therefore it has kept the previous VM on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
@@ -322,7 +322,7 @@ test('forty machines without capacity call the cloud one at a time, with growing
   );
   expect(rig.cloud.calls.create).toBe(1);
   await rig.clock.advance(2 * HOUR);
-  // All machines together call `create` after about 10 and 30 minutes, then every 30 to 36 minutes.
+  // All machines together send `create` calls after about 10 and 30 minutes, and then every 30 to 36 minutes.
   expect(rig.cloud.calls.create).toBeGreaterThanOrEqual(4);
   expect(rig.cloud.calls.create).toBeLessThanOrEqual(6);
   // The creation timeout also applies to a machine that never called the cloud.

@@ -39,7 +39,7 @@ const records = async (rig: Rig): Promise<readonly string[]> =>
 
 const vmsOf = (rig: Rig): readonly string[] => rig.cloud.vms.map(({ machineName }) => machineName);
 
-/** The kubelet of the machine reports these conditions until the machine is Failed. */
+/** The kubelet reports these conditions of the machine until the machine is Failed. */
 async function ill(rig: Rig, name: string, conditions: readonly object[] = ILL): Promise<void> {
   await rig.createMachine(name);
   await rig.until(async () => (await rig.phase(name)) === 'Running');
@@ -147,7 +147,7 @@ test('the VM of a healthy machine is deleted, and any VM without the setting', a
   expect(vmsOf(other)).toEqual([]);
 });
 
-/** The process stops immediately after the record was written, so the answer is lost. */
+/** The process stops immediately after the record was written, so the response is lost. */
 test('a crash between record and status: one record, one VM, and the next process continues', async () => {
   let kill: (() => void) | undefined;
   const wrap =

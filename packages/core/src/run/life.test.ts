@@ -297,7 +297,9 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   expect(r.cloud.vms).toEqual([]);
 });
 
-/** Blocks the first call of a method until the test releases the call, even after its signal aborted. */
+/**
+ * Blocks the first call of a method until the test releases the call. The abort of the signal does not end the call.
+ */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();

@@ -72,11 +72,11 @@ type MachineFlags = typeof machineFlags;
 export interface ConfiguredDriver<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /**
-   * Endpoints of the cloud that differ from the default, by the name of their setting. The log contains them once at
-   * the start.
+   * Endpoints of the cloud that differ from the default, by the name of their setting. The log lists these endpoints
+   * once at the start.
    */
   readonly endpoints?: Readonly<Record<string, string>>;
-  /** Settings that are valid but probably wrong, one sentence each. The log contains them once at the start. */
+  /** Settings that are valid but probably wrong, one sentence each. The log lists these settings once at the start. */
   readonly warnings?: readonly string[];
 }
 
@@ -265,7 +265,7 @@ function unitOf<Spec, Credentials>(
   return { controller, unit };
 }
 
-/** The metric is registered with any flags, so that its documentation does not depend on a flag. */
+/** The metric is registered for all values of the flags, so that its documentation does not depend on a flag. */
 function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, provider: string) {
   const observe = registerInterruptionMetrics(meters, provider);
   return interruptions ? { observe } : undefined;
@@ -282,8 +282,8 @@ export const processContext = (): DriverContext => ({
 });
 
 /**
- * The process continues after an unhandled promise rejection in driver code, because its end would affect the machines
- * of all classes. The error may contain secrets, so the log contains only its type.
+ * The process continues after an unhandled promise rejection in driver code, because the end of the process would
+ * affect the machines of all classes. The error may contain secrets, so the log contains only its type.
  */
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {

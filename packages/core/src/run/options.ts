@@ -46,8 +46,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   /**
-   * Set in observe mode. The controller then changes nothing in the cloud and creates no token, and this object
-   * records the changes to the cloud. The clients record their own writes.
+   * Set in observe mode. In this mode, the controller changes nothing in the cloud and creates no token. This object
+   * records the changes that the controller would make in the cloud. The clients record their own writes.
    */
   readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;
@@ -70,9 +70,11 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
   readonly observeWait?: ObserveWait;
-  /** Returns the control cluster of this process, see `OWNER_TAG`. Without it, VMs do not get this tag. */
+  /**
+   * Returns the control cluster of this process, see `OWNER_TAG`. If this function is absent, VMs do not get this tag.
+   */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */
+  /** Checked before each call that changes the cloud. Undefined if no other process can be the leader. */
   readonly fence?: Fence | undefined;
   /**
    * True if a VM can be deleted with the credentials of another class when the cloud refuses the credentials of its

@@ -158,8 +158,8 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
   const rig = await deafAfterRestart(async () => undefined);
-  // The state that another replica leaves after a crash: a VM, and a machine with the ID of this VM. The watch does
-  // not report this machine.
+  // The state after a crash of another replica: a VM, and a machine with the ID of this VM. The watch does not report
+  // this machine.
   const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());
   const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.createMachine('new', { providerID: providerId });
@@ -167,7 +167,7 @@ test('a VM is not deleted while the server has its machine, even if the cache do
   await rig.admin
     .resource<Machine>(machines, NAMESPACE)
     .patch('new', { type: 'merge', body: { status } }, { subresource: 'status' });
-  // The orphan collection deletes this VM, so it has checked the other VM too.
+  // The orphan collection deletes this VM, which proves that it has also checked the other VM.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 2 * HOUR);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['new']);
 });
@@ -216,8 +216,7 @@ test('a cloud that ignores the signal of a list or a deletion delays its own cla
   rig.cloud.plant('other', rig.clock.now().toISOString());
   await rig.until(async () => !rig.cloud.vms.some(({ machineName }) => machineName === 'other'), HOUR);
   await rig.clock.advance(2 * HOUR);
-  // The controller sends one call for the blocked cloud, however long the call takes, and one call for the other
-  // cloud.
+  // The controller sends one call to the blocked cloud, regardless of its duration, and one call to the other cloud.
   expect(rig.cloud.calls.delete).toBe(2);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['deaf']);
 });

@@ -25,7 +25,7 @@ import type { MachineControllerOptions } from './options.ts';
 
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/** Reconciles keys of the controllers, which do not exist yet when the shared components are created. */
+/** Reconciles keys of the controllers. The controllers do not exist yet when the shared components are created. */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;

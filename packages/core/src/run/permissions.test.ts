@@ -108,8 +108,8 @@ test('the allowed requests suffice for everything that a machine controller does
   );
   await api.patch('full', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'True' } } } });
   await gone('full');
-  // No controller handles the EvictionRequests of this machine, so its pod is evicted. The requests are withdrawn
-  // after the drain timeout.
+  // No controller handles the EvictionRequests of this machine, so mcm evicts its pod. After the drain timeout, mcm
+  // withdraws the requests.
   await rig.createMachine('held', { drainTimeout: '2m' });
   await rig.until(async () => (await rig.phase('held')) === 'Pending');
   await runs('held');
@@ -145,8 +145,8 @@ test('the allowed requests suffice for everything that a machine controller does
 
   expect([...refused]).toEqual([]);
   const unused = [...allowed].filter((each) => !used.has(each));
-  // These requests come from other parts of the process: leader election in and between control clusters, repeated
-  // events, and a probe of the Machines.
+  // Other parts of the process send these requests: leader election in and between control clusters, repeated events,
+  // and a probe of the Machines.
   const elsewhere = [/\/leases /, /\/namespaces get$/, /\/events patch$/, /\/machines get$/];
   expect(unused.filter((each) => !elsewhere.some((pattern) => pattern.test(each)))).toEqual([]);
 });

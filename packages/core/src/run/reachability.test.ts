@@ -62,7 +62,7 @@ test.each<Server>(['control', 'target'])(
 
     cuts.restore();
     await rig.until(async () => !isFrozen(rig), 10 * MINUTE);
-    // The machine was Running for a moment. Now it is Unknown again, with a full health timeout.
+    // The machine was Running for a moment. Now it is Unknown again, and its full health timeout starts again.
     const since = async (): Promise<string> => (await rig.machine('m-0'))?.status?.currentStatus?.lastUpdateTime ?? '';
     const thawedAt = rig.clock.now().getTime();
     await rig.until(async () => (await rig.phase('m-0')) === 'Unknown', MINUTE);

@@ -119,7 +119,7 @@ async function live(rig: Rig, minutes: number): Promise<void> {
   }
 }
 
-/** `gone` if the machine was deleted, otherwise its phase and description. */
+/** Returns `gone` if the machine was deleted, and otherwise its phase and description. */
 async function fate(rig: Rig, name: string): Promise<string> {
   const machine = await rig.machine(name);
   if (!machine) return 'gone';

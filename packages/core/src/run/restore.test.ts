@@ -26,7 +26,7 @@ const release = async (rig: Rig, ids: string): Promise<void> => {
   await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** The VM is deleted too, so the Node of the machine remains without a kubelet. */
+/** The VM is also deleted, so the Node of the machine remains without a kubelet. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await rig.conditions(name, [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]);
@@ -162,7 +162,10 @@ const refer = (rig: Rig, name: string): Promise<MachineClass> => {
   return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** After writes of other objects, the higher version of the server proves the later restore. */
+/**
+ * Other objects are written until the version of the server is higher than before. The higher version proves the
+ * restore.
+ */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
   await rig.clock.settle();

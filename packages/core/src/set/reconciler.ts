@@ -246,7 +246,7 @@ export class SetReconciler {
       entry?.ended('the connection was lost and the API server may be older, so mcm deletes no machine');
       return { failure: undefined, lookAgain: again(PROOF_MS), held };
     }
-    // Before the first `await`, so that the other sets of the deployment count the deletions immediately.
+    // This call comes before the first `await`, so that all other sets of the deployment see the deletions immediately.
     for (const machine of plan.toDelete) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
@@ -373,7 +373,8 @@ export class SetReconciler {
     const { uid, finalizers = [] } = set.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(set)) return done;
     const { pending } = this.#memoryOf(set);
-    // The garbage collector deletes the objects of a deleted owner, so an invalid selector must not stop the deletion.
+    // The garbage collector deletes the objects of a deleted owner. Therefore an invalid selector must not stop the
+    // deletion of the owner.
     const matches = matcherOf(set.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#machinesOf(set));
     if (owned.length === 0) {
@@ -414,8 +415,8 @@ const problemOf = (failure: Failure | undefined): string | undefined => failure 
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without an answer may have succeeded, so the controller repeats it and reports no failure
-  // (docs/compatibility/rules-deployments.md §7.6).
+  // A request without a response may have succeeded. Therefore the controller repeats the request and reports no
+  // failure (docs/compatibility/rules-deployments.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
 }

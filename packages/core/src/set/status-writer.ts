@@ -49,7 +49,7 @@ export class SetStatusWriter {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
-    // The newest known object, because the resourceVersion changes while machines are created.
+    // Uses the newest known object, because the resourceVersion changes while machines are created.
     const newest = this.#context.sets.store.get(key) ?? acted;
     const counts = countMachines(acted, machines);
     const status = setStatus(

@@ -16,7 +16,7 @@ import { compareText } from '../values/integers.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 export interface MachineCounts {
-  /** Machines that count as replicas, including those that are being deleted. */
+  /** Number of machines that count as replicas, including machines that are being deleted. */
   readonly replicas: number;
   readonly available: number;
   readonly ready: number;
@@ -75,7 +75,7 @@ export interface ReplicaFailure {
   readonly message: string;
 }
 
-/** `failure` determines the condition `ReplicaFailure`, by the operation that failed. */
+/** Returns the status of a set. `failure` is the failed operation for the condition `ReplicaFailure`. */
 export function setStatus(
   set: MachineSet,
   counts: MachineCounts,

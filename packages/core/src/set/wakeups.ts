@@ -5,10 +5,10 @@ import { type ControllerContext, changedBeyondStatus } from '../control/caches.t
 import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 
-/** Many machines change at about the same time. This delay combines these changes into one reconcile of the set. */
+/** Many machines change at about the same time. This delay combines their changes into one reconcile of the set. */
 const SWARM_MS = 20;
 
-/** A set of the same name with another UID does not count. */
+/** Returns the set that owns the machine. A set with the same name but another UID is not the owner. */
 export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
   const controller = controllerOf(machine);
   if (controller?.kind !== 'MachineSet') return undefined;
@@ -21,7 +21,7 @@ export function changedHands(old: KubeObject, object: KubeObject): boolean {
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
-/** A change matters if it can affect an action or the status of the set or deployment. */
+/** Whether a change can affect an action, or the status of the set or deployment. */
 function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;

@@ -7,8 +7,8 @@ import type { MachineSettings } from './settings.ts';
 export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
- * Returns true if there are conditions, `Ready` is True or absent, and every type in the list is False or absent.
- * Other types are ignored. Source: machine_util.go, isHealthy.
+ * Returns true if there are conditions, `Ready` is True or absent, and every type in the list is False or absent. All
+ * other types are ignored. Source: machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
   conditions.length > 0 &&
@@ -57,7 +57,7 @@ export const readinessTaints = (node: Node): string[] =>
 
 /**
  * Returns true if the copied conditions must be written again: a status changed, the reason of an in-place update
- * changed, or the types changed. Heartbeats and messages are ignored, because each of them would cause one write per
+ * changed, or the types changed. Changes of heartbeats and messages are ignored, because they would cause one write per
  * minute and node.
  */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
@@ -91,8 +91,8 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns the time from which the node counts as unresponsive: it has been NotReady, or has had a read-only file
- * system, for the configured time. The conditions of the Node have precedence over those in the status of the Machine,
+ * Returns the time from which the node counts as unresponsive: the node was NotReady, or had a read-only file system,
+ * for the configured time. The conditions of the Node take precedence over the conditions in the status of the Machine,
  * because a deletion no longer updates the status. A recovered node must not lose its pods.
  */
 export function unresponsiveAt(

@@ -13,8 +13,9 @@ const durationIn = (text: string): number | undefined => {
 };
 
 /**
- * Returns the drain timeout of a repair in milliseconds, from the machine or from its class. Undefined without the annotation.
- * An invalid value counts as absent, so an invalid value of the machine hides the value of its class.
+ * Returns the drain timeout of a repair in milliseconds, from the machine or from its class. Undefined without the
+ * annotation. An invalid value counts as absent. If the value of the machine is invalid, the value of its class is also
+ * ignored.
  */
 export function repairDrainTimeoutMs(machine: Machine, machineClass: MachineClass | undefined): number | undefined {
   const text = machine.metadata.annotations?.[KEY] ?? machineClass?.metadata.annotations?.[KEY];

@@ -5,7 +5,7 @@ import { isRepair, repairDrainTimeoutMs } from './repair-drain.ts';
 
 const MINUTE = 60_000;
 
-/** A longer value means "never", and a date has a maximum. */
+/** Longer durations mean "never". The limit exists because a date has a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** Defaults for every machine, from the flags of the machine controller. Durations are in milliseconds. */
@@ -57,7 +57,7 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   undrainablePolicy: true,
 };
 
-/** The settings of one machine: the defaults, or its own values. */
+/** The settings of one machine: the values of the machine, or the defaults. */
 export interface MachineSettings extends MachineDefaults {
   readonly healthTimeoutDisabled: boolean;
 }
@@ -69,9 +69,9 @@ function durationOr(text: string | undefined, fallback: number): number {
 }
 
 /**
- * Returns the settings of one machine. An annotation, which exists only for the creation timeout, takes precedence over the
- * spec, and the spec over the flag. The annotation of the class sets only the drain timeout of a repair. Source: machine-controller-manager,
- * pkg/util/provider/machinecontroller/machine_util.go.
+ * Returns the settings of one machine. The order of precedence is: annotation, spec, flag. An annotation exists only
+ * for the creation timeout. The annotation of the class sets only the drain timeout of a repair. Source:
+ * machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(
   machine: Machine,
@@ -101,8 +101,8 @@ export function settingsOf(
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * Returns the time for which pods are evicted before they are deleted, in milliseconds. The result is the number of
- * attempts times 20 s, at most the drain timeout.
+ * Returns the time for which pods are evicted before they are deleted, in milliseconds. The result is 20 s for each
+ * attempt, and at most the drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

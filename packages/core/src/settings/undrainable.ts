@@ -26,8 +26,8 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * The annotation of the machine takes precedence over the annotation of its class. An invalid value counts as `Hold`:
- * the user wanted another policy than the default, and a forced drain cannot be undone.
+ * The annotation of the machine takes precedence over the annotation of its class. An invalid value counts as `Hold`,
+ * because the user wanted a different policy than the default, and a forced drain cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];

@@ -59,7 +59,7 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
   return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
 }
 
-/** These marks on the Node have an effect with any value, and their value looks like "no". */
+/** Marks on the Node that have an effect with any value, and whose value looks like "no". */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);

@@ -19,7 +19,7 @@ class Index {
     return group.list;
   }
 
-  /** If its key is unchanged, the machine keeps its position. */
+  /** If the key of a machine is unchanged, the machine keeps its position. */
   change(before: Machine | undefined, after: Machine | undefined): void {
     const from = before && this.#keyOf(before);
     const to = after && this.#keyOf(after);

@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { pointsTo } from '../node/instance.ts';
 
-/** Machines that have no node or do not share their node, and the problems of the other machines. */
+/** Machines that have no node, machines that do not share their node, and the problems of all other machines. */
 export interface OwnNodes {
   readonly machines: readonly Machine[];
   readonly problems: readonly string[];

@@ -78,12 +78,12 @@ export interface Simulation {
   readonly lastsMs: number;
   /** True if the final state is the requested one. */
   readonly complete: boolean;
-  /** The last action of the deployment, or the reason why it waits. */
+  /** The reason for the last action of the deployment, or the reason for its wait. */
   readonly because: string;
   readonly end: SimulatedEnd;
   /**
-   * The problems in the final state, in the words of the conditions. The list also contains machines whose label has
-   * the node of another machine.
+   * The problems in the final state, with the texts of the conditions. The list also contains machines whose label
+   * contains the node of another machine.
    */
   readonly problems: readonly string[];
   /**
@@ -118,7 +118,7 @@ class Run {
    * these failed machines.
    */
   readonly #lost = new Map<string, LostState[]>();
-  /** The zones of failed machines that the machines replace which are created next, by the UID of the set. */
+  /** The zones of failed machines, by the UID of the set. The next new machines get these zones. */
   readonly #homes = new Map<string, readonly string[]>();
   /** Number of machines of each zone before the last deletions. */
   #before: ReadonlyMap<string, number> | undefined;

@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import { phaseOf } from '@mcm/api';
 import type { Change } from '@mcm/kube';
 
-/** Returns why a machine failed in this change, if it failed. */
+/** Returns the reason if a machine failed in this change, and otherwise undefined. */
 export function failureIn(change: Change<Machine>): string | undefined {
   const { object } = change;
   if (change.type !== 'updated' || phaseOf(object) !== 'Failed' || phaseOf(change.old) === 'Failed') return undefined;

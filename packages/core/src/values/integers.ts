@@ -10,7 +10,7 @@ export function parseInteger(text: string | undefined): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Decisions read the same times of the same machines repeatedly. */
+/** The results are cached, because decisions parse the same times of the same machines repeatedly. */
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 

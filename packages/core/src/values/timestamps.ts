@@ -8,9 +8,9 @@ export const millis = (time: string | null | undefined): number => parseTime(tim
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);
 
 /**
- * Returns until when a machine may join: its creation plus the creation timeout. For a machine without an owner, the
- * timeout starts again after a correction of its class. For a warm machine, the timeout starts with the start of its
- * VM.
+ * Returns the time until which a machine may join: its creation time plus the creation timeout. For a machine without
+ * an owner, the timeout starts again after a correction of its class. For a warm machine, the timeout starts with the
+ * start of its VM.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
   const power = powerOf(machine);

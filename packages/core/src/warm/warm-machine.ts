@@ -18,8 +18,8 @@ export interface WarmSetting {
 const isState = (text: string): text is WarmState => (WARM_STATES as readonly string[]).includes(text);
 
 /**
- * Returns the setting of a deployment, or the problem of its annotations as a sentence. Undefined without a setting:
- * the deployment keeps no warm machines.
+ * Returns the setting of a deployment, or the problem of its annotations as a sentence. Returns undefined without a
+ * setting, because the deployment then has no warm machines.
  */
 export function warmSettingOf({
   metadata,
@@ -66,7 +66,7 @@ export const WarmTexts = {
   starting: 'Machine was warm: starting its VM',
 } as const;
 
-/** The status of such a machine no longer counts as available, and the set does not control the machine yet. */
+/** A set is taking this machine: its status no longer counts as available, but the set does not control it yet. */
 export const isTaken = (machine: Machine): boolean =>
   warmStateOf(machine) !== undefined &&
   phaseOf(machine) === 'Pending' &&

@@ -14,7 +14,7 @@ interface ZoneReport {
   /** Number of machines that are available. */
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby';
-  /** The missing machines and their limit. Absent without a limit for each zone, and if no rollout is in progress. */
+  /** The missing machines of each zone, and their limit. Undefined without a limit, or if no rollout is in progress. */
   readonly room?: ZoneRoom | undefined;
 }
 
@@ -43,7 +43,7 @@ export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading)
   const wanted = deployment.spec.replicas ?? 0;
   const rooms = zoneRooms(input, states, wanted);
   const staying = states.reduce((sum, state) => sum + state.staying.length, 0);
-  // If no machine is missing, the next machine is an additional one.
+  // If no machine is missing, the next machine is an additional machine.
   const [place] = placesFor(states, { count: 1, wanted: isOld ? wanted : Math.max(wanted, staying + 1), isOld });
   return {
     zones: states.map(({ zone, staying: here, evacuated, standby }) => ({

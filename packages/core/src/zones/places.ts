@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import type { Zone } from './setting.ts';
 import { openZones, type ZoneState } from './spread.ts';
 
-/** The machines to create, and what decides about their zones. */
+/** The machines to create, and the data that determines their zones. */
 export interface PlaceRequest {
   readonly count: number;
   /** Number of machines that the deployment wants. */
@@ -11,7 +11,10 @@ export interface PlaceRequest {
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
   /** Names of the zones of lost machines that the new machines replace. */
   readonly lost?: readonly string[] | undefined;
-  /** Number of machines of each zone before the last deletions, by the name of the zone. If absent, it is not known. */
+  /**
+   * Number of machines of each zone before the last deletions, by the name of the zone. Undefined if the numbers are
+   * unknown.
+   */
   readonly before?: ReadonlyMap<string, number> | undefined;
 }
 
@@ -34,8 +37,9 @@ interface Slot {
 }
 
 /**
- * Divides the machines among the open zones. If the numbers differ by one, the zones with the most machines get one more. So
- * machines are replaced in their zones. Machines of lost zones count, because they stay.
+ * Divides the machines among the open zones. If the machines cannot be divided equally, the zones with the most
+ * machines get one more machine. Therefore machines are replaced in their zones. Machines of lost zones count, because
+ * they stay.
  */
 function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, before }: PlaceRequest): readonly Slot[] {
   const open = openZones(states);
@@ -57,9 +61,10 @@ function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, be
  * Returns the zones of new machines.
  *
  * 1. A machine that replaces a lost machine stays in its zone, unless the zone is closed or has enough machines.
- * 2. Otherwise the machine gets the zone that lacks the most machines. During a rollout, old machines do not count. So the
- *    rollout replaces each machine in its zone.
- * 3. Among equal zones, the one with the fewest machines comes first, then the one that is losing the most machines.
+ * 2. Otherwise the machine gets the zone that lacks the most machines. During a rollout, old machines do not count.
+ *    Therefore the rollout replaces each machine in its zone.
+ * 3. Among equal zones, the zone with the fewest machines comes first, and then the zone that is losing the most
+ *    machines.
  */
 export function placesFor(states: readonly ZoneState[], request: PlaceRequest): readonly Place[] {
   const slots = slotsOf(states, request);

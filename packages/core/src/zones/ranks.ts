@@ -9,13 +9,13 @@ import { type ZoneInput, type ZoneState, zoneOfMachine } from './spread.ts';
 export interface ZoneRank {
   /** True if the zone is evacuated. */
   readonly moves: boolean;
-  /** Number of machines that the zone has while this one is still there. */
+  /** Number of machines in the zone before this machine is deleted. */
   readonly level: number;
   /** True if the rollout must not delete the machine yet, because too many machines of its zone are missing. */
   readonly waits?: true;
 }
 
-/** How many machines a set has after the deletions, and how many its deployment wants. */
+/** The number of machines that a set has after the deletions, and the number that its deployment wants. */
 export interface SetNeed {
   readonly replicas: number;
   readonly wanted: number;
@@ -59,15 +59,17 @@ export function zoneRanks(
 
 /** A zone during a rollout with a limit for each zone. */
 export interface ZoneRoom {
-  /** Number of machines of the zone that are missing: being deleted, not available, or not created yet. */
+  /**
+   * Number of missing machines of the zone: machines that are being deleted, are not available, or are not created yet.
+   */
   readonly missing: number;
   /** Maximum number of missing machines at which the rollout deletes a machine of the zone. */
   readonly limit: number;
 }
 
 /**
- * Returns how many machines of each zone a rollout may delete now. Evacuated zones have no limit. Empty if no rollout is in
- * progress, or if the deployment has no limit for each zone.
+ * Returns how many machines of each zone a rollout may delete now. Evacuated zones have no limit. The result is empty
+ * if no rollout is in progress, or if the deployment has no limit for zones.
  */
 export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted: number): ReadonlyMap<Zone, ZoneRoom> {
   const { setting, machines, isLeaving = () => false, isOld } = input;
@@ -89,8 +91,8 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
 }
 
 /**
- * Returns true if the set may delete machines of evacuated zones before machines that are down. Otherwise a scale-down would
- * delete available machines although others are down.
+ * Returns true if the set may delete machines of evacuated zones before machines that are down. Otherwise a scale-down
+ * would delete available machines although other machines are down.
  */
 function maySpare(
   machines: readonly Machine[],

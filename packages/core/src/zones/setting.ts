@@ -18,7 +18,9 @@ export interface ZoneSetting {
   readonly evacuated: ReadonlySet<string>;
   /** Zones whose machines all became unreachable, with the time in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
-  /** Number of machines of each zone that may be missing during a rollout, or a percentage. Absent without a limit. */
+  /**
+   * Number or percentage of the machines of each zone that may be missing during a rollout. Undefined means no limit.
+   */
   readonly maxUnavailable?: IntOrPercent | undefined;
 }
 

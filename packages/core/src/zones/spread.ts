@@ -5,7 +5,7 @@ import { offeringOf, zoneOfferingOf } from '../driver/offerings/alternative.ts';
 import { isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
 import type { Zone, ZoneSetting } from './setting.ts';
 
-/** Number of machines of a zone that must be down before the zone is on standby. One machine can fail alone. */
+/** A zone is on standby only if at least this number of its machines is down, because one machine can fail alone. */
 const LEAST_DOWN = 2;
 
 /** What decides about the zones of a deployment. */
@@ -25,14 +25,15 @@ export interface ZoneState {
   readonly leaving: number;
   readonly evacuated: boolean;
   /**
-   * True if the zone is lost: all its machines are down, or the deployment records it and no machine is Ready again.
+   * True if the zone is lost. Either all its machines are down, or the deployment has recorded the loss and no machine
+   * is Ready again.
    */
   readonly standby: boolean;
 }
 
 /**
- * Returns the zone of a machine: the zone for which it was created, else the zone of its alternative, else the zone of
- * its Node. Undefined if no zone of the deployment is known for it.
+ * Returns the zone of a machine: the zone for which it was created, or the zone of its alternative, or the zone of its
+ * Node. Returns undefined if none of these zones is a zone of the deployment.
  */
 export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
   const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;
@@ -94,7 +95,7 @@ const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**
- * Returns the zones that get new machines. If no zone is left, the zones on standby get them too, because the
+ * Returns the zones that get new machines. If no zone remains, zones on standby also get new machines, because the
  * deployment needs its machines.
  */
 export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {

@@ -17,11 +17,11 @@ export interface CertificateFiles {
 /** Receives the certificates of a directory, and errors about them. */
 export interface ServedCertificate {
   use(pair: ServingPair, from?: string): void;
-  /** Reports why the current files are not served, or undefined when they are served. */
+  /** Reports the reason why the current files are not served. Reports undefined when they are served. */
   unusable(sentence: string | undefined): void;
 }
 
-/** A kubelet takes about a minute to update a mounted Secret, so a faster check has no use. */
+/** A kubelet needs about a minute to update a mounted Secret, so a shorter interval has no benefit. */
 const LOOK_MS = 10_000;
 
 const nameOf = ({ directory, flag }: CertificateFiles): string => `${flag} ${directory}`;
@@ -43,8 +43,8 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
 }
 
 /**
- * Serves the pair of a directory, and each later valid pair. While the files are invalid, the previous pair stays in
- * use.
+ * Serves the certificate and key of a directory, and each later valid pair. While the files are invalid, the previous
+ * pair stays in use.
  * @throws ConfigError that names the flag and the directory if the first pair is missing or invalid.
  */
 export async function serveCertificateFiles<S extends { use(pair: ServingPair): void }>(
@@ -71,7 +71,8 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
       log.info('Serving with a new certificate', { directory: files.directory });
     } catch (error) {
       const sentence = errorText(error);
-      // An error is reported when two checks find it, because the two files may be written one after the other.
+      // An error is reported only when two checks find it, because a client may write the two files one after the
+      // other.
       if (sentence === doubt) served.unusable(`${sentence}; continuing with the previous certificate`);
       doubt = sentence;
     }

@@ -12,7 +12,7 @@ export interface AdmissionRequest {
   readonly oldObject: unknown;
 }
 
-/** One invalid field, as `kubectl` prints it. */
+/** The error of one invalid field, with the text that `kubectl` prints. */
 export interface AdmissionCause {
   readonly field: string;
   readonly reason: string;

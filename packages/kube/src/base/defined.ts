@@ -13,7 +13,7 @@ export function defined(members: object): object {
   return stripped(members);
 }
 
-/** Use it in a spread, such as `{ ...defaults, ...withoutUndefined({ name, labels }) }`. */
+/** Use the function in a spread, such as `{ ...defaults, ...withoutUndefined({ name, labels }) }`. */
 export function withoutUndefined<T extends object>(members: T): Exact<T>;
 export function withoutUndefined(members: object): object {
   return stripped(members);

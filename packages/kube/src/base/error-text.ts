@@ -1,11 +1,11 @@
 const ownText = (error: Error): string => {
-  // For a host with several addresses, Node.js puts the messages into the inner errors.
+  // If a host has several addresses, the messages of Node.js are in the inner errors.
   if (error.message === '' && error instanceof AggregateError) return errorText(error.errors[0]);
   // OpenSSL ends its messages with a line break.
   return error.message === '' ? error.name : error.message.trim();
 };
 
-/** On one line, with the messages of the causes. */
+/** Returns the message of an error in one line, with the messages of its causes. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = ownText(error);

@@ -6,8 +6,8 @@ import { errorText } from './error-text.ts';
 /** Logs the start and the end of an outage, but not each attempt in between. */
 export interface OutageLog {
   /**
-   * The log contains a warning about the first failure and about each new reason. Other failures are logged at debug
-   * level.
+   * The log contains a warning about the first failure and about each new reason. All other failures are logged at
+   * debug level.
    */
   failed(error: unknown): void;
   /** The log contains the success only after a failure. */
@@ -15,7 +15,7 @@ export interface OutageLog {
   readonly failures: number;
 }
 
-/** Without the message of an API server's error, because it contains the request. */
+/** Omits the message of an error of the API server, because the message contains the request. */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 

@@ -16,17 +16,17 @@ export interface ClientOptions {
   readonly clock: Clock;
   /** Adds jitter to the waits that a server requests. The default has a fixed seed. */
   readonly random?: Random;
-  /** If absent, only API priority and fairness of the server limits the rate. */
+  /** The rate limit of the client. Without it, only API priority and fairness of the server limits the rate. */
   readonly rateLimit?: RateLimit | undefined;
   /**
-   * Time limit of a whole answer in milliseconds; 0 means no limit. A watch must open within this time, and within
-   * 30,000. The default is 60,000, as in the original.
+   * Time limit for a whole response in milliseconds. With 0, there is no limit. A watch must open within this time, and
+   * within 30,000. The default is 60,000, as in the original.
    */
   readonly requestTimeoutMs?: number;
-  /** History of the server, which its clients share. */
+  /** The history of the server. All clients of the server share it. */
   readonly history?: ServerHistory;
   readonly observe?: (sample: RequestSample) => void;
-  /** Called with each error answer (400 and above) before it is thrown. */
+  /** Called with each error response (400 and above) before the error is thrown. */
   readonly refused?: (error: KubeError) => void;
 }
 

@@ -2,7 +2,7 @@ import type { KubeClient } from '../contract/client.ts';
 import { isDenied, isNotFound, KubeError } from '../contract/errors.ts';
 import { pods } from '../types/core.ts';
 
-/** The UID prevents the eviction of a later pod of the same name. */
+/** The pod to evict. With the UID, the request cannot evict a later pod with the same name. */
 export interface EvictedPod {
   readonly namespace: string;
   readonly name: string;
@@ -22,16 +22,20 @@ export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 /** The API version of Kubernetes 1.22 and later, and the API version of earlier releases. */
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
-/** An API server answers 404 with a name for a missing object, and without a name for a path that it does not serve. */
+/**
+ * For a missing object, an API server responds with 404 and a name. For a path that it does not serve, the response has
+ * no name.
+ */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** A proxy can also answer 404, but the body of its answer differs. */
+/** A proxy can also respond with 404, but the body of its response differs. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**
  * Evicts a pod, or deletes it if the API server has no eviction API, as kubectl does.
  * @param mayDelete Called once before a deletion that replaces the eviction; default: always true.
- * @throws KubeError 429 when a budget does not allow the eviction now (the call does not wait), and any other refusal.
+ * @throws KubeError 429 if a budget does not allow the eviction now (the call does not wait), and for any other
+ *   refusal.
  */
 export async function evictPod(
   client: KubeClient,

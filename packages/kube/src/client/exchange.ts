@@ -4,7 +4,7 @@ import { KubeError } from '../contract/errors.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { noAnswer, refusal, tooLate } from './refusal.ts';
 
-/** `code` is 0 when there was no answer. */
+/** The response to a request. `code` is 0 if there was no response. */
 export interface RequestSample {
   readonly method: string;
   /** The path with the query, names and namespaces. */
@@ -22,7 +22,7 @@ export interface Call {
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** If false, a 429 or 503 is thrown immediately, and its Retry-After is ignored. */
+  /** If false, a response 429 or 503 is thrown immediately, and its Retry-After is ignored. */
   readonly patient?: boolean | undefined;
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }

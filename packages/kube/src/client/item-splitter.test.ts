@@ -14,12 +14,13 @@ function split(text: string, sizes: readonly number[]): { items: unknown[]; rest
   return { items, rest: JSON.parse(splitter.rest()) };
 }
 
-/** Strings that contain JSON syntax, and keys that also occur in a list. */
+/** Strings that contain JSON syntax, and keys that also occur outside of the list. */
 const nasty = fc.oneof(
   fc.constantFrom('"', '\\', '\\"', '{', '}', '[', ']', '"items":[', ',', 'ü', '😀', ''),
   fc.string(),
 );
-// Keys contain no backslashes. After an object with the key "\"" at the same place, V8 13.6 reads this key as "\\".
+// Keys contain no backslashes. If an earlier object has the key "\"" at the same position, V8 13.6 reads this key as
+// "\\".
 const key = fc.oneof(nasty, fc.constant('items')).filter((text) => text !== '__proto__' && !text.includes('\\'));
 const value = fc.letrec((tie) => ({
   any: fc.oneof(

@@ -8,9 +8,9 @@ const CLOSE_BRACE = 0x7d;
 const ITEM_DEPTH = 2;
 
 /**
- * Splits the JSON of a list into its items while it arrives. Each item is parsed, projected and freed before the next
- * one. A page of 500 pods that is parsed at once becomes 10 MB of objects, which the garbage collector treats as
- * long-lived. The class only finds the boundaries of items.
+ * Splits the JSON of a list into its items while the response arrives. Each item is parsed, projected and freed before
+ * the next item. A page of 500 pods that is parsed at once becomes 10 MB of objects, which the garbage collector treats
+ * as long-lived. This class only finds the boundaries of the items.
  */
 export class ItemSplitter {
   #depth = 0;

@@ -6,8 +6,8 @@ const refuse = (message: string): never => {
 };
 
 /**
- * An empty segment of a path addresses the whole collection, and `..` addresses another resource. The API server
- * accepts no such names.
+ * An empty path segment addresses the whole collection, and `..` addresses another resource. The API server does not
+ * accept them as names.
  */
 export const isPathSegment = (value: string): boolean =>
   value !== '' && value !== '.' && value !== '..' && !value.includes('/');

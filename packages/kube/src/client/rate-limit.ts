@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../clock/clock.ts';
 
-/** `burst` requests immediately, then `qps` requests per second. */
+/** The limit: `burst` requests immediately, and then `qps` requests per second. */
 export interface RateLimit {
   readonly qps: number;
   readonly burst: number;

@@ -7,13 +7,13 @@ import type { TransportResponse } from '../contract/transport.ts';
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  /** Used only to remove its contents from an error. */
+  /** The body of the request, which is used only to remove its contents from an error. */
   readonly body?: string | undefined;
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/** The text may be a Secret, so the error must not contain it, unlike the error of V8. */
+/** The text may be a Secret. The error of V8 would contain the text, so this function throws a different error. */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -40,7 +40,7 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 }
 
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
-/** The message comes from the authorizer or the registry, and users need it to find the cause. */
+/** For these codes, the message comes from the authorizer or the registry, and users need it to find the cause. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
 /** A shorter text is a common word. */
 const SHORTEST_SECRET = 6;
@@ -83,7 +83,7 @@ export function refusal(asked: Asked, response: TransportResponse, text: string,
   });
 }
 
-/** For an `ERROR` event of a watch, whose object is a Status. */
+/** Returns the error for an `ERROR` event of a watch. The object of this event is a Status. */
 export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   return new KubeError(`${describe(asked)}: ${status.message ?? 'the server ended the watch with an error'}`, {
     code: status.code ?? 500,
@@ -96,8 +96,8 @@ export const tooLate = (limitMs: number): Error =>
   Object.assign(new Error(`no answer within ${limitMs} ms`), { code: 'ETIMEDOUT' });
 
 /**
- * For an answer that does not come from an API server.
- * @param what Continues the text "the answer", such as `is not JSON`
+ * Returns the error for a response that does not come from an API server.
+ * @param what the end of a sentence that starts with "the answer", such as `is not JSON`
  */
 export const badAnswer = (asked: Asked, what: string): KubeError =>
   new KubeError(`${describe(asked)}: the answer ${what}`, { code: 0, reason: 'BadAnswer' });

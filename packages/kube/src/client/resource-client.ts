@@ -155,7 +155,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       path: this.#path(name, subresource),
       body: JSON.stringify(body),
       ...callOptions(options),
-      // While the API server updates a disruption budget, it answers 429 with Retry-After: 10. client-go waits for
+      // While the API server updates a disruption budget, it responds with 429 and Retry-After: 10. client-go waits for
       // this time inside the call.
       ...withoutUndefined({ patient: subresource === 'eviction' ? false : undefined }),
     });
@@ -176,7 +176,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
     return answer as R;
   }
 
-  /** The API server sends the items of a list without their type. */
+  /** The API server omits kind and apiVersion in the items of a list. */
   #setType(item: T): void {
     item.apiVersion = this.#apiVersion;
     item.kind = this.#definition.kind;

@@ -17,7 +17,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   BadAnswer: 'the server at the address is not a Kubernetes API server: correct the address',
 };
 
-/** Other codes with the same meaning, and the code in the table above. */
+/** Other codes with the same meaning as a code in the previous table. */
 const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   HTTPParserError: 'BadAnswer',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
@@ -34,8 +34,8 @@ function codesOf(error: unknown): readonly string[] {
 }
 
 /**
- * A refusal without a `Status` does not come from a Kubernetes API, with one exception: kube-apiserver answers 404
- * without a `Status` for an unknown path.
+ * If an error response has no `Status`, it does not come from a Kubernetes API. Exception: for an unknown path,
+ * kube-apiserver responds with 404 without a `Status`.
  */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';
@@ -51,9 +51,9 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Returns the reason why no API server answered a request, and a hint. The text is a part of a sentence. Undefined if an
- * API server answered, or if only the text of the error is known. Pass an answer without a `Status` only for a path that every API server has:
- * `/version`.
+ * Returns the reason why no API server responded, and a hint. The text is a part of a sentence. Returns undefined if an
+ * API server responded, or if only the text of the error is known. Pass a response without a `Status` only for the path
+ * `/version`, which every API server has.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

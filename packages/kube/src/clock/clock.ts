@@ -3,7 +3,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Only `main` uses the system clock and its timers directly. */
+/** A clock. Only `main` uses the system clock and its timers directly. */
 export interface Clock {
   /** The time of day, for stored times. The time may jump in either direction. */
   now(): Date;
@@ -16,7 +16,7 @@ export interface Clock {
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
-/** The timers of this clock do not keep the process alive. */
+/** The system clock. Timers of this clock do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   monotonic: () => Math.floor(performance.now()),

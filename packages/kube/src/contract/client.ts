@@ -12,7 +12,7 @@ export type Patch =
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * The behavior after an answer 429 or 503 with Retry-After. By default, the client waits for this time and retries.
+   * The behavior after a response 429 or 503 with Retry-After. By default, the client waits for this time and retries.
    * With `throw`, the client throws immediately, and the error contains `retryAfterMs`. `createSubresource` of an
    * `eviction` always throws, so that a drain does not block a worker.
    */
@@ -95,8 +95,8 @@ export type WatchEvent<T> =
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
   /**
-   * With `each`, the client parses a page item by item, so the whole page is never in memory. Use `each` for large
-   * objects of which only a few fields are kept.
+   * With `each`, the client parses a page item by item, so that the whole page is never in memory. Use `each` for large
+   * objects if only a few of their fields are kept.
    */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /**
@@ -113,7 +113,7 @@ export interface ResourceWriter<T extends KubeObject> {
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
   /**
-   * Resolves to the object while finalizers or the grace period keep the object, and to undefined when the object is
+   * Resolves to the object if finalizers or the grace period still keep it. Resolves to undefined if the object is
    * deleted.
    */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
@@ -133,7 +133,7 @@ export interface KubeClient {
    * use the namespace of the object.
    */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
-  /** Sends any other request and returns the JSON of the answer. */
+  /** Sends any other request and returns the JSON of the response. */
   request<R>(
     method: string,
     path: string,

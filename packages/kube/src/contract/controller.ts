@@ -2,7 +2,7 @@ import type { Change, Informer } from './informer.ts';
 import type { Key, KubeObject } from './objects.ts';
 
 /**
- * The result of a successful reconcile: finished, or reconcile again after a delay. After an error, the back-off
+ * The result of a successful reconcile: either finished, or reconcile again after a delay. After an error, the back-off
  * applies.
  */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
@@ -19,8 +19,8 @@ export const soonest = (...all: readonly Outcome[]): Outcome =>
  * Compares the actual with the desired state of one object, and changes it towards the desired state. A controller
  * never runs two reconciles of one key at the same time.
  * - `done`: the failures of the key are forgotten, and only an event starts the next reconcile.
- * - `again`: the failures are forgotten too, and the next reconcile runs after `afterMs`. Use it for deadlines, not
- *   for polling.
+ * - `again`: the failures are also forgotten, and the next reconcile runs after `afterMs`. Use this result for
+ *   deadlines, not for polling.
  * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409, the next reconcile runs
  *   soon, without a log line at level error.
  */
@@ -36,7 +36,7 @@ export interface Controller {
   enqueue(key: Key, afterMs?: number): void;
   /**
    * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the
-   * informer, and while its cache is doubted.
+   * requests of the informer, or while its cache may be wrong.
    * @param without If set, the controller does not wait for a refused informer. The function returns the keys to
    * reconcile when the refusal starts or ends.
    */
@@ -47,8 +47,8 @@ export interface Controller {
   ): void;
   /**
    * Waits for the watched informers, then reconciles until the signal aborts. Resolves when the last reconcile has
-   * ended. An informer is ready when it has synced. A refused informer is ready if the controller continues without
-   * it.
+   * ended. An informer is ready when it has synced. An informer that the API server refuses is ready if the controller
+   * can work without it.
    */
   run(signal: AbortSignal): Promise<void>;
   /** Returns true if no key is queued, being reconciled, or delayed by at most `withinMs` (default 0). */

@@ -11,7 +11,10 @@ export interface StatusBody {
   };
 }
 
-/** Either the API server refused the request (`code` ≥ 400), or there was no answer (`code` 0, with the cause). */
+/**
+ * The error of a request. Either the API server refused the request (`code` ≥ 400), or there was no response (`code` 0,
+ * with the cause).
+ */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly code: number;
@@ -41,8 +44,8 @@ export class KubeError extends Error {
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
 /**
- * Returns true if a webhook denied the request. The webhook chooses the code, so the code does not describe the
- * object.
+ * Returns true if a webhook denied the request. The webhook chooses the code of the response, so the code does not
+ * describe the object.
  */
 export const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
@@ -62,7 +65,9 @@ export const isGone = (error: unknown): error is KubeError => hasCode(error, 410
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
 /** Returns true if a permission is missing (403). */
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
-/** The server refuses the request for now (429), for example an eviction that a budget does not allow. */
+/**
+ * Returns true if the server refuses the request for now (429), for example an eviction that a budget does not allow.
+ */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
 /**
  * Returns true if a write was not sent because of `--observe-only`. Such an error is not a failure, and the decision

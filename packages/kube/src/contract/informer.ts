@@ -22,8 +22,8 @@ export interface Store<T> {
 }
 
 /**
- * A cache of one kind that is always updated: a list in pages, then a watch with bookmarks. After a 410, the informer
- * lists again and applies the difference. The informer retries without limit.
+ * A cache of one kind that follows the server: the informer lists the objects in pages, and then watches with
+ * bookmarks. After a 410, the informer lists again and applies the difference. The informer retries without limit.
  */
 export interface Informer<T extends KubeObject> {
   /** Plural name of the kind. */
@@ -45,9 +45,8 @@ export interface Informer<T extends KubeObject> {
    */
   readonly doubted: boolean;
   /**
-   * True if it is proven that the server has not returned to a state before the cached one. After a lost connection,
-   * the value is false until the server has sent its version again. Actions that cannot be undone wait until `proven`
-   * is true.
+   * True if the server has proven that its state is not older than the cache. After a lost connection, the value is
+   * false until the server has sent its version again. Actions that cannot be undone wait until `proven` is true.
    */
   readonly proven: boolean;
   onDoubt(handler: () => void): () => void;
@@ -60,10 +59,10 @@ export interface Informer<T extends KubeObject> {
   /** Lists once without a watch, for callers that do not call `run`. Rejects with the error of the server. */
   readOnce(signal: AbortSignal): Promise<void>;
   /**
-   * Adds the answer of a write of this process to the cache, so that the next reconcile reads its own writes.
-   * - The answer is ignored if the watch has already reported an equal or newer version.
+   * Adds the response to a write of this process to the cache, so that the next reconcile sees this write.
+   * - The response is ignored if the watch has already reported an equal or newer version.
    * - Handlers are called immediately, and not again for the watch event.
-   * - Afterwards the object belongs to the cache.
+   * - After the call, the caller must not change the object, because it belongs to the cache.
    */
   recordWrite(object: T): void;
   /** Since the last event, bookmark or list. */
@@ -83,8 +82,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   /**
-   * Reduces each object to the needed fields before it is stored. The size of the result determines the memory of the
-   * cache.
+   * Removes all fields of an object that are not needed, before the object is stored. The size of the result determines
+   * the memory of the cache.
    */
   readonly project?: (object: T) => T;
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>> | undefined;
@@ -95,6 +94,6 @@ export interface InformerOptions<T extends KubeObject> {
    * The default is 90,000, because the server sends a bookmark every minute.
    */
   readonly dataTimeoutMs?: number;
-  /** Called each time the API server refuses a list or a watch, and with undefined when a watch is open. */
+  /** Called each time the API server refuses a list or a watch. Called with undefined when a watch is open. */
   readonly onAccess?: (refused: KubeError | undefined) => void;
 }

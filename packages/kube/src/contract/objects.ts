@@ -50,7 +50,9 @@ export interface ResourceDefinition<T extends KubeObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** The type to which each object must conform before it is added to a cache. If absent, objects are not checked. */
+  /**
+   * The type to which each object must conform before it is added to a cache. If undefined, objects are not checked.
+   */
   readonly shape?: Shape;
   readonly _type?: T;
 }

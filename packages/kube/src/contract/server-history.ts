@@ -5,15 +5,15 @@ export interface LeaseVacancy {
 }
 
 /**
- * Detects that an API server was restored to an older state, for example because a backup was restored. The objects and
- * versions of the server are then older than the caches. A cache with evidence reports it to this object, which
- * informs the other caches.
+ * Detects that an API server was restored to an older state, for example because a backup was restored. After a
+ * restore, the objects and versions of the server are older than the caches. A cache that detects this reports the
+ * restore to this object, which informs all other caches.
  */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
-  /** Answers to requests from before a rollback that arrived afterwards. */
+  /** Responses to requests from before a rollback that arrived after the rollback. */
   readonly #outdated = new WeakSet<object>();
 
   get rollbacks(): number {
@@ -21,7 +21,7 @@ export class ServerHistory {
   }
 
   /**
-   * Periods in which, according to the server, no process held a Lease of this process. An object of this project from
+   * Periods in which no process held a Lease of this process, according to the server. An object of this project from
    * such a period proves that the server was restored to an earlier state.
    */
   get vacancies(): readonly LeaseVacancy[] {
@@ -37,7 +37,7 @@ export class ServerHistory {
     if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
   }
 
-  /** An outdated answer may describe a state that the server no longer has. */
+  /** An outdated response may describe a state that the server no longer has. */
   isOutdated(answer: object): boolean {
     return this.#outdated.has(answer);
   }

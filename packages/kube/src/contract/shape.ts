@@ -14,11 +14,11 @@ export interface Shape {
 /** A field of a stored object whose value has a wrong type. */
 export interface Fault {
   readonly field: string;
-  /** Such as `is missing: an object is needed`. */
+  /** The problem, such as `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * True if the repair is a guess. False for a missing text, number or boolean, which counts as empty, 0 or false, and
-   * which the controller of the object validates.
+   * True if the repair is a guess. False for a missing text, number or boolean. This value counts as empty, 0 or false,
+   * and the controller of the object validates it.
    */
   readonly guessed: boolean;
 }
@@ -145,7 +145,7 @@ class Repair {
 /**
  * Repairs an object in place, so that it conforms to its type. A missing required field gets its zero value, and a
  * value of a wrong type is removed. apiVersion, kind and metadata are not checked.
- * @returns The faults. Most objects have none, so the usual cost is one visit of each field in the shape.
+ * @returns the faults. Most objects have no faults, so the usual cost is one visit of each field in the shape
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = shape.properties ?? {};

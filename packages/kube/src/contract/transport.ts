@@ -18,6 +18,6 @@ export interface TransportResponse {
 
 /**
  * A function like `fetch`. In production, undici sends the request with credentials. In tests, the handler of the
- * embedded server answers it.
+ * embedded server processes the request.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;

@@ -5,7 +5,7 @@ export class ConfigError extends Error {
 
 /** Address and credentials of one API server. All PEM values are texts. */
 export interface ClusterConfig {
-  /** `https://host:port`, with an optional path prefix. */
+  /** The URL of the server: `https://host:port`, with an optional path prefix. */
   readonly server: string;
   readonly ca?: string | undefined;
   /** The name in the certificate of the server, if it differs from the host. */

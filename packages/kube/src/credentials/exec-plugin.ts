@@ -74,7 +74,7 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   };
 }
 
-/** Returns a function that runs the plugin again when the credentials have expired. */
+/** Returns a function that provides the credentials, and runs the plugin again when they have expired. */
 export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   let kept: { readonly given: Given; readonly until: number } | undefined;
   return async () => {
@@ -87,7 +87,7 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
 /** @throws Error with the error output of the plugin */
 function run({ command, args, env, installHint }: Plugin): Promise<string> {
   return new Promise((done, fail) => {
-    // Without standard input, the plugin cannot wait for input without end.
+    // The plugin gets no standard input, so that it cannot wait for input forever.
     const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     let [answer, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -18,7 +18,7 @@ export interface FollowOptions {
   readonly onFiles?: ((news: FilesNews) => void) | undefined;
 }
 
-/** client-go has the same interval, and a kubelet needs the same time to update a mounted Secret. */
+/** The same interval as in client-go. A kubelet needs the same time to update a mounted Secret. */
 const LOOK_MS = 60_000;
 /** Minimum interval after a refusal, because hundreds of requests may be refused at the same time. */
 const LOOK_AGAIN_MS = 1_000;
@@ -52,7 +52,7 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/** Another cluster has other machines, so mcm would treat the current machines as deleted. */
+/** A different cluster has different machines, so mcm would treat the current machines as deleted. */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
@@ -61,8 +61,8 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
 }
 
 /**
- * An expired client certificate in new files must not replace a valid one. At the start, an expired certificate is
- * reported and used.
+ * An expired client certificate in new files must not replace a valid certificate. At the start, an expired certificate
+ * is reported and used.
  */
 function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
   const text = clientCertificate?.certificate;

@@ -48,7 +48,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The parser quotes the line, which may contain a key.
+  // The parser quotes the invalid line, and this line may contain a key.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -159,7 +159,7 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
   ['user', 'auth-provider', 'token'],
 ];
 
-/** The author of a kubeconfig with references could read files of this process or run programs in it. */
+/** If a kubeconfig contained references, its author could read files of this process or run programs in it. */
 function mustBeComplete(selected: Selected, label: string): void {
   for (const [part, field, instead] of OUTSIDE) {
     if (selected[part].fields[field] !== undefined)

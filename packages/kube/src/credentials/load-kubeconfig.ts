@@ -17,7 +17,8 @@ export interface LoadOptions {
 }
 
 /**
- * Loads the address and credentials of a cluster from a kubeconfig file, or of the pod for the text `inClusterConfig`.
+ * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, loads the
+ * configuration of the pod.
  * - `latest` reads files again after they have changed.
  * - Several files are merged as in kubectl: for each name, the first file with this name applies. Missing files are
  *   ignored if at least one exists.
@@ -34,7 +35,7 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
 }
 
 /**
- * For a kubeconfig that a client wrote to an object of the API server. Such a kubeconfig must not refer to files or
+ * Parses a kubeconfig that a client wrote to an object of the API server. This kubeconfig must not refer to files or
  * programs.
  * @param source Origin of the text, for messages
  * @throws ConfigError

@@ -28,8 +28,8 @@ function named({ user, label }: PluginUser): string {
 }
 
 /**
- * Returns the error of the plugin in one line, without its output, which may be a token. The error of a JSON parser
- * would contain this output.
+ * Returns the error of the plugin in one line. The error of a JSON parser would contain the output of the plugin, which
+ * may be a token, so this output is omitted.
  */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError

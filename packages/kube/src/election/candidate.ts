@@ -60,7 +60,7 @@ export class Candidate {
       const record = await this.#look(signal);
       this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
-      // Another candidate was the leader in the meantime, possibly only until now. The cached state of this process
+      // Another process was the leader in the meantime, possibly until a moment ago. The cached state of this process
       // may be outdated.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
@@ -68,8 +68,8 @@ export class Candidate {
   }
 
   /**
-   * A Lease that is older than the last write of this process proves that the server returned to an older state, with
-   * any version counter.
+   * If a Lease is older than the last write of this process, the server has returned to an older state. This proof does
+   * not depend on the version counter.
    */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
@@ -95,8 +95,8 @@ export class Candidate {
   }
 
   /**
-   * Renews the Lease only if the Lease is unchanged. After a conflict, another candidate wrote the Lease, or this
-   * process has renewed it in the meantime.
+   * Renews the Lease only if the Lease is unchanged. After a conflict, either another candidate has written the Lease,
+   * or this process has renewed it in the meantime.
    */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
@@ -110,8 +110,8 @@ export class Candidate {
   }
 
   /**
-   * Watches the Lease of another candidate until the Lease is released or has expired. Returns false if the watch
-   * ended earlier: the next read then follows after a delay.
+   * Watches the Lease of another candidate until the Lease is released or has expired. Returns false if the watch ended
+   * earlier. In this case, the next read follows after a delay.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -128,7 +128,7 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // An active leader creates a deleted Lease again at the next renewal.
+        // If the Lease was deleted, an active leader creates it again at the next renewal.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
@@ -224,8 +224,8 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     const holds = this.#renewed !== undefined;
-    // If the answer of the first write was lost, that write has already acquired the Lease, so the vacancy is recorded
-    // separately.
+    // If the response to the first write was lost, this write has already acquired the Lease. Therefore the vacancy is
+    // recorded separately.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
   }

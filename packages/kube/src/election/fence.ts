@@ -6,20 +6,20 @@ export interface Fence {
    * Resolves when no other process can be the leader now.
    * - After a recent renewal, the call sends no request. Otherwise, for example after the process was suspended, it
    *   renews the Lease first.
-   * - The promise rejects if another process has acquired the Lease, if this cannot be determined, and as soon as
-   *   the work must end.
+   * - The promise rejects if another process has acquired or may have acquired the Lease, and as soon as the work must
+   *   end.
    */
   confirm(): Promise<void>;
   /**
-   * Confirms the leadership like `confirm`, but also after the work must end. Use this method for the last steps,
-   * during which this process still holds the Lease.
+   * Confirms the leadership like `confirm`, but also after the work must end. Use this method for the last steps before
+   * this process releases the Lease.
    */
   held(): Promise<void>;
 }
 
 /**
- * Elapsed time on two clocks. The larger value counts, because one of the clocks may stop while the machine is
- * suspended.
+ * Measures elapsed time with two clocks. The larger value is used, because one of the clocks may stop while the machine
+ * is suspended.
  */
 export class Age {
   readonly #clock: Clock;

@@ -91,7 +91,7 @@ describe('a hand-over', () => {
     await t.clock.settle();
     const b = t.candidate('b');
     await t.clock.advance(61_500);
-    a.network.up = false; // The last renewal of this candidate was at 60 s. The lost network has the same effect as a kill.
+    a.network.up = false; // The last renewal by this candidate was at 60 s. For the other candidates, the lost network has the same effect as a kill.
     await t.clock.advance(13_499);
     expect(t.led).toHaveLength(1);
     await t.clock.advance(1);

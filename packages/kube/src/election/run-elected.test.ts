@@ -457,7 +457,7 @@ describe('election', () => {
       const a = t.candidate('a');
       await t.clock.advance(3_000);
       a.network.answersAfterMs = 7_500;
-      // The request is sent at 4 s, and its answer arrives at 11.5 s.
+      // The request is sent at 4 s, and its response arrives at 11.5 s.
       await t.clock.advance(8_600);
       a.network.answersAfterMs = 0;
       t.clock.jump(3_000);

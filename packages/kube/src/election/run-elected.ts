@@ -56,7 +56,7 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
 }
 
 /**
- * Renews the Lease until the signal aborts (`stopped`) or the Lease is lost. A request without an answer counts as
+ * Renews the Lease until the signal aborts (`stopped`) or the Lease is lost. A request without a response counts as
  * failed.
  */
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
@@ -78,7 +78,8 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         onLost?.(`the process could not renew the Lease for ${renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
-      // Other candidates measure from the time when the server executed the write. The answer may arrive much later.
+      // Other candidates measure from the time at which the server executed the write. The response may arrive much
+      // later.
       const sentAt = clock.monotonic();
       try {
         if ((await candidate.renew(both)) === 'other') {
@@ -144,8 +145,8 @@ export async function runElected(
     return end;
   });
   try {
-    // The Lease is renewed until the last step of the work has ended, so no other process starts while this process
-    // still writes.
+    // The Lease is renewed until the last step of the work has ended. Therefore no other process starts while this
+    // process still writes.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),
       held: () => candidate.confirm(lost.signal),

@@ -18,7 +18,7 @@ export interface ElectionTimings {
 /** Timings of the election as in client-go, in milliseconds. */
 export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
 
-/** A state of a Lease that this process has observed before the election. */
+/** A state of a Lease that this process observed before the election. */
 export interface ObservedLease {
   /** As JSON. */
   readonly spec: string;
@@ -31,7 +31,10 @@ export interface ObservedLease {
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Must be unique: two processes with the same identity would both be leaders. */
+  /**
+   * The identity of this process. The identity must be unique, because two processes with the same identity would both
+   * be leaders.
+   */
   readonly identity: string;
   readonly timings?: ElectionTimings;
   readonly clock: Clock;
@@ -46,15 +49,15 @@ export interface ElectionOptions {
   /** Version of this program, which the Lease contains for other candidates. */
   readonly version?: string;
   /**
-   * Flags with other values than the default. The Lease contains these flags for its readers, so they must not contain
+   * The flags that differ from their defaults. The Lease contains these flags for its readers, so they must not contain
    * secrets.
    */
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** Further annotations of the Lease while this process holds it. A released Lease keeps them. */
+  /** Additional annotations of the Lease while this process holds it. A released Lease keeps these annotations. */
   readonly annotations?: Readonly<Record<string, string>>;
   /**
-   * Returns the last state of the Lease that this process observed elsewhere. If the Lease is still in this state, its
-   * duration starts at that observation, and not when the election starts.
+   * Returns the last state of the Lease that this process observed outside of the election. If the Lease is still in
+   * this state, its duration starts at that observation, and not when the election starts.
    */
   readonly observed?: () => ObservedLease | undefined;
   /**

@@ -4,7 +4,7 @@ import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /** A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
-/** A process that used a period has recorded its decision elsewhere. */
+/** A process that used a period has already stored its decision in another object. */
 const KEPT_MS = 24 * 3_600_000;
 const MOST = 8;
 
@@ -20,8 +20,8 @@ export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 
 /**
- * Returns the annotation of a Lease that a process acquires at `now`. The `renewTime` of a restored Lease is older
- * than the backup, so the period includes the time for which the server has lost its data.
+ * Returns the annotation of a Lease that a process acquires at `now`. The `renewTime` of a restored Lease is older than
+ * the backup. Therefore the period includes the time for which the server has lost its data.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

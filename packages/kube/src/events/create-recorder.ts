@@ -26,7 +26,7 @@ export interface RecorderOptions {
 }
 
 const CONCURRENCY = 4;
-/** Further series are dropped, and the log contains one line about the drop. */
+/** All series above this number are dropped, and the log contains one line about this. */
 const MAX_WAITING = 2000;
 /** As in client-go. */
 const MAX_ATTEMPTS = 12;
@@ -147,7 +147,7 @@ class BatchingRecorder implements EventRecorder {
     return this.#create(series, series.id);
   }
 
-  /** If the answer of an earlier attempt was lost, the method finds the Event of that attempt. */
+  /** If the response to an earlier attempt was lost, the method finds the Event of that attempt. */
   async #create(series: Series, id: string): Promise<string> {
     const draft = this.#draft(series, id);
     try {

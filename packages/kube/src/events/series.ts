@@ -21,8 +21,8 @@ export interface Series {
   readonly first: Date;
   last: Date;
   /**
-   * Unique part of the name of the Event. This part is the same for each attempt, so that a lost answer does not cause
-   * a second Event.
+   * Unique part of the name of the Event. This part is the same for each attempt, so that a lost response does not
+   * cause a second Event.
    */
   id: string | undefined;
   written: string | undefined;

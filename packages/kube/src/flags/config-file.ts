@@ -6,7 +6,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/** The limit is larger than any set of flags, and it limits the memory if the path is wrong. */
+/** The limit is larger than any list of flags, and it limits the memory if the path is wrong. */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {
@@ -20,7 +20,7 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-/** Without the position, because the message already contains it. */
+/** Returns the error without its position, because the message already contains the position. */
 function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
   if (code === 'MULTIPLE_DOCS') return 'a second YAML document starts here; put all settings into one document';
   const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);
@@ -42,7 +42,10 @@ function flagText(value: unknown, flag: Flag<unknown> | undefined): string | und
   return isList ? value.join(',') : undefined;
 }
 
-/** Each invalid entry has a line with the file, the line number, the field, and the most similar known name. */
+/**
+ * The settings in a file. For each invalid entry, there is a line with the file, the line number, the field, and the
+ * most similar known name.
+ */
 export interface FileSettings {
   readonly given: ReadonlyMap<string, Given>;
   readonly problems: readonly string[];

@@ -20,7 +20,7 @@ export type FeatureStates = Readonly<Record<string, boolean>>;
 
 const isOnByDefault = ({ stage }: Feature): boolean => stage === 'BETA';
 
-/** Names that set all features of a stage, as in component-base. */
+/** Names that enable or disable all features of a stage, as in component-base. */
 const ALL: Readonly<Record<string, Feature['stage']>> = { AllAlpha: 'ALPHA', AllBeta: 'BETA' };
 
 function parsePair(pair: string, known: readonly string[]): readonly [name: string, on: boolean] {

@@ -27,7 +27,7 @@ export function givenByEnvironment(
   return given;
 }
 
-/** Variables of no flag are no errors, because all containers of a pod may have the same environment. */
+/** A variable that matches no flag is not an error, because all containers of a pod may have the same environment. */
 export function unknownVariables(flags: Flags, env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = Object.keys(flags).map(variableOf);
   return Object.keys(env)

@@ -12,7 +12,7 @@ export interface Program {
   readonly description: string;
 }
 
-/** The result of a command line: run with these values, or print a text and exit. */
+/** The result of parsing a command line: run with these values, or print a text and exit. */
 export type Parsed<F extends Flags> =
   | { readonly kind: 'run'; readonly values: FlagValues<F>; readonly warnings: readonly string[] }
   | { readonly kind: 'print'; readonly text: string };
@@ -74,7 +74,7 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
 interface Converted<F extends Flags> {
   readonly values: FlagValues<F>;
   readonly warnings: readonly string[];
-  /** A line for each invalid value. The flag with this value has its default. */
+  /** One line for each invalid value. A flag with an invalid value has its default. */
   readonly problems: readonly string[];
 }
 
@@ -113,7 +113,8 @@ const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 
 /**
- * Reads the command line, then the environment, then the file of `--config`. The first source with a value is used.
+ * Reads the command line, the environment, and the file of `--config`. For each flag, the first source with a value is
+ * used.
  * @param argv The arguments, without the interpreter and the script.
  * @throws ConfigError with one line for each invalid value and its source
  */

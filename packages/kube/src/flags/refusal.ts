@@ -7,9 +7,9 @@ const STRAY = /too many arguments.* Expected 0 arguments but got \d+: (?<words>.
 const bare = (flag: string): string => flag.replace(/^--?/, '');
 
 /**
- * Converts an error of the commander library to one line, with the most similar known flag. The line omits the value
- * of an unknown flag, which may be a secret. The suggestion of commander is not used, because commander compares the
- * flag together with its value.
+ * Converts an error of the commander library to one line, with the most similar known flag. The line omits the value of
+ * an unknown flag, which may be a secret. The function does not use the suggestion of commander, because commander
+ * compares the flag together with its value.
  * @param flags Names of all flags, without dashes.
  */
 export function refusalOf(text: string, flags: readonly string[]): string {

@@ -51,7 +51,7 @@ export class Fleet implements Discovered {
     return [...this.#clusters].flatMap(([name, { unreachable }]) => (unreachable ? [name] : [])).sort();
   }
 
-  /** Undefined while this process does not take part. */
+  /** The live replicas. Undefined while this process does not take part in the fleet. */
   get peers(): readonly Peer[] | undefined {
     return this.#peers.live;
   }

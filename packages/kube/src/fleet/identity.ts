@@ -18,7 +18,7 @@ const NAMESPACE = 'kube-system';
 const MAX_AGE_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;
 
-/** The kubeconfig of a unit leads to another cluster than before. */
+/** The kubeconfig of a unit now leads to a different cluster than before. */
 export class OtherCluster extends Error {
   override readonly name = 'OtherCluster';
 }
@@ -27,7 +27,7 @@ export interface IdentityOptions {
   readonly userAgent: string;
   readonly clock: Clock;
   readonly source: string;
-  /** How to accept another cluster, for messages. */
+  /** Tells the user how to accept the other cluster. */
   readonly fix: string;
 }
 
@@ -50,7 +50,7 @@ export class ClusterIdentity {
 
   /**
    * Reads the identity, and compares it with a known one. Later checks compare with the same identity.
-   * @throws OtherCluster if it differs; KubeError if the cluster does not answer
+   * @throws OtherCluster if the identity differs, or KubeError if the cluster does not respond
    */
   async expect(known: string | undefined): Promise<string> {
     this.#uid = known;
@@ -88,8 +88,8 @@ export class ClusterIdentity {
 }
 
 /**
- * Sends a request only if the same cluster answered recently. After the answer to a list or a watch, the identity is
- * checked again, so objects of another cluster do not get into the caches.
+ * Sends a request only if the same cluster responded recently. After a list or a watch, the identity is checked again,
+ * so that objects of another cluster do not get into the caches.
  */
 export const identifiedTransport =
   (transport: Transport, identity: ClusterIdentity): Transport =>

@@ -19,7 +19,7 @@ export interface Member {
 export interface Discovered {
   /** A cluster exists. `member` replaces an earlier value. */
   engage(member: Member): void;
-  /** A cluster exists but cannot be served: `problem` names the object and the fix. */
+  /** Reports a cluster that exists but cannot be served. `problem` contains the object and the fix. */
   refuse(name: string, problem: string): void;
   disengage(name: string): void;
 }

@@ -3,24 +3,24 @@ import { isWatch } from '../client/paths.ts';
 import { type Clock, pause } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** After this time without an answer, mcm checks whether the API server answers at all. */
+/** After this time without a response, mcm checks whether the API server responds to any request. */
 const SLOW_MS = 5_000;
 /** Interval between two checks. */
 const PROBE_MS = 5_000;
-/** A replica releases a cluster after this time without any answer. The original stops after the same time. */
+/** A replica releases a cluster after this time without any response. The original stops after the same time. */
 const LIMIT_MS = 30_000;
-/** These answers come from a proxy that does not reach the API server. */
+/** Responses with these codes come from a proxy that does not reach the API server. */
 const FROM_PROXY: readonly number[] = [502, 504];
 
-/** This process gets no answer from the API server of a cluster. Another replica may reach the API server. */
+/** This process gets no response from the API server of a cluster. Another replica may reach the API server. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-/** Observes whether an API server answers this process. */
+/** Observes whether an API server responds to this process. */
 export class Reach {
   readonly #clock: Clock;
-  /** Monotonic time of the first request without an answer since the last answer. */
+  /** Time of the first request without a response since the last response, by the monotonic clock. */
   #silentSince: number | undefined;
   #failure = '';
   #onSilence: () => void = () => undefined;
@@ -29,7 +29,7 @@ export class Reach {
     this.#clock = clock;
   }
 
-  /** Returns a transport whose answers are observed. */
+  /** Returns a transport that reports all responses to this object. */
   wrap(transport: Transport): Transport {
     return async (request) => {
       const slow = isWatch(request.path)
@@ -49,15 +49,15 @@ export class Reach {
     };
   }
 
-  /** Returns the error that names the missing answer, if that is the likely cause of `error`. */
+  /** Returns an error about the missing response, if this is the likely cause of `error`. */
   explain(error: unknown): unknown {
     if (this.#silentSince === undefined) return error;
     return new Unreachable(`${errorText(error)} (the API server of the cluster does not answer: ${this.#failure})`);
   }
 
   /**
-   * Sends probes while the API server does not answer, until the signal aborts. Returns an error if the API server did not
-   * answer for 30 s and another replica may reach it.
+   * Sends probes while the API server does not respond, until the signal aborts. Returns an error if the API server did
+   * not respond for 30 s and another replica may reach it.
    * @param probe Sends a request.
    * @param elsewhere Whether another replica may reach the API server.
    */
@@ -90,7 +90,7 @@ export class Reach {
     this.#onSilence();
   }
 
-  /** Resolves when a request has no answer, or when the signal aborts. */
+  /** Resolves when a request has no response, or when the signal aborts. */
   #silence(signal: AbortSignal): Promise<void> {
     if (this.#silentSince !== undefined || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {

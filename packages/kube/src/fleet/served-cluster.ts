@@ -10,7 +10,7 @@ import { OtherCluster } from './identity.ts';
 import { type Member, versionOf } from './member.ts';
 import { Unreachable } from './reach.ts';
 
-/** The data of a cluster that stays from one run to the next. */
+/** The data of a cluster that the next run reuses. */
 export interface ClusterMemory {
   uid: string | undefined;
 }
@@ -34,8 +34,8 @@ export class LeaseLost extends Error {
 export interface ServedClusterParts {
   readonly serve: Serve;
   /**
-   * Reads the identity of the cluster, without a Lease and without a write. Rejects with `Unreachable` without an answer,
-   * and with `OtherCluster` after the answer of another cluster.
+   * Reads the identity of the cluster, without a Lease and without a write. Rejects with `Unreachable` if there is no
+   * response, and with `OtherCluster` if another cluster responds.
    */
   readonly probe: (run: ClusterRun) => Promise<void>;
   /** Whether another replica may reach the API server of the cluster. */
@@ -49,11 +49,11 @@ export interface ServedClusterParts {
 }
 
 const RETRY: BackoffOptions = { baseMs: 5_000, maxMs: 300_000, jitter: 0.2 };
-/** A request without an answer costs little, and the cluster must not wait long after an outage. */
+/** A request without a response costs little, and the cluster must not wait long after an outage. */
 const RETRY_UNREACHABLE: BackoffOptions = { ...RETRY, maxMs: 30_000 };
 /** Interval of the probes of a cluster that this replica could not reach. */
 const PROBE_MS = 30_000;
-/** A cluster that was served for this time starts again with the shortest delay. */
+/** If a cluster was served for this time, the next retry starts with the shortest delay. */
 const STABLE_MS = 60_000;
 
 const reasonOf = (error: unknown): FailureReason => {
@@ -64,8 +64,8 @@ const reasonOf = (error: unknown): FailureReason => {
 };
 
 /**
- * One cluster of the fleet: it runs while it is wanted, and stops, fails and starts again independently of other
- * clusters.
+ * One cluster of the fleet. The cluster is served while this replica must serve it, and starts, fails and stops
+ * independently of other clusters.
  */
 export class ServedCluster {
   readonly #parts: ServedClusterParts;
@@ -80,7 +80,7 @@ export class ServedCluster {
   #since: Date;
   #holder = '';
   #error = '';
-  /** True if the last run ended because the API server did not answer. */
+  /** True if the last run ended because the API server did not respond. */
   #silent = false;
   #unreachable = false;
   #probing = false;
@@ -102,12 +102,12 @@ export class ServedCluster {
     };
   }
 
-  /** True if nothing runs and the discovery does not know the cluster. */
+  /** True if the cluster does not run and the discovery does not contain it. */
   get unused(): boolean {
     return this.#member === undefined && this.#run === undefined && this.#error === '';
   }
 
-  /** True after two runs in a row ended because the API server did not answer this replica. */
+  /** True after two consecutive runs ended because the API server did not respond to this replica. */
   get unreachable(): boolean {
     return this.#unreachable;
   }
@@ -118,7 +118,9 @@ export class ServedCluster {
     this.#update('another replica serves the cluster');
   }
 
-  /** A changed kubeconfig stops the cluster and starts it again with a new identity check. */
+  /**
+   * Starts the cluster. If the kubeconfig has changed, stops the cluster and starts it again with a new identity check.
+   */
   engage(member: Member): void {
     const same = this.#member !== undefined && versionOf(this.#member) === versionOf(member);
     this.#member = member;
@@ -169,8 +171,9 @@ export class ServedCluster {
   }
 
   /**
-   * Runs the cluster, with retries, while it is wanted. A new run starts only after the previous one has ended. While another
-   * replica serves a cluster that this replica could not reach, probes show when the cluster is reachable.
+   * Serves the cluster, with retries, while this replica must serve it. A new run starts only after the previous run
+   * has ended. While another replica serves a cluster that this replica could not reach, probes show when the cluster
+   * is reachable.
    */
   async #loop(): Promise<void> {
     for (let failures = 0; this.#member !== undefined && (this.#wanted || this.#unreachable); ) {

@@ -9,7 +9,7 @@ export interface SlotsOptions {
 }
 
 /**
- * After this time without an answer, a request no longer counts towards the total. The request still counts for its
+ * After this time without a response, a request no longer counts for the total limit. The request still counts for its
  * cluster.
  */
 const SLOW_MS = 5_000;
@@ -29,8 +29,8 @@ interface Line {
 }
 
 /**
- * Limits the requests in flight of all clusters. Free slots go to the clusters in turn, so a cluster with many
- * requests does not delay the others. A cluster that does not answer occupies only its own slots.
+ * Limits the requests in flight of all clusters. Free slots go to the clusters in turn. Therefore a cluster with many
+ * requests does not delay other clusters, and a cluster that does not respond uses only its own slots.
  */
 export class Slots {
   readonly #o: SlotsOptions;
@@ -112,7 +112,7 @@ export class Slots {
     });
   }
 
-  /** One request of each cluster in turn. */
+  /** Starts one request of each cluster in turn. */
   #next(): void {
     for (const line of this.#lines) {
       if (this.#running >= this.#o.total) return;

@@ -4,7 +4,7 @@ import { faultsOf } from './faults.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** An object for which the index function throws is not in this index. Other objects are not affected. */
+/** If the index function throws for an object, the object is not in this index. All other objects are not affected. */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {

@@ -24,7 +24,7 @@ const isWatch = (request: TransportRequest) => request.path.includes('watch=true
 const parameter = (request: TransportRequest | undefined, name: string) =>
   new URL(`http://x${request?.path ?? ''}`).searchParams.get(name);
 
-/** Lists and watches return the answers of two scripts. After its end, each script repeats its last answer. */
+/** Two scripts define the responses to lists and watches. At its end, a script repeats its last response. */
 function setUp(lists: Answer[], watches: Answer[], options: Partial<Parameters<typeof createInformer<Node>>[2]> = {}) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();

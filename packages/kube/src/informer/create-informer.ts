@@ -26,8 +26,7 @@ export interface InformerRuntime {
   /** Called after each list and watch with the number of objects or events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /**
-   * Called with each failure of a list or watch. Called with undefined when a watch is open and the cache is up to
-   * date.
+   * Called with each failure of a list or watch. Called with undefined when a watch is open and the cache is complete.
    */
   readonly outage?: (resource: string, failure: unknown) => void;
   /**
@@ -41,7 +40,7 @@ const DEFAULT_PAGE_SIZE = 500;
 /** The server sends a bookmark every minute. If a bookmark is half a minute late, the watch counts as broken. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** No controller reads the managed fields, and they are a third of many objects. */
+/** No controller reads managed fields, and in many objects they are a third of the size. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;

@@ -12,8 +12,8 @@ export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
 /**
- * Controllers must not act on an object if a part of its spec or metadata is a guess. Faults in the status do not
- * count, because its controller writes the status again.
+ * Controllers must not act on an object if the repair of its spec or metadata is a guess. Faults in the status do not
+ * count, because the controller of the object writes the status again.
  */
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));

@@ -42,7 +42,7 @@ export function refusedPermission(message: string): Permission | undefined {
   return verb === undefined || resource === undefined || group === undefined ? undefined : { verb, resource, group };
 }
 
-/** Such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
+/** The permission as text, such as `list nodes` or `patch machines/status.machine.sapcloud.io`. */
 export const permissionText = ({ verb, resource, group }: Permission): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
 

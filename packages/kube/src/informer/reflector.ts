@@ -25,7 +25,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
   readonly onDoubt: (doubted: boolean) => void;
-  /** Called each time the server refuses the kind or does not have it. Called with undefined when a watch is open. */
+  /** Called each time the server refuses the kind or does not serve it. Called with undefined when a watch is open. */
   readonly onAccess: (refused: KubeError | undefined) => void;
   /** Called with each failure, and with undefined when a watch is open. */
   readonly onOutage?: ((failure: unknown) => void) | undefined;
@@ -34,10 +34,10 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** The first wait is short because most outages are restarts of the server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** After this number of lists whose pages expired, the reflector requests the list without pages. */
+/** If the pages of this number of lists expired, the reflector requests the list without pages. */
 const MAX_EXPIRED_LISTS = 2;
 /**
- * If a server closes a watch in less than this time, without an event, the server is not healthy. The number is from
+ * If a server closes a watch in less than this time without an event, the server is not healthy. The value is from
  * client-go.
  */
 const SHORT_WATCH_MS = 1000;
@@ -69,7 +69,10 @@ export class Reflector<T extends KubeObject> {
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
-  /** By the monotonic clock. Undefined while a watch is open, and before the first one. */
+  /**
+   * The time since which the cache may be outdated, by the monotonic clock. Undefined while a watch is open, and before
+   * the first watch.
+   */
   #behindSince: number | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -83,7 +86,7 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** A watch without data counts as ended at its last event. */
+  /** Returns how long the cache may be outdated. A watch that receives no data counts as ended at its last event. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
@@ -277,8 +280,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Versions increase from event to event. A smaller version means that the server has an older state, which the next
-   * list verifies.
+   * Versions increase from event to event. A smaller version means that the server has an older state. The next list
+   * verifies this.
    */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
@@ -289,7 +292,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = version;
   }
 
-  /** A watch counts as working if it delivered an event or stayed open for a while. */
+  /** The watch works if it has delivered an event or has stayed open for a while. */
   #proven(): void {
     this.#expiredWatches = 0;
     this.#outage.worked();
@@ -303,8 +306,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Aborts with the signal of the caller, or after a time without data. One timer is enough: it is extended when it
-   * fires too early.
+   * Returns a signal that aborts with the signal of the caller, or after a time without data. One timer is sufficient,
+   * because it is extended if it fires too early.
    */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;

@@ -55,7 +55,7 @@ describe('own writes', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.changed(thing('b', 9));
-    replica.written(thing('a', 7)); // All kinds share one sequence of versions. The watch was at 9 without an event for a@7, so a is deleted or the write is outdated.
+    replica.written(thing('a', 7)); // All kinds share one sequence of versions. The watch reached version 9 without an event for a@7. Therefore a is deleted, or the write is outdated.
     expect(versions()).toEqual(['a@1', 'b@9']);
     replica.reached('20');
     replica.written(thing('c', 15));
@@ -182,7 +182,7 @@ test('for lost, late and repeated events, the replica has the same end state as 
       });
       const server = new Map<string, Thing>();
       const pending: (() => void)[] = [];
-      const answers: (() => void)[] = []; // Answers to the writes of this process may arrive before or after the watch event.
+      const answers: (() => void)[] = []; // The responses to writes of this process may arrive before or after the watch event.
       const roll = () => dice.next().value ?? 0;
       const relist = (version: number) => {
         pending.length = 0;

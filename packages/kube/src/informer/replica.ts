@@ -15,8 +15,8 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides what a list page, a watch event or the answer of a write changes in the cache. These three sources report
- * the same objects at different times. The resourceVersion shows which report is newer.
+ * Decides how a list page, a watch event or the response to a write changes the cache. These three sources report the
+ * same objects at different times. The resourceVersion shows which report is newer.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
@@ -134,7 +134,7 @@ export class Replica<T extends KubeObject> {
   #missed(key: Key, version: number, rewound: boolean): void {
     const cached = this.cache.get(key);
     if (cached === undefined) return;
-    // The list was read before this write, so it does not contain the result of the write.
+    // The list was read before this write, so it does not contain the object of the write.
     if (!rewound && versionNumber(cached.metadata.resourceVersion) > version) return;
     this.#drop(key, cached);
   }

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { errorText } from '../base/error-text.ts';
 
-/** @throws Error if the write fails, for example because the disk is full or the pipe is closed */
+/** Writes bytes. @throws Error if the write fails, for example because the disk is full or the pipe is closed */
 export type Sink = (bytes: Uint8Array) => void;
 
 /** Options of a lossy writer. */
@@ -67,7 +67,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A log file that is opened with its first line. If the file cannot be opened, each line tries again. */
+/** A log file that is opened when the first line is written. If the file cannot be opened, each line tries again. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';

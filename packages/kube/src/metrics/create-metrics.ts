@@ -28,9 +28,9 @@ export interface Metrics {
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** From 1e-8 to 10 s, as for the queues of client-go. */
+/** The buckets range from 1e-8 to 10 s, as for the queues of client-go. */
 const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
-/** From 1 ms to 512 ms, as for the client of the original. */
+/** The buckets range from 1 ms to 512 ms, as for the client of the original. */
 const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
 
 type Prometheus = typeof import('prom-client');

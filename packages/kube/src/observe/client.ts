@@ -40,7 +40,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async create(object: Draft<T>): Promise<T> {
-    // No decision depends on an Event, so the client neither sends nor records the Event.
+    // No decision depends on an Event, so the client neither sends nor records Events.
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};

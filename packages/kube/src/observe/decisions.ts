@@ -7,7 +7,7 @@ import type { Meters } from '../metrics/meters.ts';
  * The outcome of a decision:
  * - `wanted`: this process would have executed the decision.
  * - `same`: another controller executed the decision.
- * - `gone`: the object was deleted first.
+ * - `gone`: the object was deleted before this.
  * - `different`: no controller executed the decision within five minutes.
  */
 export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
@@ -19,7 +19,9 @@ export interface Decision {
   readonly resource: string;
   /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
   readonly object: string;
-  /** True if the object has no name yet. An object with any name may then show that the decision was executed. */
+  /**
+   * True if the object has no name yet. In this case, an object with any name may show that the decision was executed.
+   */
   readonly unnamed?: boolean;
   /** Two decisions are equal if their contents are equal. */
   readonly content: string;
@@ -61,8 +63,8 @@ export class ObserveDecisions {
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
-   * Decisions by resource and object, then by action. A repeated decision replaces the last one. An overdue decision
-   * stays until a controller executes it or the object is deleted, so that it is not logged again.
+   * Decisions by resource and object, then by action. A repeated decision replaces the previous decision. An overdue
+   * decision stays until a controller executes it or the object is deleted, so that the log contains it only once.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
   readonly #unnamed = new Map<string, Set<Waiting>>();

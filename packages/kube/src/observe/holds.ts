@@ -5,8 +5,8 @@ import { isRecord } from '../contract/json-values.ts';
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**
- * Returns the fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Undefined properties,
- * times, UIDs and versions are ignored.
+ * Returns the fields of `actual` that differ from `wanted`. In `wanted`, null means that the field must be absent.
+ * Undefined properties, times, UIDs and versions are ignored.
  */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
   const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);

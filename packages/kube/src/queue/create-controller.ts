@@ -32,20 +32,20 @@ export interface ControllerOptions {
   readonly metrics?: QueueMetrics | undefined;
   /**
    * The cache with the objects of the keys. The controller skips malformed objects, because the informer reports them
-   * and their next change adds the key again. If absent, keys are not names of objects.
+   * and their next change adds the key again. Undefined if the keys are not names of objects.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
   /** The default is 50 ms to 2 min with a jitter of 0.5. */
   readonly backoff?: BackoffOptions;
   /**
-   * Returns true if a key should be reconciled before other keys. Called when the key becomes ready. At least one of
-   * four keys is not urgent, so that urgent keys do not block other keys.
+   * Returns true if a key should be reconciled before other keys. Called when the key becomes ready. At least every
+   * fourth key is a key that is not urgent, so that urgent keys do not block other keys.
    */
   readonly urgent?: (key: Key) => boolean;
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.5 };
-/** The waits after a conflict are short, because the newer state arrives soon. */
+/** The waits after a conflict are short, because the newer state of the object arrives soon. */
 const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
 
 type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused' | 'doubted'>;
@@ -64,7 +64,7 @@ class QueueController implements Controller {
   readonly #log: Logger;
   readonly #queue: WorkQueue;
   readonly #needed = new Set<Awaited>();
-  /** Informers for which the controller does not wait while they are refused. */
+  /** Informers that the controller does not wait for while the API server refuses them. */
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
   /** The last error of each failing key, so that the controller logs an error once. */
@@ -149,7 +149,7 @@ class QueueController implements Controller {
     }
   }
 
-  /** A cache is outdated by an unknown time, or may contain changes that the server has lost. */
+  /** True if a cache has been outdated for an unknown time, or may contain changes that the server has lost. */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;

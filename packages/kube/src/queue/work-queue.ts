@@ -24,7 +24,8 @@ export interface WorkQueueOptions {
 }
 
 /**
- * One of this number of taken keys is not urgent, if such a key is ready, so that urgent keys do not block other keys.
+ * Every n-th key that a worker takes is not urgent, if such a key is ready. Therefore urgent keys do not block other
+ * keys.
  */
 const TURNS = 4;
 
@@ -59,16 +60,16 @@ class Line {
 }
 
 /**
- * A queue of keys. Each key waits at most once, and one worker at a time processes it. A key may have a delay. The
- * queue works like client-go's workqueue, with one difference: when a key becomes ready, its delay is removed, because
- * the reconcile requests a new delay.
+ * A queue of keys. The queue contains each key at most once, and only one worker at a time processes a key. A key may
+ * have a delay. The queue works like client-go's workqueue, with one difference: when a key becomes ready, its delay is
+ * removed, because the reconcile requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #urgent = new Line();
   readonly #ready = new Line();
   #streak = 0;
-  /** By the time at which they became ready. */
+  /** The ready keys, in the order in which they became ready. */
   readonly #waiting = new Map<Key, number>();
   readonly #delayed = new Map<Key, Scheduled<Key>>();
   readonly #schedule = new Schedule<Key>();
@@ -107,7 +108,10 @@ export class WorkQueue {
     else this.#addNow(key);
   }
 
-  /** Adds a key after its back-off, which grows with every call until `forget`. The delay is at least `leastMs`. */
+  /**
+   * Adds a key again after its back-off. The back-off grows with every call until `forget`. The delay is at least
+   * `leastMs`.
+   */
   retry(key: Key, leastMs = 0, backoff: BackoffOptions = this.#options.backoff): void {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);

@@ -35,7 +35,9 @@ export interface ContextParts<F extends Flags> {
   readonly fence: Fence | undefined;
 }
 
-/** The second result is the event recorders that must be flushed at the end. */
+/**
+ * Creates the clients and event recorders. The second result contains the recorders that must be flushed at the end.
+ */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

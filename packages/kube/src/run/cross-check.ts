@@ -1,7 +1,7 @@
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { FlagValues } from '../flags/flag.ts';
 
-/** One sentence each with the names of the flags. */
+/** Returns errors in combinations of flags, one sentence each with the names of the flags. */
 export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   const lease = flags['leader-elect-lease-duration'];
   const deadline = flags['leader-elect-renew-deadline'];
@@ -29,7 +29,10 @@ function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
     .map(([port, same]) => `${same.map(([name]) => `--${name}`).join(' and ')} must not both be ${port}`);
 }
 
-/** Combinations of flags that are valid but probably wrong, one sentence each with the names of the flags. */
+/**
+ * Returns warnings about combinations of flags that are valid but probably wrong, one sentence each with the names of
+ * the flags.
+ */
 export function doubtsAbout(flags: FlagValues<CommonFlags>): string[] {
   const quiet = ['warn', 'error', 'silent'].includes(flags['log-level']);
   return [

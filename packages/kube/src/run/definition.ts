@@ -53,7 +53,10 @@ export interface BinaryContext<F extends Flags> {
 export interface Configuration {
   /** Settings that the first log line contains. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
-  /** Settings that are valid but probably wrong, one sentence each. The log contains them after the first line. */
+  /**
+   * Settings that are valid but probably wrong, one sentence each. The log contains these sentences after the first
+   * line.
+   */
   readonly warnings?: readonly string[];
 }
 
@@ -67,8 +70,8 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   /** Name of the Lease. The default is the name of the binary. */
   readonly leaseName?: string;
   /**
-   * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster.
-   * Such a process does not call `serve`.
+   * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster. A
+   * process for many clusters does not call `serve`.
    */
   readonly fleet?: { readonly without: readonly (keyof F & string)[] };
   /** Prefix of queue and reflector metrics, such as `mcm_`. */

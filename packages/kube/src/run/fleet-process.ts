@@ -224,7 +224,7 @@ export class FleetProcess<F extends Flags> {
     }
   }
 
-  /** With the holders that this process observes. */
+  /** Returns the state of all clusters, with the Lease holders that this process has observed. */
   status(): readonly ClusterStatus[] {
     return this.#fleet
       .status()

@@ -38,12 +38,12 @@ interface PlaneOptions {
 
 export const LEASE = 'demo';
 const SEED = 'seed';
-/** A write that was decided before the end of a unit is sent this time after the end. */
+/** The rig sends a late write of a unit this time after the end of the unit, in milliseconds. */
 const LATE_MS = 20_000;
 /** Interval between two writes of a unit. */
 const BEAT_MS = 1_000;
 
-/** The unit of this binary writes to both clusters each second. */
+/** The test binary. The unit of this binary writes to both clusters each second. */
 const demo: BinaryDefinition<Record<never, never>> = {
   name: LEASE,
   version: '1.0.0',
@@ -107,9 +107,12 @@ export class FleetRig {
   readonly #hanging = new Set<string>();
   /** Pairs of a process and a server without a connection. */
   readonly #cut = new Map<string, 'hangs' | 'is refused'>();
-  /** Server names that are answered by another plane, as after a wrong change of DNS. A key may begin with a process. */
+  /**
+   * Server names that lead to another control plane, as after a wrong change of DNS. A key may begin with the name of a
+   * process.
+   */
   readonly redirected = new Map<string, string>();
-  /** Clusters whose server has another name. */
+  /** The cluster of each server, for clusters whose server has a different name. */
   readonly #clusterOf = new Map<string, string>();
   #folder = '';
 
@@ -175,7 +178,7 @@ export class FleetRig {
     await this.admin(SEED).resource(secrets, name).patch('fleet-kubeconfig', { type: 'merge', body });
   }
 
-  /** Requests to the server get no answer until they are aborted. */
+  /** Makes the server ignore requests until they are aborted. */
   hang(server: string): void {
     this.#hanging.add(server);
   }
@@ -185,7 +188,7 @@ export class FleetRig {
     this.#cut.set(`${process} ${server}`, how);
   }
 
-  /** The requests of one process to the server reach another server. */
+  /** Redirects the requests of one process from a server to another server. */
   redirect(process: string, server: string, other: string): void {
     this.#cut.delete(`${process} ${server}`);
     this.redirected.set(`${process} ${server}`, other);
@@ -218,7 +221,7 @@ export class FleetRig {
     return this.#folder;
   }
 
-  /** One kubeconfig for each cluster. */
+  /** Writes one kubeconfig for each cluster. */
   async writeFolder(folder: string, servers: Readonly<Record<string, string>>): Promise<void> {
     await mkdir(folder);
     for (const [name, server] of Object.entries(servers))

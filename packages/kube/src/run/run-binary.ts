@@ -132,7 +132,7 @@ class Run<F extends Flags> {
   }
 
   /**
-   * The reason of the end is the last line of the log, because users look at this line if a process restarts
+   * The last line of the log contains the reason of the end, because users look at this line if a process restarts
    * repeatedly.
    */
   #fail(sentence: string): void {
@@ -143,7 +143,7 @@ class Run<F extends Flags> {
     const why = checkMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
-    this.#log.error(sentence); // The process is marked as failed first, because any other action needs memory.
+    this.#log.error(sentence); // The process is first marked as failed, because any other action needs memory.
     this.#fail(sentence);
   }
 
@@ -336,8 +336,8 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // A process without this permission is not ready. So a rollout with insufficient roles stops, and the previous
-        // version continues to run.
+        // A process without this permission is not ready. Therefore a rollout with insufficient roles stops, and the
+        // previous version continues to run.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };

@@ -28,7 +28,7 @@ export interface SharedParts<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly log: Logger;
   readonly dial: Dial;
-  /** Undefined if each cluster contains its own machine objects. */
+  /** The connection to the seed. Undefined if each cluster contains its own machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
   /** Undefined without a seed. */
@@ -39,16 +39,16 @@ export interface SharedParts<F extends Flags> {
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
 
-/** A leader renews its Lease after this part of the renew deadline, which leaves time for several attempts. */
+/** A leader renews its Lease after this fraction of the renew deadline, so that there is time for several attempts. */
 const RENEW_PART = 0.4;
 
 /**
- * Limit of the wait for the last reconciles. A request without an answer can take a minute, and the fence refuses each later
- * write of a reconcile.
+ * Limit of the wait for the last reconciles. A request without a response can take a minute. After the limit, the fence
+ * refuses each further write of a reconcile.
  */
 const LATE_LIMIT_MS = 5_000;
 
-/** The parts of one cluster, which no other cluster shares. */
+/** The parts of one cluster that no other cluster shares. */
 interface Own {
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -58,11 +58,11 @@ interface Own {
   readonly clusters: MemberClusters;
   /** Whether the API server of the target cluster answers. */
   readonly reach: Reach;
-  /** The end of all work, which may be later than the release of the Lease. */
+  /** Resolves at the end of all work, which may be later than the release of the Lease. */
   work: Promise<void>;
 }
 
-/** Each cluster has its own connections, Lease, caches, controllers and metrics. */
+/** Serves one cluster. Each cluster has separate connections, Leases, caches, controllers and metrics. */
 export async function serveCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
   const own = await connect(run, shared);
   const ending = new AbortController();
@@ -100,7 +100,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
 
 /**
  * Reads the identity of a cluster, and compares it with the known one. Sends no write.
- * @throws Unreachable without an answer of the seed or the cluster; OtherCluster if the identity differs
+ * @throws Unreachable if the seed or the cluster does not respond; OtherCluster if the identity differs
  */
 export async function probeCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
   const own = await connect(run, shared);
@@ -113,7 +113,9 @@ export async function probeCluster<F extends Flags>(run: ClusterRun, shared: Sha
   }
 }
 
-/** Returns the identity in the Lease of a seed. Without an answer of the seed, the identity of the cluster is unknown. */
+/**
+ * Returns the identity in the Lease of a seed. If the seed does not respond, the identity of the cluster is unknown.
+ */
 async function recorded<F extends Flags>(
   { signal }: ClusterRun,
   { definition, seed }: SharedParts<F>,
@@ -145,7 +147,7 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { 
   const renewDeadlineMs = common['leader-elect-renew-deadline'];
   const retryMs = common['leader-elect-retry-period'];
   return {
-    // Each run has its own identity, so a former run whose release failed counts as another process.
+    // Each run has a separate identity. Therefore a previous run whose release failed counts as another process.
     identity: shared.nextIdentity(),
     timings: { leaseMs: common['leader-elect-lease-duration'], renewDeadlineMs, retryMs },
     renewMs: Math.max(retryMs, renewDeadlineMs * RENEW_PART),
@@ -212,7 +214,7 @@ interface Work<F extends Flags> {
 async function work<F extends Flags>({ run, shared, own, term, stop, end, fence }: Work<F>): Promise<void> {
   const { definition, host, flags } = shared;
   const { log, metrics, pages, warnings, certificates, clusters, reach } = own;
-  // The wait for the Lease can be long, so the kubeconfig may lead to another cluster now.
+  // The wait for the Lease can be long, so the kubeconfig may now lead to another cluster.
   await clusters.identity.now();
   const { context, recorders } = createContext({
     name: definition.name,

@@ -34,7 +34,7 @@ export interface Unit {
   readonly needs: readonly Need[];
   /** If several units have the same informer, the informer runs once. */
   readonly informers: readonly Runnable[];
-  /** Informers that the unit does not need while the API server refuses them. */
+  /** Informers without which the unit can work while the API server refuses them. */
   readonly spares?: readonly Runnable[];
   /** Runs until the signal aborts. Resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
@@ -96,7 +96,7 @@ export class UnitRunner {
     return sums;
   }
 
-  /** One check for each unit, with its missing kinds. A check fails only if no unit could start. */
+  /** Returns one check for each unit, with its missing kinds. A check fails only if no unit could start. */
   checks(): Check[] {
     const some = this.#started.size > 0;
     return this.#options.units.map((unit) => this.#check(unit, some));

@@ -42,12 +42,15 @@ const callerEnd = (recorded: RecordedCase): CallerEnd => {
 const THEIRS = 3;
 const OURS = 10;
 
-/** Whether the cloud throttles less often than this driver tries, and at least as often as the original tries. */
+/**
+ * Whether only this driver succeeds: the number of throttled responses exceeds the attempts of the
+ * original, but not the attempts of this driver.
+ */
 const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
   scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
 
-/** The original stops after these requests, but this driver tries again and succeeds. */
+/** After these requests, the original stops. This driver tries again and succeeds. */
 const triesOften: Rule = {
   row: 'the driver retries a throttled call more often, and counts the call once',
   expect: (expected, situation) => {
@@ -107,7 +110,10 @@ function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expecte
   return Object.fromEntries(entries);
 }
 
-/** A repeated request would assign more prefixes, so this driver sends it once if its outcome is unknown. */
+/**
+ * A repeated request would assign more prefixes. Therefore this driver sends the request only once if the result is
+ * unknown.
+ */
 const assignsOnce: Rule = {
   row: '`AssignIpv6Addresses` with a lost answer',
   expect: (expected, situation) => {
@@ -316,8 +322,8 @@ const LOGIN = 'AssumeRoleWithWebIdentity';
 const isLogin = ({ action }: ExpectedRequest): boolean => action === LOGIN;
 
 /**
- * The library sends as many requests as the library of the original, so the last error of the original counts.
- * `initialize` keeps its code.
+ * The library sends as many requests as the library of the original. Therefore the last error of the original is
+ * compared. For `initialize`, the error code stays the same.
  */
 const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   const { errorCode, errorText, cloudError } = step.result;

@@ -3,7 +3,7 @@ import type { RecordedCase, RecordedResult } from '../recording.ts';
 import { caseOf } from '../testing.ts';
 import { playCase } from './index.ts';
 
-/** Tests inputs that no recording contains. The results are those of the original for these inputs. */
+/** Tests inputs that no recording contains. The expected results are the results of the original for these inputs. */
 
 const SMALLEST = 'create/minimal';
 const LISTING = 'list/three';

@@ -348,7 +348,10 @@ function hasCode({ headers = {}, body, text = '' }: NonNullable<ReturnType<typeo
   );
 }
 
-/** The original treats any 404 as a response of the cloud. For this driver, the response needs an error code. */
+/**
+ * For the original, every 404 is a response of the cloud. For this driver, a 404 is a response of the cloud only if it
+ * has an error code.
+ */
 const nobodysNotFound: Rule = {
   row: 'a 404 without an error code of the cloud is different from NotFound',
   expect: (expected, situation) => {

@@ -37,7 +37,7 @@ function asSdkWrites(value: unknown): unknown {
   );
 }
 
-/** The name is removed too, because the path of the request contains it. */
+/** The name is also removed, because the path of the request contains it. */
 function withoutReadOnly(request: RecordedRequest): RecordedRequest {
   const { method, path, body } = request;
   if (method !== 'PUT' || !isRecord(body) || !/\/(virtualMachines|networkInterfaces)\/[^/]+$/.test(path))

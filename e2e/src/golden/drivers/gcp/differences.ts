@@ -206,7 +206,10 @@ const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situ
 const replyTo = ({ recorded }: Situation, { method, path, host = '' }: ExpectedRequest) =>
   firstReply(recorded.cloud, { method, path, host });
 
-/** The original treats any 404 as a response of the cloud. For this driver, the response needs an error of Google. */
+/**
+ * For the original, every 404 is a response of the cloud. For this driver, a 404 is a response of the cloud only if it
+ * has an error of Google.
+ */
 const nobodysNotFound: Rule = {
   row: 'A 404 without an error of Google',
   expect: (expected, situation) => {

@@ -6,8 +6,8 @@ type Fields = Record<string, unknown>;
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
 /**
- * The original takes the texts about degraded nodes from two sources, so it names most nodes twice and some never. mcm
- * counts them and names each node once.
+ * The original takes the texts about degraded nodes from two sources, so it names most nodes twice and omits some
+ * nodes. mcm counts the nodes and names each node once.
  */
 const degradedTexts: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-status' && fn !== 'node-sync') return { expected, actual };

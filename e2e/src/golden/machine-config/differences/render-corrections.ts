@@ -43,7 +43,10 @@ const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
 
 const PREFIX = /^new machineconfig "[^"]*" is not reconcilable against "[^"]*": /;
 
-/** The original confuses the old and the new config in the first words of an error. So only the reason is compared. */
+/**
+ * The original confuses the old and the new config in the first words of an error. Therefore only the reason is
+ * compared.
+ */
 const reasonsOnly: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'reconcile' || typeof error !== 'string') return { expected, actual };
@@ -59,7 +62,7 @@ const refusalOf = (text: string): string =>
     .replace(/; (component errors|gone since then): .*$/s, '')
     .replace(/^parsing old Ignition config from machineconfig "[^"]*" failed: /, '');
 
-/** In some errors, the original names the wrong MachineConfig. So only the reason is compared. */
+/** In some errors, the original names the wrong MachineConfig. Therefore only the reason is compared. */
 const blame: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !FRAME.test(theirs) || !FRAME.test(ours)) {
@@ -160,9 +163,9 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map(fieldsOf)
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
-  // Steps before the first refused config are compared completely. From the refusal on, the pools of the original are
-  // outdated. So our result is compared with our result for the input without the refused configs. The pools must
-  // report the refused configs.
+  // Steps before the first refused config are compared completely. After the refusal, the pools of the original are
+  // outdated. Therefore our result is compared with our result for the input without the refused configs. The pools
+  // must report the refused configs.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]

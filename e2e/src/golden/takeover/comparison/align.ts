@@ -6,8 +6,8 @@ import { ABSENT, type Course, type Visit } from './sequences.ts';
 /** In seconds. A recording contains a state every 0.2 to 0.5 s, so shorter states may be missing. */
 const BRIEF_S = 1;
 /**
- * The weights of a difference between steps. `open` means that no rule allows the difference, and `excused` that a rule
- * allows it. `free` means that the recording may have missed the step.
+ * The cost of a difference between steps. With `open`, no rule allows the difference. With `excused`, a rule allows it.
+ * With `free`, the recording may have missed the step.
  */
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
@@ -16,7 +16,7 @@ interface Ends {
   readonly openEnd: boolean;
 }
 
-/** Compares two courses for each lane. Both courses must have the same values in the same order. */
+/** Compares two sequences of values for each field. Both sequences must have the same values in the same order. */
 export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends: Ends): Pairing {
   const relevant = rules.filter((rule) => rule.kinds.includes(ours.kind));
   const lanes = [...new Set([...theirs.lanes.keys(), ...ours.lanes.keys()])];

@@ -3,7 +3,10 @@ import { countOf, involvedOf } from '../recordings/deletions.ts';
 import type { Names } from '../recordings/names.ts';
 import type { Recorded } from '../recordings/recording.ts';
 
-/** An intended difference between the events of two histories, with its row in `docs/compatibility/differences.md`. */
+/**
+ * An intended difference between the events of two histories, with the row for this difference in
+ * `docs/compatibility/differences.md`.
+ */
 export interface EventRule {
   readonly row: string;
   /** A description of the difference, and the reason why the row of the table covers it. */
@@ -105,8 +108,8 @@ function tally(events: readonly Recorded[]): ReadonlyMap<string, number> {
 }
 
 /**
- * The sizes at which each set stopped growing or shrinking. The number of steps is ignored, because it depends on how
- * many machines become ready at the same time.
+ * Returns the sizes at which each set stopped growing or shrinking. The number of steps does not matter, because it
+ * depends on how many machines become ready at the same time.
  */
 function turnsOf({ events, names }: EventSide): ReadonlyMap<string, readonly number[]> {
   const sizes = new Map<string, number[]>();

@@ -23,8 +23,8 @@ const keptBy = (state: State, end: State): readonly Recorded[] =>
   });
 
 /**
- * The time when the original decided to delete a machine: the state before, and the first state that shows the
- * decision.
+ * The time when the original decided to delete a machine: the last state before the decision, and the first state after
+ * it.
  */
 interface DeletionDecision {
   readonly before: State;
@@ -47,9 +47,9 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
 };
 
 /**
- * The sort keys of the deletion order when the original chose a machine. The choice between equal machines is free. The
- * recording may show the marks of users and sets only together with the choice. The phase is the phase before the
- * choice.
+ * The sort keys of the deletion order when the original chose a machine. If machines have equal keys, any of them may
+ * be chosen. The marks of users and sets may appear in the recording only together with the choice. The phase is the
+ * phase before the choice.
  */
 function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string {
   const earlier = versionIn(before, machine) ?? machine;

@@ -58,7 +58,7 @@ function greedy(table: Table): Map<number, number> {
   return chosen;
 }
 
-/** Exchanges the partners of two pairs as long as this lowers the cost. */
+/** Exchanges the partners of two pairs if this lowers the cost, until no exchange lowers the cost. */
 function improved(chosen: Map<number, number>, table: Table): ReadonlyMap<number, number> {
   const costOf = (row: number, column: number): number => table[row]?.[column]?.cost ?? 0;
   for (let changed = true; changed; ) {

@@ -1,7 +1,7 @@
 import type { ComparedFields, Difference } from '../recordings/compared-fields.ts';
 import { ABSENT, type Course } from './sequences.ts';
 
-/** An intended difference, with its row in `docs/compatibility/differences.md`. */
+/** An intended difference, with the row for this difference in `docs/compatibility/differences.md`. */
 export interface Rule {
   /** The first cell of the row. */
   readonly row: string;
@@ -19,7 +19,7 @@ interface Sides {
   readonly theirs: ComparedFields;
 }
 
-/** A step that only one side has, or that has different texts on both sides. */
+/** A step that only one side has, or a step with different texts on both sides. */
 export interface Step {
   readonly lane: string;
   readonly ours: string | undefined;

@@ -3,7 +3,7 @@ import { type ComparedFields, comparedFieldsOf } from '../recordings/compared-fi
 import type { Names } from '../recordings/names.ts';
 import type { ObjectStates } from '../recordings/object-states.ts';
 
-/** A value of a field, and the period in which it had this value. */
+/** A value of a field, and the period for which the field had this value. */
 export interface Visit {
   readonly value: string;
   /** Seconds since the start. */
@@ -22,8 +22,8 @@ export const ABSENT = 'absent';
 const METADATA = /^\.metadata\.(labels|annotations|finalizers|ownerReferences\[.*\]\.name|deletionTimestamp)/;
 const CONDITION = /^(\.status\.conditions\[[^\]]+\])\.(status|reason)$/;
 /**
- * The fields whose order of values matters to other programs, without metadata and conditions. Counts are compared when
- * they are stable.
+ * The fields for which the order of their values matters to other programs, except metadata and conditions. Counts are
+ * compared when they are stable.
  */
 const LANES: Readonly<Record<string, RegExp>> = {
   Machine: /^\.spec\.providerID$|^\.status\.currentStatus\.phase$/,
@@ -36,8 +36,8 @@ const OPERATION = '.status.lastOperation';
 const PRESENCE = 'presence';
 
 /**
- * The courses of all objects of the controllers. A machine and its node have the same name, so the kind is part of the
- * key.
+ * The sequences of values of all objects that the controllers write. A machine and its node have the same name, so the
+ * kind is part of the key.
  */
 export function coursesOf(lives: readonly ObjectStates[], names: Names, until: number): readonly Course[] {
   return lives.filter(({ kind }) => kind in LANES).map((life) => courseOf(life, names, until));

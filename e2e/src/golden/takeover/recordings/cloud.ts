@@ -21,9 +21,9 @@ const credentials = z.looseObject({});
 
 /** The durations of operations in milliseconds. */
 export interface Pace {
-  /** From the creation of the VM until its node has joined. */
+  /** Returns the time from the creation of the VM until its node has joined. */
   joinMs(machine: Machine): number;
-  /** From the deletion of the machine until its VM is deleted. */
+  /** Returns the time from the deletion of the machine until its VM is deleted. */
   leaveMs(machine: Machine): number;
 }
 export const INSTANT: Pace = { joinMs: () => 0, leaveMs: () => 0 };

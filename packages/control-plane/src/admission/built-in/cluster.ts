@@ -45,7 +45,7 @@ export const storageProtectionAdmission: AdmissionPlugin = {
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 const IS_DEFAULT_CLASS = markedBy(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
 
-/** DefaultStorageClass: a claim without a class gets the newest default class. */
+/** DefaultStorageClass: sets the newest default StorageClass on each PersistentVolumeClaim without a class. */
 export const defaultStorageClassAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'DefaultStorageClass',
   admit({ operation, served, subresource, object: claim }) {

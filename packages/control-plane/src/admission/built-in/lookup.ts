@@ -19,13 +19,14 @@ export function lookup(
 const MARKED = 'marked';
 
 /**
- * Returns an index of the marked objects of a kind. Few objects are marked, so a lookup does not need to read all objects.
+ * Returns an index of the objects for which `isMarked` is true. Few objects meet this condition, so a lookup does not
+ * read all objects.
  */
 export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
   of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),
 });
 
-/** Returns the marked objects of a cluster-scoped kind, in the order of their names. */
+/** Returns the objects of a cluster-scoped kind for which `isMarked` is true, sorted by name. */
 export function lookupMarked(registry: Registry, apiVersion: string, kind: string, marked: Words): ApiObject[] {
   const served = registry.kinds.byKind(apiVersion, kind);
   if (served === undefined) return [];

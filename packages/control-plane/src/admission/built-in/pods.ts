@@ -62,8 +62,8 @@ function mirrorProblem(pod: ApiObject): string | undefined {
 
 /**
  * ServiceAccount: a pod runs as a service account of its namespace (by default `default`) and gets its token. In a new
- * namespace, the default account may not exist yet. The plugin accepts the pod, because the real plugin waits for the
- * account.
+ * namespace, the default account may not exist yet. In this case the plugin accepts the pod, whereas kube-apiserver
+ * waits for the account.
  */
 export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'ServiceAccount',
@@ -128,7 +128,7 @@ function namedPriority(registry: Registry, name: string): Priority | undefined {
   return value === undefined ? undefined : { name, value, preemptionPolicy: DEFAULT_PREEMPTION };
 }
 
-/** Priority: sets the priority of a pod from its class. A client cannot set another number. */
+/** Priority: sets the priority of a pod from its class. A client cannot set a different number. */
 export const priorityAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'Priority',
   admit(attributes) {

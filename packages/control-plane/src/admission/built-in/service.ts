@@ -10,8 +10,8 @@ import type { Registry } from '../../resources/registry.ts';
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
 /**
- * The time for which a claim is valid before its service is stored, in milliseconds. The time is longer than the timeout of
- * webhooks.
+ * A claim of an address or port expires after this time if its Service is not stored, in milliseconds. The time is
+ * longer than the timeout of webhooks.
  */
 const PENDING_MS = 60_000;
 
@@ -20,14 +20,14 @@ interface Claim {
   readonly name: string;
   readonly at: number;
   /**
-   * Whether the service is stored. An address or port belongs to a stored service only as long as the service has it.
+   * Whether the Service is stored. If it is stored, the claim is valid only while the Service has the address or port.
    */
   stored: boolean;
 }
 
 /**
- * The services that own each address and node port. A claim remains when its service changes. The next claim of the same
- * value checks whether the stored service still has the value.
+ * The Services that own each address and node port. When a Service changes, its old entries remain. Before another
+ * Service gets an address or port, `claim` checks whether the old Service still has it.
  */
 class Claims {
   readonly #registry: Registry;
@@ -101,9 +101,9 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 }
 
 /**
- * Prevents that two services share an address or a node port. After a conflict, the server chooses another value. If
- * the client chose the value, the server refuses the request. As in the real server, the plugin runs between mutating
- * and validating admission.
+ * Prevents two Services from sharing an address or a node port. If the client chose a value that is in use, the server
+ * refuses the request. Otherwise the server chooses another value. As in the real server, the plugin runs between
+ * mutating and validating admission.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;
@@ -132,7 +132,7 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Whether the server may have chosen this node port, and not the client. */
+/** Whether the server, rather than the client, may have chosen this node port. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 

@@ -5,7 +5,10 @@ import { CelRuntimeError, isOpaque, LiteralMap, toCel } from '../../schema/cel/r
 import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { type CelType, DYN } from '../../schema/cel/types/types.ts';
 
-/** The variables that expressions of webhooks and policies may use. The evaluation passes their values in this order. */
+/**
+ * The variables that expressions of webhooks and policies may use. The evaluation passes the values of the variables in
+ * this order.
+ */
 const NAMES = [
   'object',
   'oldObject',
@@ -50,7 +53,7 @@ export class Expression {
     this.#program = compile(source, mutates);
   }
 
-  /** Evaluates the expression. Never throws for an error in it. */
+  /** Evaluates the expression. Returns errors of the expression instead of throwing them. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
     if (typeof program === 'string') {
@@ -103,7 +106,7 @@ export class LazyVariables extends LiteralMap {
     if (expression === undefined) return undefined;
     let outcome = this.#outcomes.get(name);
     if (outcome === undefined) {
-      // The error of a variable whose expression uses the same variable.
+      // The error for a variable that refers to itself.
       const why = `variable ${JSON.stringify(name)} depends on itself`;
       this.#outcomes.set(name, { error: why, why });
       outcome = expression.evaluate(this.#scope);

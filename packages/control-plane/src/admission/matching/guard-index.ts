@@ -16,20 +16,20 @@ import { namespaceLabelsOf } from './match.ts';
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
-  /** For a guard that belongs to another object, the name of that object. The owner of a binding is its policy. */
+  /** The name of the object to which the guard belongs. For example, a binding belongs to a policy. */
   readonly owner?: string;
 }
 
 interface Entry<T> {
   readonly item: T;
   readonly name: string;
-  /** The position of the guard in its object. */
+  /** The position of the guard in the list of its object. */
   readonly position: number;
   readonly buckets: readonly string[];
   readonly narrow: NarrowWords | undefined;
 }
 
-/** The guards with one index word. An index word consists of owner, operation and resource. */
+/** The guards with the same index key. An index key consists of owner, operation and resource. */
 interface Bucket<T> {
   readonly every: Set<Entry<T>>;
   readonly narrowed: Readonly<Record<Narrowing, Map<string, Set<Entry<T>>>>>;
@@ -47,14 +47,14 @@ const keyOf = (owner: string, word: string): string => `${owner}|${word}`;
 
 /**
  * An index of the guards in the objects of a cluster-scoped resource. A change updates only the entries of its object,
- * and a request reads only the entries for its words.
+ * and a request reads only the entries for its index keys.
  */
 export class GuardIndex<T> {
   readonly #registry: Registry;
   readonly #make: (object: ApiObject) => readonly Guard<T>[];
   readonly #entries = new Map<string, readonly Entry<T>[]>();
   readonly #buckets = new Map<string, Bucket<T>>();
-  /** The number of entries for each narrowing word. For each guard, the index uses the word with the fewest entries. */
+  /** The number of entries for each index key. For each guard, the index uses the key with the fewest entries. */
   readonly #shares = new Map<string, number>();
 
   /**

@@ -18,8 +18,8 @@ const word = (operation: string, group: string, resource: string, part: string):
   `${operation} ${group} ${resource} ${part}`;
 
 /**
- * Returns the index words of rules, which consist of operation, group, resource and subresource. The index ignores versions
- * and scopes, which the caller checks later.
+ * Returns the index keys of rules. A key consists of operation, group, resource and subresource. The caller later
+ * checks versions and scopes, which are not in the index.
  */
 export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string> {
   const words = new Set<string>();
@@ -35,7 +35,7 @@ export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string
 }
 
 /**
- * Returns the index words of all rules that can match a request. Each part of a word is the value of the request or a
+ * Returns the index keys of all rules that can match a request. Each part of a key is a value of the request or a
  * wildcard.
  */
 export function resourceWordsFor({ operation, served, subresource }: AdmissionAttributes): readonly string[] {
@@ -51,12 +51,12 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** A property of a request with which the index can find fewer guards. */
+/** A property of a request by which the index selects fewer guards. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
 /**
- * Alternative sets of index words. An index needs only one of the sets. A guard without a set applies to every request for
- * its resources.
+ * Alternative sets of index keys. The index needs only one of these sets. A guard without a set applies to every
+ * request for its resources.
  */
 export interface NarrowWords {
   readonly by: Narrowing;
@@ -66,10 +66,10 @@ export interface NarrowWords {
 const wordsIn = (selector: SelectorObject | undefined): readonly string[][] =>
   selector === undefined ? [] : wordsOfSelector('', selector).filter(([first]) => first !== NO_VALUE);
 
-/** The index word of an empty label selector. */
+/** The index key of an empty label selector. */
 const [NO_VALUE = ''] = wordsOfLabels('', undefined);
 
-/** Returns the possible sets of index words of a guard. */
+/** Returns the possible sets of index keys of a guard. */
 export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: About): readonly NarrowWords[] {
   const named = rules.length > 0 && rules.every(({ resourceNames = [] }) => resourceNames.length > 0);
   const names = named ? [...new Set(rules.flatMap(({ resourceNames = [] }) => resourceNames))] : undefined;
@@ -80,7 +80,7 @@ export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: Abou
   ];
 }
 
-/** Returns the index words of a request for one kind of narrowing. */
+/** Returns the index keys of a request for one property. */
 export function narrowWordsFor(
   { name, object, old }: AdmissionAttributes,
   namespaceLabels: Readonly<Record<string, string>> | undefined,

@@ -16,7 +16,7 @@ const kindOf = ({ kind }: ServedKind, carries: CarriedKind | undefined): Carried
 
 const resourceOf = ({ kind: { group, version, plural } }: ServedKind) => ({ group, version, resource: plural });
 
-/** Returns an object as its review contains it, with the requested version. The versions of a kind have the same fields. */
+/** Converts an object to the requested version for the AdmissionReview. All versions of a kind have the same fields. */
 export function presented(
   object: ApiObject | undefined,
   as: ServedKind,
@@ -24,7 +24,7 @@ export function presented(
 ): ApiObject | null {
   if (object === undefined) return null;
   if (operation === 'CONNECT') {
-    // If the object is an options object, such as DeleteOptions, it has no metadata.
+    // Options objects, such as DeleteOptions, have no metadata.
     const { metadata: _metadata, ...options } = object;
     return options as ApiObject;
   }

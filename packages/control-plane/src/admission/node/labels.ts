@@ -26,7 +26,7 @@ function isForbidden(label: string): boolean {
   return !KUBELET_LABELS.has(label) && !isKubelets;
 }
 
-/** Returns the labels that a change adds, changes or removes and that a kubelet must not write, in order. */
+/** Returns the labels of a change that a kubelet must not write. The change may add, change or remove a label. */
 export function forbiddenLabels(next: Labels = {}, before: Labels = {}): string[] {
   const changed = Object.keys({ ...next, ...before }).filter((label) => next[label] !== before[label]);
   return changed.filter(isForbidden).sort();

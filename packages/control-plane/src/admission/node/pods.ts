@@ -37,8 +37,8 @@ function checkOwner(registry: Registry, node: string, owners: readonly OwnerRefe
 }
 
 /**
- * Checks the creation of a pod by a node. A node may create only mirrors of its static pods, and these pods use no objects
- * of the API.
+ * Checks the creation of a pod by a node. A node may create only mirror pods, and a mirror pod must not refer to API
+ * objects.
  */
 function checkMirror(registry: Registry, node: string, pod: ApiObject, refuse: Refuse): void {
   const { annotations = {}, ownerReferences = [] } = pod.metadata;

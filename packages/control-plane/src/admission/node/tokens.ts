@@ -66,7 +66,7 @@ function wants(
   return { found: false, why: more.length === 0 ? first : `[${[first, ...more].join(', ')}]` };
 }
 
-/** Checks the permission for an audience that no volume of the pod requests. RBAC decides about this permission. */
+/** Checks with RBAC whether the node may request a token for an audience that no volume of the pod requests. */
 function checkAudience(registry: Registry, pod: ApiObject, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { user, namespace, name } = attributes;
   const audiences = strings(look(attributes.object, 'spec'), 'audiences');

@@ -9,8 +9,8 @@ const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
 /**
- * The checks of the level baseline in their order. From the given version on, the level restricted uses a stricter check
- * instead.
+ * The checks of the level `baseline` in their order. Some checks have a stricter variant, which the level `restricted`
+ * uses from the given version on.
  */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],
@@ -27,7 +27,7 @@ const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.windowsHostProcess, ALWAYS],
 ];
 
-/** The additional checks of the level restricted. Each has the first version in which it applies. */
+/** The additional checks of the level `restricted`. Each check applies from the given minor version on. */
 const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.allowPrivilegeEscalation, 8],
   [restricted.capabilitiesRestricted, 22],

@@ -35,10 +35,7 @@ export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name'
 /** Whether a pod has its own user namespace. Such a pod may run as root within its user namespace. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
-/**
- * Returns a text that names the pod, the containers, or both, if they violate a rule. Returns an empty text without a
- * violation.
- */
+/** Returns the violators of a rule: the pod, its containers, or both. Without a violation, returns ''. */
 export function setters(podDoes: boolean, containers: readonly Plain[]): string {
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }

@@ -10,10 +10,7 @@ import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed }
 import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
-/**
- * A binding that may apply to a kind, with its policy. The binding contains the version of the kind that the rules of the
- * policy name.
- */
+/** A binding that may apply to a kind, with its policy and the version of the kind that the rules select. */
 export interface Bound<P extends PolicyBase> {
   readonly policy: P;
   readonly binding: Binding;
@@ -30,7 +27,7 @@ export class BoundPolicies<P extends PolicyBase> {
   readonly #policies: GuardIndex<P>;
   readonly #bindings: GuardIndex<Binding>;
 
-  /** @param sort `validating` or `mutating`, with which the names of the resources start */
+  /** @param sort `validating` or `mutating`, the prefix of the resource names */
   constructor(registry: Registry, sort: string, compile: (object: ApiObject) => P) {
     this.#registry = registry;
     const policyGuards = (object: ApiObject) => {
@@ -46,7 +43,7 @@ export class BoundPolicies<P extends PolicyBase> {
     this.#bindings = new GuardIndex(registry, `${GROUP}/${sort}admissionpolicybindings`, bindingGuards, REFRESH_MS);
   }
 
-  /** Whether no policy can apply to any request. A policy without a binding does not apply. */
+  /** True if the cluster has no policy with a binding. A policy without a binding applies to no request. */
   get isEmpty(): boolean {
     return this.#bindings.isEmpty;
   }

@@ -16,7 +16,10 @@ export class MutationError extends Error {
   override readonly name = 'MutationError';
 }
 
-/** Finds structures whose type name is not their path: the field `spec` of an `Object` must contain an `Object.spec`. */
+/**
+ * Finds an object whose type name differs from its path. For example, the field `spec` of an `Object` must contain an
+ * `Object.spec`.
+ */
 function misnamed(value: unknown, path: string): string[] {
   const problems: string[] = [];
   if (value instanceof MessageValue) {

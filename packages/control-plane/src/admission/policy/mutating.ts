@@ -101,7 +101,7 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // Rounds are compared by binding, because each round creates new policy objects.
+      // Each round creates new policy objects, so the comparison of two rounds uses the bindings.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

@@ -8,7 +8,7 @@ import type { Binding, PolicyBase } from './policy.ts';
  */
 export class ParamsError extends Error {
   override readonly name = 'ParamsError';
-  /** Whether the policy caused the error. Otherwise the binding caused it. */
+  /** True if the policy caused the error, and false if the binding caused the error. */
   readonly ofPolicy: boolean;
 
   constructor(why: string, ofPolicy = false) {

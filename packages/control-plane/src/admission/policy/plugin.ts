@@ -17,7 +17,10 @@ const CODES: Readonly<Record<string, number>> = {
   Invalid: 422,
 };
 
-/** Returns a refusal with the message of an admission plugin, and with the code for the reason of the validation. */
+/**
+ * Returns the error for a refused request. The message is the message of an admission plugin, and the reason of the
+ * validation determines the status code.
+ */
 function refusal({ served, name, object }: AdmissionAttributes, message: string, reason: string): StatusError {
   const { kind } = served;
   // The name, or the prefix of a generated name.

@@ -27,7 +27,7 @@ export interface MatchResources {
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly exact: boolean;
-  /** The fields from which the index words are computed. */
+  /** The fields from which the index keys are computed. */
   readonly about: About;
 }
 
@@ -142,7 +142,7 @@ interface ParamRef {
   /** The namespace of the parameters, or '' for the namespace of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** The index words of the selector. Every object that the selector matches has these words. */
+  /** The index keys of the selector. Every object that the selector matches has these keys. */
   readonly where: readonly Demand[];
   /** Whether the server refuses a request if no parameter object exists. */
   readonly required: boolean;

@@ -11,7 +11,7 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/** If a quota limits one of these names, each container must set the request or limit. */
+/** Each container must set these requests or limits if a quota limits them. */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -42,8 +42,8 @@ function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttri
 }
 
 /**
- * Returns the requests and limits that a quota requires and that the containers lack: `cpu for: a,b; limits.memory for:
- * a`.
+ * Returns the requests and limits that a quota requires and that containers do not set, for example `cpu for: a,b;
+ * limits.memory for: a`.
  */
 function unsaid(pod: ApiObject, hard: Amounts): string {
   const spec = look(pod, 'spec');
@@ -115,7 +115,8 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
     }
     charged.push({ quota, status: { ...status, used: { ...look(status, 'used'), ...shown(after, names) } } });
   }
-  // The function has not waited since it read the quotas, so no other request has changed them in the meantime.
+  // The function contains no `await` between the read of the quotas and this write, so no other request can change the
+  // quotas.
   if (!dryRun) for (const { quota, status } of charged) putStatus(registry, quotaKind, quota, status);
 }
 

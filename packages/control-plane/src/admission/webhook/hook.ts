@@ -96,7 +96,7 @@ export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
     return [{ item, about: { rules, namespaceSelector, objectSelector } }];
   });
 
-/** A webhook that matches a request. The invocation contains the version of the kind that the rules of the webhook name. */
+/** A webhook that matches a request, with the version of the kind that the rules of the webhook select. */
 export interface Invocation {
   readonly hook: Hook;
   readonly as: ServedKind;

@@ -56,8 +56,8 @@ export class Patching {
 
   /** @param attributes the request at the start of the round */
   constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
-    // Until the object is written, the time of a new entry in managedFields has fractions of a second. So for built-in
-    // kinds, the first patch always counts as a change.
+    // Before the object is stored, the time of a new managedFields entry has fractions of a second. Therefore the first
+    // patch of a built-in kind always counts as a change.
     this.#fresh =
       !served.kind.custom &&
       (reinvocation?.round ?? 0) === 0 &&

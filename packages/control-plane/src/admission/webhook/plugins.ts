@@ -27,7 +27,7 @@ class Hooks {
     this.#mutates = sort === 'mutating';
   }
 
-  /** Whether the cluster has no webhooks, as most clusters. */
+  /** True if the cluster has no webhooks, which is the most frequent case. */
   get isEmpty(): boolean {
     return this.#hooks.isEmpty;
   }
@@ -39,7 +39,7 @@ class Hooks {
 
   /**
    * Returns the call of a webhook for this request, or undefined if the webhook does not match.
-   * @throws StatusError 403 for a condition without a result
+   * @throws StatusError 403 if a match condition has no result
    */
   invocation(hook: Hook, attributes: AdmissionAttributes): Invocation | undefined {
     const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
@@ -49,7 +49,7 @@ class Hooks {
     return { hook, as };
   }
 
-  /** Calls a webhook. @throws StatusError for a refusal; WebhookFailure */
+  /** Calls a webhook. @throws StatusError if the webhook refuses the request, or WebhookFailure if the call fails */
   async ask({ hook, as }: Invocation, attributes: AdmissionAttributes): Promise<Verdict> {
     if (attributes.dryRun && !hook.dryRuns) {
       throw badRequest(`admission webhook ${JSON.stringify(hook.name)} does not support dry run`);

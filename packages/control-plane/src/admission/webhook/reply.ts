@@ -37,7 +37,7 @@ const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\
 const uncalled = (why: string): WebhookFailure => new WebhookFailure(`failed to call webhook: ${why}`);
 const invalid = (why: string): WebhookFailure => new WebhookFailure(`received invalid webhook response: ${why}`);
 
-/** The error texts of client-go for status codes whose body has no message. */
+/** The error texts of client-go for responses without a message, by status code. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'the server rejected our request for an unknown reason',
   401: 'the server has asked for the client to provide credentials',
@@ -95,7 +95,7 @@ function decode({ status, body, contentType = '' }: WebhookReply): Record<string
   return answer;
 }
 
-/** Checks the kind and version of a response. If the response lacks both, it is valid. */
+/** Checks the kind and version of a response. A response without kind and version is valid. */
 function checkKind(answer: Record<string, unknown>, expected: Expected): void {
   const kind = String(answer.kind ?? '') || KIND;
   const apiVersion = String(answer.apiVersion ?? '') || `${GROUP}/${expected.version}`;
@@ -164,7 +164,7 @@ function checkPatch(patch: string, patchType: string | undefined, mutates: boole
   if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
 }
 
-/** Parses the response of a webhook. @throws WebhookFailure for an invalid one */
+/** Parses the response of a webhook. @throws WebhookFailure for an invalid response */
 export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   if (reply.status < 200 || reply.status > 206) throw httpFailure(reply);
   const answer = decode(reply);
@@ -182,7 +182,7 @@ export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   } & { readonly allowed?: boolean; readonly status?: Partial<Status>; readonly warnings?: readonly string[] };
   const rest = { allowed: allowed === true, status: status ?? undefined, warnings: warnings ?? [] };
   const given = patch ?? '';
-  // Answers of version v1beta1 need neither the uid nor the type of the patch. The patch of a validating webhook is ignored.
+  // Responses of version v1beta1 need no uid and no patch type. The patch of a validating webhook is ignored.
   if (expected.version === 'v1beta1') {
     const taken = expected.mutates && given !== '';
     return { ...rest, patch: taken ? given : undefined, patchType: taken ? 'JSONPatch' : undefined };

@@ -14,7 +14,7 @@ let port: number;
 /** The connections that the server has accepted, in order. */
 let connections: TLSSocket[];
 let bodies: string[];
-/** For each call, a fault that replaces the response. */
+/** The faults for the next calls. A fault replaces the response of one call. */
 let faults: (((socket: Duplex) => void) | undefined)[];
 
 beforeEach(async () => {

@@ -3,7 +3,9 @@ import { isIP } from 'node:net';
 
 export interface WebhookCall {
   readonly url: URL;
-  /** The address of the connection, if it differs from the URL, as for every service. */
+  /**
+   * The address of the connection, if the address differs from the URL. A webhook with a Service always has this field.
+   */
   readonly connectTo?: { readonly host: string; readonly port: number };
   /** The CAs of the webhook as PEM. If undefined, the CAs of the system are used. */
   readonly caBundle: string | undefined;
@@ -25,7 +27,7 @@ const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
-/** Trusts each certificate of the bundle, even if it does not belong to a CA. Go does the same. */
+/** Trusts each certificate of the bundle, including certificates that do not belong to a CA. Go does the same. */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 

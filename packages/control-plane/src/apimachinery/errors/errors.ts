@@ -60,11 +60,17 @@ export function joinCauses(causes: readonly StatusCause[]): string {
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
-/** Returns the kind that an error names. For a kind that is a view of a core kind, returns the core kind. */
+/**
+ * Returns the kind for an error message. If the server stores objects of a kind as another kind, the message contains
+ * the stored kind.
+ */
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
-/** Returns a 422 error with its causes. If the kind is a view of another kind, the error has the group of the other kind. */
+/**
+ * Returns a 422 error with its causes. If the server stores objects of the kind as another kind, the error contains the
+ * group of the stored kind.
+ */
 export const invalid = (
   kind: Pick<KindDefinition, 'group' | 'kind'> & Partial<Pick<KindDefinition, 'storedAs'>>,
   name: string,
@@ -73,7 +79,7 @@ export const invalid = (
   invalidWith(
     { kind: kind.kind, group: kind.storedAs?.resource.split('/')[0] ?? kind.group },
     name,
-    // A cause of the whole object has no field.
+    // A cause that concerns the whole object has no field.
     given.map((cause) => (cause.field === '' ? { ...cause, field: '[]' } : cause)),
   );
 

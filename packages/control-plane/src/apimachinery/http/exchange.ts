@@ -16,8 +16,8 @@ export interface ServerRequest {
   /** The signal aborts when the client disconnects. */
   readonly signal: AbortSignal;
   /**
-   * Whether the request comes from this process. Without credentials, such a request has the permissions of the
-   * administrator.
+   * Whether the request comes from this process. A request from this process without credentials has the permissions of
+   * the administrator.
    */
   readonly trusted: boolean;
   /** The user in the client certificate, if the CA of this server has signed the certificate. */
@@ -26,7 +26,7 @@ export interface ServerRequest {
 
 /** The receiver of a streamed response. */
 export interface Sink {
-  /** Writes a chunk. After the result false, the caller must wait for `onDrain` before it writes the next chunk. */
+  /** Writes a chunk. If the result is false, the caller must wait for `onDrain` before it writes the next chunk. */
   write(chunk: Uint8Array): boolean;
   onDrain(listener: () => void): void;
   /** Calls the listener when the client has disconnected or the stream has ended. */

@@ -44,8 +44,9 @@ export function textOf({ body }: ServerResponse): string {
 }
 
 /**
- * Returns the chunks of a streamed response, as the server wrote them. A watch writes each event as one chunk. The loop ends
- * with the stream. If the loop ends earlier, or the signal aborts, the stream is closed.
+ * Returns the chunks of a streamed response, as the server wrote them. A watch writes each event as one chunk. The
+ * iteration ends when the stream ends. If the caller stops the iteration, or the signal aborts, the function closes the
+ * stream.
  * @throws TypeError for a response that is not a stream; reads throw the reason of an aborted signal
  */
 export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIterableIterator<Uint8Array> {

@@ -114,7 +114,7 @@ export interface NegotiateOptions {
   readonly by: 'router' | 'handler';
   /** The conversions that the path supports. */
   readonly as: readonly NonNullable<Format['as']>[];
-  /** Whether the path also serves streams. Lists do. */
+  /** Whether the path also serves streams. A list path does, because it also serves watches. */
   readonly streams: boolean;
   /** Whether the server can send whole objects as protobuf. Default: true. Metadata can always be sent as protobuf. */
   readonly protobuf?: boolean;

@@ -3,9 +3,9 @@ import type { Plain } from './plain.ts';
 
 /**
  * The fields that a body set to an empty list or map, by their object. The stored form omits empty fields, as the types
- * of the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields, because error
- * messages print them and some defaults do not replace them. Only kinds with such fields have entries, so other bodies
- * have no extra cost.
+ * of the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields. Error messages
+ * print these values, and some defaults apply only to absent fields. Only kinds with such fields have entries, so other
+ * bodies have no extra cost.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
@@ -19,7 +19,7 @@ export function noteEmpty(record: Plain, field: string, empty: unknown): void {
   noted.set(record, { ...noted.get(record), [field]: empty });
 }
 
-/** Removes the record for a field that the server resets. */
+/** Removes the entry for a field that the server resets. */
 export function forgetEmpty(record: Plain, field: string): void {
   const notes = noted.get(record);
   if (notes === undefined) return;
@@ -34,14 +34,14 @@ export function forgetEmpty(record: Plain, field: string): void {
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;
 
-/** Copies the records of an object to a shallow copy of it. */
+/** Copies the entries of an object to a shallow copy of the object. */
 export function keepEmpties<T extends Plain>(copy: T, source: Plain): T {
   const notes = noted.get(source);
   if (notes !== undefined) noted.set(copy, notes);
   return copy;
 }
 
-/** Returns a deep copy of a value, with the records of its empty fields. */
+/** Returns a deep copy of a value. The copy keeps the information about empty fields. */
 export function copyWithEmpties<T>(value: T): T {
   const copy = cloneJson(value);
   carryNotes(value, copy);

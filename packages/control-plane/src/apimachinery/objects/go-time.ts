@@ -25,7 +25,9 @@ function quote(text: string): string {
  * with the whole text.
  */
 class Misfit extends Error {
-  /** The part of the layout that the reader expected. Absent if the text matches the layout and its value is impossible. */
+  /**
+   * The part of the layout that the reader expected. Undefined if the text matches the layout but is not a valid time.
+   */
   readonly part: string | undefined;
 
   constructor(message: string, part?: string) {
@@ -113,7 +115,7 @@ function read(text: string, micro: boolean): GoTime {
   reader.literal('-');
   const month = reader.number('01', 'month', 1, 12);
   reader.literal('-');
-  // A later check refuses a day that its month does not have.
+  // A later check refuses a day that does not exist in the month.
   const day = reader.number('02', 'day', 0, 99);
   reader.literal('T');
   const hour = reader.number('15', 'hour', 0, 23, 1);

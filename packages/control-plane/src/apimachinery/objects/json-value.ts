@@ -1,4 +1,4 @@
-/** A plain JSON object (no array, no null). */
+/** Whether a value is a JSON object. Arrays and null are not objects. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -47,7 +47,7 @@ export interface PrinterColumn {
 /** The input of a strategy that prepares or validates an object. */
 export interface StrategyContext {
   readonly now: Date;
-  /** The subresource, for example `status`. The text is empty for the main resource. */
+  /** The subresource, for example `status`, or '' for the main resource. */
   readonly subresource: string;
   readonly userName: string;
   /** Whether the request is a dry run, which does not store the object. */
@@ -108,7 +108,7 @@ export interface KindDefinition {
    * Kubernetes).
    */
   readonly generationTellsEmpty?: boolean;
-  /** Metadata whose change also increments the generation (for deployments and endpoint slices). */
+  /** Metadata fields of Deployments and EndpointSlices that also increment the generation when they change. */
   readonly generationCounts?: 'annotations' | 'labels';
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresources/find.ts. */
   readonly otherSubresources?: readonly string[];
@@ -125,9 +125,8 @@ export interface KindDefinition {
    */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
-   * The stored form of a kind that is a view of another kind. For example, the Events of `events.k8s.io` are stored as core
-   * Events. The field contains the resource of the stored objects, and the conversions. Both conversions take and return a
-   * whole object, and may mutate it.
+   * The stored kind and the conversions, for a kind whose objects are stored as another kind. For example, the Events
+   * of `events.k8s.io` are stored as core Events. Both conversions take and return a whole object, and may mutate it.
    */
   readonly storedAs?: {
     readonly resource: string;
@@ -168,7 +167,7 @@ export interface KindDefinition {
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
-  /** Changes the stored text of an object before readers get it. A write starts from the stored text. */
+  /** Changes the stored JSON text of an object for responses. A write uses the unchanged text. */
   readonly shownAs?: (text: string) => string;
   /**
    * Sets defaults when an object is stored or read. Validation does not see these defaults. Mutates the object. Returns

@@ -13,11 +13,16 @@ export interface Access {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** The field selector of a list, watch or deletecollection. If absent, the request has no field selector. */
+  /**
+   * The field selector of a list, watch or deletecollection request. Undefined if the request has no field selector.
+   */
   readonly fields?: readonly FieldDemand[];
 }
 
-/** A requirement of a field selector. The field must have this value, or with `equal: false` another value. */
+/**
+ * A requirement of a field selector. The field must have this value. With `equal: false`, the field must have a
+ * different value.
+ */
 export interface FieldDemand {
   readonly field: string;
   readonly equal: boolean;

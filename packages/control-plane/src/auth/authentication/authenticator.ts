@@ -26,8 +26,8 @@ export function bearerToken(header: string): string | undefined {
 }
 
 /**
- * Finds the user of a request by its client certificate or bearer token. A request from this process may have neither of
- * them. As in kube-apiserver, a valid certificate takes precedence.
+ * Finds the user of a request by its client certificate or bearer token. A request from this process may have no
+ * credentials. As in kube-apiserver, a valid certificate takes precedence.
  */
 export class Authenticator {
   readonly #readers: TokenReader[];

@@ -44,7 +44,7 @@ function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
 
 /** Authenticates bootstrap tokens of nodes: secrets `bootstrap-token-ID` in kube-system. */
 export function bootstrapTokens(store: Store, clock: Clock): TokenReader {
-  // The parsed tokens by record. A record never changes, so its parsed form is cached for the lifetime of the record.
+  // The parsed tokens by stored version of the secret. A stored version never changes, so the cache entry stays valid.
   const known = new WeakMap<StoredRecord, { readonly token: KnownToken | undefined }>();
   return (text) => {
     const [, id, secret] = TOKEN.exec(text) ?? [];

@@ -81,7 +81,7 @@ test('a resumed TLS session has the user of its certificate', async () => {
     key: admin.key,
   };
   const first = connect(options);
-  // With TLS 1.3, the session arrives after the handshake.
+  // With TLS 1.3, the client receives the TLS session after the handshake.
   const [session] = (await once(first.resume(), 'session')) as [Buffer];
   first.destroy();
   const second = connect({ ...options, session });

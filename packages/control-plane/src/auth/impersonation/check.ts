@@ -29,8 +29,8 @@ export function denial(access: Access, authorize: Authorizer): StatusError | und
 }
 
 /**
- * Checks the permissions for the parts of a user, with the verb of a mode. With `isConstrained`, the rules of the
- * constrained modes apply.
+ * Checks whether a user may impersonate each part of another user: name, UID, groups and extras. With `isConstrained`,
+ * the rules of constrained impersonation apply.
  */
 export interface Checks {
   readonly requestor: UserInfo;

@@ -11,7 +11,8 @@ const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
 /**
- * A mode of impersonation. The mode `legacy` is the verb `impersonate`. The other modes are limited to some users and verbs.
+ * A mode of impersonation. The mode `legacy` needs only the verb `impersonate`. The other modes are limited to some
+ * users and verbs.
  */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];

@@ -10,7 +10,7 @@ const GROUP = 'rbac.authorization.k8s.io';
 /** A binding in parsed form. */
 export interface Binding {
   readonly kind: 'ClusterRoleBinding' | 'RoleBinding';
-  /** The namespace of the binding. The text is empty for ClusterRoleBindings. */
+  /** The namespace of the binding, or '' for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly name: string;
   readonly role: { readonly kind: string; readonly name: string };
@@ -55,7 +55,9 @@ export class BindingIndex {
     }
   }
 
-  /** Returns the bindings of a user in a namespace. For '', returns the bindings for the whole cluster. */
+  /**
+   * Returns the bindings of a user in a namespace. For the namespace '', returns the bindings for the whole cluster.
+   */
   *grants(user: UserInfo, namespace: string): Generator<Grant> {
     const held = this.#grants.get(namespace);
     if (held === undefined) return;

@@ -35,7 +35,7 @@ function showRule({
   return `{${shown.join(', ')}}`;
 }
 
-/** Merges rules that differ only in their verb. Returns the rules in the order of the message. */
+/** Merges rules that differ only in their verb. Keeps the order in which the message lists the rules. */
 function compact(rules: readonly PolicyRule[]): PolicyRule[] {
   const merged = new Map<string, PolicyRule>();
   for (const { verbs, ...rest } of rules) {
@@ -89,8 +89,8 @@ function uncovered(security: Security, user: UserInfo, namespace: string, rules:
 }
 
 /**
- * Whether the user has the permission to skip the check. The permission is the verb `escalate` for roles, or `bind` for
- * bindings.
+ * Whether the user may write the role or binding despite missing permissions. For roles, the user needs the verb
+ * `escalate`. For bindings, the user needs the verb `bind`.
  */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, name } = attributes;

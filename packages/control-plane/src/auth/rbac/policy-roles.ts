@@ -198,8 +198,8 @@ kube-system/system:controller:token-cleaner
 
 /**
  * The initial bindings: `name: role kind:subject …`. A binding may have no subjects. A service account is
- * `sa:namespace/name`. The last bindings are for nodes that join, as kubeadm creates them. These bindings allow a bootstrap token
- * to request a node certificate, whose approval is automatic, and nodes to renew their certificates.
+ * `sa:namespace/name`. The last bindings are for nodes that join, as kubeadm creates them. With these bindings, a
+ * bootstrap token can request a node certificate, a node can renew its certificate, and the approval is automatic.
  */
 export const CLUSTER_ROLE_BINDINGS = `
 cluster-admin: cluster-admin g:system:masters

@@ -34,9 +34,12 @@ function metadataOf(place: string, labels: Record<string, string> = {}): ApiObje
 
 interface RoleText {
   readonly place: string;
-  /** The role that contains the rules of this role by aggregation. */
+  /** The name of the aggregation to which this role contributes its rules. */
   readonly partOf: string | undefined;
-  /** The role whose parts this role contains by aggregation. */
+  /**
+   * If this role is an aggregating role, the name of the aggregation. The role includes the rules of all roles with
+   * this name in `partOf`.
+   */
   readonly collects: string | undefined;
   readonly rules: PolicyRule[];
 }

@@ -57,7 +57,7 @@ export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   }
 }
 
-/** Whether one of the rules covers a rule that {@link breakDown} returned. */
+/** Whether at least one rule of the list covers a rule. {@link breakDown} must have returned the rule. */
 export const isCovered = (owned: readonly PolicyRule[], part: PolicyRule): boolean =>
   owned.some((rule) => {
     if (!part.verbs.every((verb) => has(rule.verbs, verb))) return false;

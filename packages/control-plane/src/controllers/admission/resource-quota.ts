@@ -14,8 +14,8 @@ import { PODS } from '../runtime/resources.ts';
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
 /**
- * The interval at which the controller counts quotas without an event. If a create request fails after the quota was
- * charged, the usage is too high until then.
+ * The interval at which the controller counts quotas without an event. If a create request fails after the server added
+ * its usage to the quota, the usage is too high until the next count.
  */
 const RESYNC_MS = 5 * 60 * 1000;
 
@@ -53,8 +53,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const work = queue(async (key) => {
     if (quotas.get(key) === undefined) return;
     work.addAfter(key, RESYNC_MS);
-    // Reads the quota before it counts the objects. If another write changes the quota in between, the result is a conflict
-    // and another count.
+    // The controller reads the quota before it counts the objects. If another client writes the quota during the count,
+    // the controller gets a conflict and counts again.
     const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
     if (quota === undefined) return;
     const hard = Object.fromEntries(
@@ -82,7 +82,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   });
   directory.onChange(() => {
     const served = new Set(directory.deletable().map(resourceKey));
-    // If a resource is served again later, it gets a new cache.
+    // If the server serves a resource again later, the resource gets a new cache.
     for (const key of watched) if (!served.has(key)) watched.delete(key);
     for (const resource of directory.deletable()) {
       const key = resourceKey(resource);

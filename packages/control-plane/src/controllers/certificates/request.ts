@@ -24,7 +24,7 @@ export function specOf(request: ApiObject): RequestSpec {
 }
 
 /**
- * Adds a condition. If another client has changed the request in between, the function writes nothing, because the event of
+ * Adds a condition. If another client changed the request in the meantime, the function writes nothing. The event of
  * this change triggers another sync.
  */
 export async function addCondition(

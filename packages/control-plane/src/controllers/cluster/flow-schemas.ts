@@ -6,7 +6,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { conditionOf } from '../runtime/objects.ts';
 import { FLOW_SCHEMAS, PRIORITY_LEVELS } from '../runtime/resources.ts';
 
-/** The reporter of this event in kube-apiserver. */
+/** The component that reports this event in kube-apiserver. */
 const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');

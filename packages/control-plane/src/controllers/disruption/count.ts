@@ -6,12 +6,15 @@ import { isDying, isReady, scaled } from '../runtime/objects.ts';
 /** If the deletion of an evicted pod does not start within this time, the eviction no longer counts as a disruption. */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 
-/** The inputs for the status of a budget. */
+/** The pods and owners from which the controller computes the status of a budget. */
 export interface BudgetView {
   readonly budget: ApiObject;
   /** All pods that the selector of the budget matches. */
   readonly pods: readonly ApiObject[];
-  /** The total number of pods that the owners of these pods want. Undefined if the budget does not depend on this number. */
+  /**
+   * The sum of the desired replicas of the owners of these pods. Undefined if the budget does not depend on this
+   * number.
+   */
   readonly scale: number | undefined;
   readonly now: Date;
 }
@@ -24,11 +27,11 @@ export interface BudgetCount {
   readonly disruptedPods: Readonly<Record<string, string>>;
   /** Evicted pods whose deletion did not start in time. */
   readonly overdue: readonly ApiObject[];
-  /** The time at which the next evicted pod will be overdue. */
+  /** The time at which the deletion of the next evicted pod will be overdue. */
   readonly lookAgainAt: Date | undefined;
 }
 
-/** Whether the limits of the budget depend on the number of pods that the owners want. */
+/** Whether the limits of the budget depend on the desired replicas of the owners. */
 export function needsScale(budget: ApiObject): boolean {
   const { maxUnavailable, minAvailable } = look(budget, 'spec');
   return maxUnavailable !== undefined || typeof minAvailable === 'string';

@@ -27,7 +27,7 @@ function selects(budget: ApiObject, pod: ApiObject): boolean {
   return selector(pod.metadata.labels ?? {});
 }
 
-/** Whether two states of a pod give the same result in all counts. */
+/** Whether a change of a pod leaves all counts unchanged. */
 const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   isReady(pod) === isReady(old) &&
   isDying(pod) === isDying(old) &&
@@ -46,8 +46,8 @@ class BudgetKeeper {
   }
 
   /**
-   * Counts the matching pods and writes the status. Returns the time at which the count changes without an event, or
-   * undefined.
+   * Counts the matching pods and writes the status. Returns the time at which the count changes without an event.
+   * Returns undefined if only an event can change the count.
    */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
@@ -108,7 +108,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // A pod has only one value of each label, so at most one of the terms finds the pod.
+    // A pod has one value for each label, so the index contains the pod for at most one of these keys.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));

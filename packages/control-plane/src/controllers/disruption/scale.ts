@@ -22,15 +22,12 @@ const scaleOf = (owner: ApiObject): Scale => ({
   replicas: number(look(owner, 'spec'), 'replicas') ?? 1,
 });
 
-/**
- * The pods of a budget cannot be counted. The controller writes the error to the status. The next change triggers another
- * count.
- */
+/** The sum of the desired replicas of the owners of some pods, and whether some of these pods have no owner. */
 export class UncountableBudget extends Error {
   override readonly name = 'UncountableBudget';
 }
 
-/** The total number of pods that the owners of some pods want, and whether some of these pods have no owner. */
+/** Computes the sum of the desired replicas of the owners of pods. */
 export interface TotalScale {
   readonly total: number;
   readonly unmanaged: boolean;
@@ -81,7 +78,8 @@ export class ScaleFinder {
     if (!isOf(owner, 'apps', 'ReplicaSet')) return undefined;
     const set = replicaSets.get(key);
     if (set === undefined || set.metadata.uid !== owner.uid) return undefined;
-    // During a rollout, the sizes of the replica sets of a deployment change. Therefore the size of the deployment is used.
+    // During a rollout, the sizes of the ReplicaSets of a Deployment change, so the controller uses the size of the
+    // Deployment.
     const above = controllerOf(set);
     if (above?.kind !== 'Deployment') return scaleOf(set);
     if (!isOf(above, 'apps', 'Deployment')) return undefined;

@@ -4,7 +4,8 @@ import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.t
 import { namespaceOf } from '../runtime/objects.ts';
 
 /**
- * Returns the index keys of a budget. Each of its pods has these label values, so the labels of a pod lead to its budgets.
+ * Returns the index keys of a budget. Each pod of the budget has these label values, so the controller can find the
+ * budgets of a pod by its labels.
  */
 export function budgetTerms(budget: ApiObject): string[] {
   const { selector } = look(budget, 'spec');
@@ -12,5 +13,8 @@ export function budgetTerms(budget: ApiObject): string[] {
   return first;
 }
 
-/** Returns all index keys that a budget of this pod may have. A budget finds its pods with the same keys. */
+/**
+ * Returns all index keys that a budget of this pod may have. The controller finds the pods of a budget by the same
+ * keys.
+ */
 export const podTerms = (pod: ApiObject): string[] => wordsOfLabels(namespaceOf(pod), pod.metadata.labels);

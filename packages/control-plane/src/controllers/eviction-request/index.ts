@@ -40,8 +40,8 @@ class EvictionKeeper {
   }
 
   /**
-   * Does one step for a target. Returns the time of the next attempt to evict the pod. Returns undefined if an event starts
-   * the next step.
+   * Does one step for a target. Returns the time of the next attempt to evict the pod. Returns undefined if the
+   * controller must wait for an event.
    */
   async sync(target: Target): Promise<Date | undefined> {
     const { pod, requests, evictions } = target;
@@ -104,8 +104,8 @@ class EvictionKeeper {
   }
 
   /**
-   * Writes the status if it differs. Returns whether it has written the status. After a conflict, the event of the other
-   * client starts the next step.
+   * Writes the status if it has changed, and returns whether the function has written it. After a conflict, the event
+   * of the other client starts the next step.
    */
   async #writeStatus(resource: Resource, object: ApiObject, status: Plain): Promise<boolean> {
     if (!statusDiffers(object, status)) return false;

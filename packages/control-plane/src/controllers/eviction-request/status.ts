@@ -9,7 +9,7 @@ const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 const EVICTOR_PRIORITY = 100;
 
 /**
- * The shortest interval between two reports of a responder. The same interval is the delay between two evictions of a pod.
+ * The shortest interval between two status reports of a responder, and between two evictions of a pod, in milliseconds.
  */
 const HEARTBEAT_MS = 20_000;
 
@@ -25,7 +25,7 @@ export interface TargetState {
   readonly now: Date;
 }
 
-/** Whether a request still asks for the eviction. A deleted request counts as withdrawn. */
+/** Whether a request still asks for the eviction. A deleted EvictionRequest counts as withdrawn. */
 const asks = (request: ApiObject): boolean => !isDying(request) && look(request, 'spec').intent === 'Eviction';
 
 /** Whether any request asks for the eviction of the target. */
@@ -75,7 +75,8 @@ function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 's
 }
 
 /**
- * Returns the requesters. Requesters with a request come first. Requesters whose requests were deleted remain, as withdrawn.
+ * Returns the requesters for the status. Requesters with an existing EvictionRequest come first. Requesters without an
+ * EvictionRequest remain in the list, and are marked as withdrawn.
  */
 function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plain[] {
   const intents = new Map<string, string>();
@@ -99,7 +100,7 @@ export function nextAttemptAt(eviction: ApiObject): Date {
 
 /**
  * Returns the status of an Eviction that has not ended.
- * @param report the response to an eviction request of this step, if it sent one
+ * @param report the response to the eviction in this step, or undefined if this step sent no eviction
  */
 export function evictionStatus(eviction: ApiObject, target: TargetState, report?: string): Plain {
   const outcome = outcomeOf(target);
@@ -122,7 +123,7 @@ export function evictionStatus(eviction: ApiObject, target: TargetState, report?
 }
 
 /**
- * Returns the status of a request, which has the conditions of the Eviction of its target. If the pod did not exist at the
+ * Returns the status of a request, with the conditions of the Eviction of its target. If the pod did not exist at the
  * creation of the request, the request has failed.
  */
 export function requestStatus(request: ApiObject, eviction: ApiObject | undefined, target: TargetState): Plain {
@@ -146,7 +147,7 @@ export function labelsOf(requests: readonly ApiObject[]): Record<string, string>
   return { ...Object.fromEntries(requesters), [EVICTOR]: 'responder' };
 }
 
-/** Returns the references that keep an Eviction until all requests of its target are deleted. */
+/** Returns the owner references of an Eviction. The Eviction exists until all requests for its target are deleted. */
 export const ownersOf = (requests: readonly ApiObject[]): Plain[] =>
   requests
     .filter((request) => !isDying(request))

@@ -23,7 +23,10 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
     metadata: { name: 'd', namespace: 'default', uid: 'd', resourceVersion, ownerReferences },
   }) as ApiObject;
 
-/** Runs the collector for one object. Other clients change the object between the reads. The reads return `states`. */
+/**
+ * Runs the collector for one object. The object changes between the reads of the collector: the reads return the
+ * `states` in order.
+ */
 async function collect(
   states: readonly ApiObject[],
   refusals: number,

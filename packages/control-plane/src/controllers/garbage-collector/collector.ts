@@ -62,7 +62,10 @@ export class Collector {
     await this.#dropFinalizer(node, ORPHAN);
   }
 
-  /** Deletes the dependents of the object. If no dependent blocks the object, its finalizer is removed. */
+  /**
+   * Deletes the dependents of the object. If no dependent blocks the deletion of the object, removes the finalizer from
+   * the object.
+   */
   async #deleteDependents(node: GraphNode): Promise<void> {
     const blocking = this.#graph
       .dependentsOf(node.uid)
@@ -73,7 +76,7 @@ export class Collector {
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
 
-  /** Decides by the present state of the object, because the object may have changed since it was added to the queue. */
+  /** Checks the current state of the object, because the object may have changed since it was added to the queue. */
   async #assess(node: GraphNode): Promise<void> {
     const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
     if (latest === undefined || latest.metadata.uid !== node.uid) return;
@@ -119,8 +122,8 @@ export class Collector {
   }
 
   /**
-   * Finds an owner. If no cache contains the owner as the reference describes it, the collector reads it from the API server
-   * before it deletes dependents.
+   * Finds an owner. If no cache contains the owner, or its data differs from the reference, the collector reads the
+   * owner from the API server.
    */
   async #find(node: GraphNode, reference: OwnerReference): Promise<ApiObject | 'absent' | 'unknown'> {
     const { apiVersion, kind, name, uid } = reference;
@@ -137,13 +140,13 @@ export class Collector {
     if (this.#absent.has(key)) return 'absent';
     const owner = await allowing(this.#api.get(resource, { namespace, name }), 404);
     if (owner !== undefined && owner.metadata.uid === uid) return owner;
-    // UIDs are never reused, so the next dependent of this owner needs no request.
+    // UIDs are never reused, so the collector needs no request for the next dependent of this owner.
     if (this.#absent.size >= REMEMBERED) this.#absent.clear();
     this.#absent.add(key);
     return 'absent';
   }
 
-  /** Checks the objects again whose owners have a kind that was not served. */
+  /** Checks the objects again that have an owner of an unserved kind. */
   retry(): void {
     const uids = [...this.#unresolved];
     this.#unresolved.clear();
@@ -198,7 +201,10 @@ export class Collector {
     }
   }
 
-  /** Deletes an object if it still has the owners of the decision. @throws ApiError 409 if its owners have changed */
+  /**
+   * Deletes an object, unless its owners have changed since the decision. @throws ApiError 409 if the owners have
+   * changed
+   */
   async #delete(node: GraphNode, assessed: ApiObject, propagationPolicy: Propagation): Promise<void> {
     const { resourceVersion = '', ownerReferences } = assessed.metadata;
     const uid = node.uid;

@@ -12,7 +12,7 @@ import {
   waitsForDependents,
 } from './graph.ts';
 
-/** Updates the graph of owners after changes. An update adds the objects that the collector must check to the queue. */
+/** Updates the graph of owners after changes of objects. Adds objects that the collector must check to the queue. */
 export class GraphUpdates {
   readonly #graph: Graph;
   readonly #add: (uid: string) => void;
@@ -25,8 +25,8 @@ export class GraphUpdates {
   }
 
   /**
-   * Handles a deleted object. Dependents of the object may have lost their last owner, and owners of the object may have
-   * waited for it.
+   * Handles a deleted object. Dependents of the object may have lost their last owner, and the deletion of its owners
+   * may have waited for the object.
    */
   removed(uid: string): void {
     const owners = this.#graph.remove(uid);
@@ -48,7 +48,7 @@ export class GraphUpdates {
       JSON.stringify(before.ownerReferences) === JSON.stringify(metadata.ownerReferences) &&
       JSON.stringify(before.finalizers) === JSON.stringify(metadata.finalizers);
     if (same) return;
-    // Former owners of this object may have waited for its deletion.
+    // The deletion of a former owner may have waited for this object.
     const former = new Set((before?.ownerReferences ?? []).map(({ uid }) => uid));
     const isFirst = this.#graph.get(metadata.uid ?? '') === undefined;
     const node = this.#graph.put(object, resource);

@@ -27,8 +27,8 @@ export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
 /**
- * Whether a reference names the resource and name of an owner. A reference with the same UID may have another name or
- * version.
+ * Whether a reference contains the resource and the name of an owner. A reference with the same UID may have another
+ * name or version.
  */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
@@ -41,7 +41,10 @@ export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventS
   uid,
 });
 
-/** All objects by UID, and the dependents of each owner. The graph may not contain the owner itself. */
+/**
+ * All objects by UID, and the dependents of each owner. The owner of an object in the graph may be missing from the
+ * graph.
+ */
 export class Graph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<GraphNode>>();
@@ -85,7 +88,9 @@ export class Graph {
     return owners;
   }
 
-  /** Returns all nodes of a resource. The collector calls it when the resource is no longer served. */
+  /**
+   * Returns all nodes of a resource. The collector calls this function when the server no longer serves the resource.
+   */
   of(resource: ServedResource): GraphNode[] {
     return [...this.#nodes.values()].filter(
       (node) => node.resource.group === resource.group && node.resource.plural === resource.plural,

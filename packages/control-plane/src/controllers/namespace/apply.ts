@@ -50,7 +50,7 @@ export class NamespaceWriter {
     if (failures[0] !== undefined) throw failures[0];
   }
 
-  /** Reads from the server instead of the caches, because the deletion of the namespace is final. */
+  /** Reads from the server instead of the caches, because the deletion of the namespace cannot be undone. */
   async #isEmpty(name: string, resources: readonly ServedResource[]): Promise<boolean> {
     for (const resource of resources) {
       const path = `${pathOf(resource, { namespace: name })}?limit=1`;

@@ -9,8 +9,8 @@ import type { Content } from './conditions.ts';
 
 /**
  * The delay before the content of a namespace is deleted, so that clients can observe the state right after the delete
- * request. Kubernetes waits five seconds, until all API servers know of the deletion. This control plane has only one API
- * server.
+ * request. Kubernetes waits five seconds, so that all API servers know about the deletion. This control plane has only
+ * one API server.
  */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.k8s.io/events']);

@@ -4,8 +4,7 @@ import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
 /**
- * Whether a controller writes the endpoints of a service. The controller does so if the service has a selector and its type
- * is not ExternalName.
+ * Whether a controller writes the endpoints of a Service: the Service has a selector, and its type is not ExternalName.
  */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
@@ -33,8 +32,8 @@ export const familiesOf = (service: ApiObject): string[] => {
 export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
 
 /**
- * Returns the port number of a pod to which a port of the service sends traffic. Returns undefined if the pod has no port
- * with this name.
+ * Returns the port number of a pod that receives the traffic of a Service port. Returns undefined if the pod has no
+ * port with this name.
  */
 function targetOf(port: Plain, pod: ApiObject): number | undefined {
   const target = port.targetPort;
@@ -72,7 +71,7 @@ export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefin
   return hostname !== '' && text(spec, 'subdomain') === service.metadata.name ? hostname : undefined;
 }
 
-/** Traffic distributions for which endpoints get topology hints. */
+/** The values of `trafficDistribution` for which endpoints get topology hints. */
 const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 
 /**

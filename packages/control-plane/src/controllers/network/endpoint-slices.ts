@@ -94,8 +94,8 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     const service = services.get(key);
     if (service === undefined) times.forget(key);
     const known = slicesOf(key).filter((slice) => !isDying(slice));
-    // The garbage collector deletes the slices with their service, which owns them. If a service loses its selector, its
-    // slices stay unchanged.
+    // The Service owns its slices, so the garbage collector deletes the slices together with the Service. If a Service
+    // loses its selector, its slices stay unchanged.
     if (service === undefined || isDying(service) || !selectsPods(service)) return;
     const { namespace } = splitKey(key);
     const nodeOf = (pod: ApiObject) => nodes.get(text(look(pod, 'spec'), 'nodeName'));

@@ -25,13 +25,16 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** The maximum number of addresses in an Endpoints object. An object with more pods is truncated and gets an annotation. */
+/**
+ * The maximum number of addresses in an Endpoints object. If a Service has more pods, the controller truncates the list
+ * and adds an annotation.
+ */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
 /**
- * Truncates Endpoints as `truncateEndpoints` does. Each subset loses addresses in proportion to its size, rounded up, and
- * unready addresses are removed first. The result states whether addresses were removed.
+ * Truncates Endpoints as `truncateEndpoints` does. Each subset loses addresses in proportion to its size, rounded up,
+ * and unready addresses are removed first. The result also tells whether the function removed addresses.
  */
 export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
   const count = (field: string): number => subsets.reduce((sum, subset) => sum + items(subset, field).length, 0);
@@ -120,8 +123,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const podsIn = pods.index((pod) => [namespaceOf(pod)]);
   const times = new TriggerTimes();
   /**
-   * The Endpoints for which the server refused a write because of a newer version. The event of the newer version triggers
-   * another sync.
+   * The Endpoints objects whose last write failed because a newer version exists. The event of the newer version
+   * triggers another sync.
    */
   const refused = new Set<string>();
 
@@ -131,7 +134,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
     const known = endpoints.get(key);
     if (service === undefined || isDying(service)) {
       times.forget(key);
-      // The Endpoints that have the name of the service are deleted with the service.
+      // The Endpoints object with the name of a Service is deleted together with the Service.
       if (service === undefined && known !== undefined) await allowing(api.delete(ENDPOINTS, { namespace, name }), 404);
       return;
     }
@@ -179,7 +182,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Writes the Endpoints of every service with a selector: the older form of EndpointSlices, with one object for each service.
+ * Writes the Endpoints object of every Service with a selector. Endpoints are the predecessor of EndpointSlices, and
+ * have one object for each Service.
  * @see kubernetes pkg/controller/endpoint
  */
 export const endpointsController: Controller = { name: 'endpoint', setup };

@@ -81,8 +81,8 @@ export function mirror(endpoints: ApiObject): Mirrored {
 }
 
 /**
- * Returns the labels and annotations of a mirrored slice. Most are copies from the Endpoints. The others name the manager
- * and the service.
+ * Returns the labels and annotations of a mirrored slice. Most of them are copies from the Endpoints object. The other
+ * labels contain the names of the manager and the Service.
  */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
@@ -113,8 +113,8 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
 }
 
 /**
- * Removes a slice for a content from `free`, and returns the slice. A slice of the same family with the same ports takes
- * precedence over other slices of the family.
+ * Removes a slice from `free`, and returns the slice for reuse. A slice of the same address family with the same ports
+ * takes precedence over other slices of this family.
  */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
@@ -199,7 +199,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Mirrors Endpoints to EndpointSlices, for services without a selector, whose Endpoints users write.
+ * Mirrors Endpoints to EndpointSlices, for Services without a selector. Users write the Endpoints of these Services.
  * @see kubernetes pkg/controller/endpointslicemirroring
  */
 export const sliceMirroring: Controller = { name: 'endpointslicemirroring', setup };

@@ -1,6 +1,6 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The initial value of the hash, in words of 32 bits. The lowest word comes first. */
+/** The initial value of the hash, as words of 32 bits. The lowest word comes first. */
 const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
 /** The hash prime is 2^88 plus this value. */
 const FACTOR = 0x13b;
@@ -11,8 +11,8 @@ export function fnv128a(value: string): string {
   let [a, b, c, d]: [number, number, number, number] = [...BASIS];
   for (const byte of new TextEncoder().encode(value)) {
     a = (a ^ byte) >>> 0;
-    // Multiplies by the prime. The code multiplies each word by the factor, and adds the value shifted by 88 bits, which are
-    // two words and 24 bits.
+    // Multiplies by the prime. The product is the sum of the value times the factor, and the value shifted by 88 bits
+    // (two words and 24 bits).
     const low = a * FACTOR;
     const second = b * FACTOR + Math.floor(low / WORD);
     const third = c * FACTOR + Math.floor(second / WORD) + ((a << 24) >>> 0);
@@ -22,7 +22,7 @@ export function fnv128a(value: string): string {
   return [d, c, b, a].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** Formats a Go pointer to a text, as the hashed dump contains it. */
+/** Formats a pointer to a string like the Go package that creates the hashed text. */
 const pointer = (value: unknown, type = 'string'): string =>
   `(*${type})${value === undefined || value === null ? '<nil>' : String(value)}`;
 

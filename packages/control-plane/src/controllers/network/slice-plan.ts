@@ -57,8 +57,8 @@ function fill(endpoints: Plain[], left: Map<string, Plain>): void {
 const fullestFirst = (a: Draft, b: Draft): number => b.endpoints.length - a.endpoints.length;
 
 /**
- * Distributes one group over its slices. Existing endpoints remain in their slices, and new endpoints first fill slices that
- * must be written for another reason.
+ * Distributes one group over its slices. Existing endpoints remain in their slices, and new endpoints first go to
+ * slices that need a write for another reason.
  */
 function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<string, Plain>): SliceContent[] {
   for (const draft of drafts

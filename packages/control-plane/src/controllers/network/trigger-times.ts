@@ -9,13 +9,13 @@ interface Known {
   readonly pods: ReadonlyMap<string, number>;
 }
 
-/** Stores the changes of each service that were reported (`TriggerTimeTracker`). */
+/** Finds the time of the last change of each Service that no annotation contains yet (`TriggerTimeTracker`). */
 export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 
   /**
-   * Returns the time of the earliest change since the last call. A change is a change of the readiness of a pod, or of the
-   * service itself. For a new service, this is its creation time. Returns undefined without a change.
+   * Returns the time of the earliest change since the last call. A change is a change of the Service, or of the
+   * readiness of a pod. For a new Service, returns its creation time. Returns undefined without a change.
    */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
     const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();
@@ -41,8 +41,8 @@ export class TriggerTimes {
 }
 
 /**
- * Returns the annotation as a merge patch. Without a change, the patch removes the annotation. The time is in RFC 3339,
- * without a fraction of zero.
+ * Returns the annotation as a merge patch. Without a change, the patch removes the annotation. The time has the format
+ * RFC 3339. If the fraction of the second is zero, the text has no fraction.
  */
 export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),

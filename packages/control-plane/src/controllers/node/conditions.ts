@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../runtime/objects.ts';
 
-/** The conditions that a kubelet reports. A kubelet does not report `NetworkUnavailable`. */
+/** The node conditions that a kubelet reports. A kubelet does not report `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** Returns the status of the condition `Ready` of a node, or undefined if the kubelet has never reported it. */

@@ -4,16 +4,16 @@ const GRACE_MS = 50_000;
 const STARTUP_GRACE_MS = 60_000;
 
 /**
- * Stores the time of the last heartbeat of each node. The time comes from the clock of the controller, because the clocks of
- * nodes may be wrong. Each node is in a round after its deadline, and the controller checks it in this round. Therefore each
- * node is checked once per grace period, independent of the number of heartbeats.
+ * Stores the time of the last heartbeat of each node. The time comes from the clock of the controller, because the
+ * clocks of nodes may be wrong. The controller checks a node in the first round after the deadline of the node.
+ * Therefore each node is checked once per grace period, independent of the number of heartbeats.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();
   readonly #rounds = new Map<number, Set<string>>();
   readonly #roundOf = new Map<string, number>();
   readonly #roundMs: number;
-  /** The last time at which all nodes counted as healthy, as if each node had sent a heartbeat. */
+  /** The last time at which the controller treated all nodes as healthy, as if each node had sent a heartbeat. */
   #amnesty = Number.NEGATIVE_INFINITY;
 
   constructor(roundMs: number) {
@@ -58,7 +58,7 @@ export class Heartbeats {
 
   due(now: number): readonly string[] {
     const due: string[] = [];
-    // The number of map entries is at most the number of rounds in a grace period.
+    // The number of map entries does not exceed the number of rounds in a grace period.
     for (const [round, nodes] of this.#rounds) {
       if (round * this.#roundMs > now) continue;
       due.push(...nodes);

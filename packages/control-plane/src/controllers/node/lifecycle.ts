@@ -12,7 +12,10 @@ import { NodeMonitor } from './monitor.ts';
 import { scheduleTaints } from './taints.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/** The controller writes no event for nodes that are older than this, because they existed before it started. */
+/**
+ * The controller writes no event for nodes that are older than this, because they probably existed before the
+ * controller started.
+ */
 const NEW_MS = 60_000;
 /** The delay before the retry of a write to a pod that had a conflict. */
 const RETRY_MS = 20;
@@ -27,7 +30,7 @@ const isNew = (node: ApiObject, now: Date): boolean =>
 
 const heartbeatOf = (node: ApiObject): unknown => conditionOf(node, 'Ready')?.lastHeartbeatTime;
 
-/** Returns the deprecated labels that a node lacks or whose values are wrong, with the right values. */
+/** Returns the deprecated labels that are missing or wrong on a node, with their correct values. */
 function oldLabels({ metadata: { labels = {} } }: ApiObject): Record<string, string> {
   const missing: Record<string, string> = {};
   for (const [current, old] of OLD_LABELS) {
@@ -114,7 +117,7 @@ function follow(
     if (type === 'added' && isNew(object, clock.now())) {
       tell(about, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
     }
-    // A changed status counts as a heartbeat, unless this controller has written it.
+    // A changed status counts as a heartbeat, unless this controller changed it.
     const speaks = old !== undefined && readyOf(object) !== readyOf(old) && readyOf(object) !== 'Unknown';
     if (old !== undefined && (heartbeatOf(object) !== heartbeatOf(old) || speaks)) monitor.beat(name);
     if (old !== undefined && looksAlike(object, old)) return;
@@ -134,8 +137,8 @@ function follow(
 }
 
 /**
- * Monitors the health of nodes. A node whose Lease is not renewed becomes `Unknown`. The controller adds taints for
- * conditions and cordons. The controller adds taints that evict pods at the rate of the node's zone.
+ * Monitors the health of nodes. A node whose Lease is not renewed becomes `Unknown`. The controller also adds taints
+ * for conditions and for cordoned nodes. The zone of a node determines the rate of the taints that evict pods.
  * @see kubernetes pkg/controller/nodelifecycle
  */
 export const nodeLifecycle: Controller = { name: 'node-lifecycle', setup };

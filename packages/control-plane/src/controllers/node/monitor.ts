@@ -12,8 +12,8 @@ import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
 import { assessZones, countsInZone, EVICTION_RULES, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
 /**
- * The interval of the rounds in which nodes are checked (`--node-monitor-period`). Nodes that fail at the same time are
- * therefore found together.
+ * The interval of the rounds in which nodes are checked (`--node-monitor-period`). With rounds, the controller finds
+ * all nodes that fail at the same time together.
  */
 const ROUND_MS = 5_000;
 /** The number of nodes that are checked in parallel. */
@@ -132,7 +132,7 @@ export class NodeMonitor {
       if (queue.isEmpty && !this.#counts.has(zone)) this.#queues.delete(zone);
     }
     this.#arm();
-    // The queue reports the failure, and retries the failed nodes before the next round.
+    // The queue reports the failure. The failed nodes are retried before the next round.
     if (failures.length > 0) throw failures[0];
   }
 

@@ -33,7 +33,7 @@ export class PacedQueue {
     return this.#waiting.size === 0;
   }
 
-  /** Changes the rate. Both the old and the new rate limit the time of the next release. */
+  /** Changes the rate. The next release must respect both the old and the new rate. */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#clock.now().getTime();

@@ -9,12 +9,11 @@ import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
 /**
- * The pods of a missing node are deleted after this time. Before that, a new node with the same name may replace the missing
- * node.
+ * The pods of a missing node are deleted after this time. Before this time, a new node with the same name may appear.
  */
 const QUARANTINE_MS = 40_000;
 
-/** The maximum number of ended pods. The real controller checks this number periodically. */
+/** The maximum number of pods that have ended. The real controller checks this number periodically. */
 const MOST_ENDED = 12_500;
 const SWEEP_MS = 20_000;
 
@@ -25,7 +24,7 @@ function byUselessness(a: ApiObject, b: ApiObject): number {
   return evicted(a) - evicted(b) || (order(a) < order(b) ? -1 : 1);
 }
 
-/** Returns the ended pods beyond the maximum. */
+/** Returns the oldest ended pods beyond the maximum number. */
 export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): ApiObject[] =>
   pods.toSorted(byUselessness).slice(0, Math.max(0, pods.length - most));
 
@@ -66,14 +65,14 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const pod = pods.get(key);
     if (pod === undefined) return;
     const node = nodeNameOf(pod);
-    // No kubelet knows a pod that never had a node.
+    // If a pod never had a node, no kubelet can end the pod.
     if (isDying(pod) && (node === '' || isExpelled(nodes.get(node)))) return remove(key, pod);
     if (node === '' || nodes.get(node) !== undefined) return;
     const now = clock.now().getTime();
     const since = missing.get(node) ?? now;
     missing.set(node, since);
     if (now < since + QUARANTINE_MS) return work.addAt(key, new Date(since + QUARANTINE_MS));
-    // The node may be new, and the cache may lack it. Therefore the controller also reads the server.
+    // The cache may not yet contain a new node, so the controller also reads the node from the server.
     if ((await allowing(api.get(NODES, { name: node }), 404)) !== undefined) return;
     await remove(key, pod, {
       type: 'DisruptionTarget',

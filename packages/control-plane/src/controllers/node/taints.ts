@@ -21,7 +21,7 @@ const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
 const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
 
-/** Returns the keys of the taints that a node must have because of its conditions and its cordon. */
+/** Returns the keys of the taints that a node must have because of its conditions, or because it is cordoned. */
 function wantedKeys(node: ApiObject): Set<string> {
   const wanted = new Set<string>();
   for (const { type, status } of items(look(node, 'status'), 'conditions')) {
@@ -50,8 +50,8 @@ function changed(
 }
 
 /**
- * Returns the taints of a node, with the NoSchedule taints for its conditions and its cordon. Returns undefined if the node
- * already has these taints.
+ * Returns the taints of a node, with the NoSchedule taints for its conditions and for a cordoned node. Returns
+ * undefined if the node already has these taints.
  * @param now RFC 3339; the time that a new taint gets
  */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {

@@ -8,13 +8,13 @@ export const EVICTION_RULES: EvictionRules = {
   unhealthyZoneThreshold: 0.55,
 };
 
-/** A zone with at most this number of lost nodes counts as normal. */
+/** A zone with at most this number of unreachable nodes counts as normal. */
 const FEW = 2;
 const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
 const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'];
 const REGION_LABELS = ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'];
 
-/** Returns the region and zone of a node as one text, or '' if the node has neither. */
+/** Returns the region and zone of a node as one text, or '' if the node has no region and no zone. */
 export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
   const first = (keys: readonly string[]): string => labels[keys.find((key) => labels[key] !== undefined) ?? ''] ?? '';
   const [region, zone] = [first(REGION_LABELS), first(ZONE_LABELS)];
@@ -46,8 +46,8 @@ export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, r
 /** The result of the assessment of all zones. */
 export interface Disruption {
   /**
-   * `enter` means that all zones are lost, so the network of the controller is the likely cause. `leave` means that some
-   * zones recovered.
+   * With `enter`, all zones are unreachable, so the network of the controller is the likely cause. With `leave`, some
+   * zones have recovered.
    */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;

@@ -63,8 +63,9 @@ export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): strin
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /**
- * Returns a copy of a value without its empty lists. In a patch, `null` replaces an empty list, which removes the field. The
- * real controllers send protobuf, which cannot express an empty list, so no field manager owns one.
+ * Returns a copy of a value without its empty lists. A patch contains `null` instead of an empty list, which removes
+ * the field. The real controllers send protobuf, which cannot express an empty list. Therefore no field manager owns an
+ * empty list.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));

@@ -25,7 +25,9 @@ export interface ControllerEnvironment {
   readonly signer?: Signer | undefined;
   /** Creates tokens of service accounts. If absent, Secrets that request a token get no token. */
   readonly accountToken?: AccountTokenMaker | undefined;
-  /** Rules for the eviction of pods from lost nodes that differ from the defaults of kube-controller-manager. */
+  /**
+   * Rules for the eviction of pods from unreachable nodes. These rules replace the defaults of kube-controller-manager.
+   */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
   /** Called with each failure. The queue retries the key. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
@@ -48,14 +50,16 @@ export interface ControllerContext {
    * of the resource.
    */
   readonly metadataInformer: (resource: Resource) => Informer;
-  /** Stops a shared cache whose resource is no longer served. */
+  /** Stops the shared cache of a resource that the server no longer serves. */
   readonly drop: (resource: Resource) => void;
   /** The served resources, including custom resources. */
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
   /** Creates a recorder, which writes events of a component, for example `replicaset-controller`. */
   readonly recorder: (component: string) => Recorder;
-  /** Creates a recorder for events of `events.k8s.io`. The program `userAgent` manages their fields. */
+  /**
+   * Creates a recorder for events of `events.k8s.io`. The managedFields of these events name the program `userAgent`.
+   */
   readonly announcer: (component: string, userAgent: string) => Announcer;
 }
 
@@ -70,7 +74,7 @@ export interface Controller {
   readonly setup: (context: ControllerContext) => void;
 }
 
-/** The fields of frequent kinds that the caches store. */
+/** The fields that the caches store, for kinds with many objects. */
 const PROJECTIONS: ReadonlyMap<Resource, Projection> = new Map([
   [PODS, slimPod],
   [NODES, slimNode],

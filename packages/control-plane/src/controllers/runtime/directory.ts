@@ -29,7 +29,7 @@ interface Discovered {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** Returns the names that a CRD serves. The directory reads the list again only if these names change. */
+/** Returns the names that a CRD defines. The directory reads the list of resources again only if these names change. */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
   const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;
@@ -94,7 +94,7 @@ export class Directory {
     });
   }
 
-  /** Reads the served resources. A call during a read causes a second read after it. */
+  /** Reads the served resources. A call during a read starts a second read after the first read. */
   async refresh(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#stale = true;

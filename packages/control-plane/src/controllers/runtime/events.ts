@@ -27,8 +27,8 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
 });
 
 /**
- * The number of events of one type and object that may be written at once. After the time in the next constant, the writer
- * allows one more event.
+ * The number of events of one type and object that may be written in a burst. After the interval in the next constant,
+ * the writer allows one more event.
  */
 const BURST = 25;
 const REFILL_MS = 300_000;
@@ -70,7 +70,8 @@ class Recent<V> extends Map<string, V> {
  * Writes the events of controllers, as client-go's recorder does:
  * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
- * - A subject gets a limited number of events of each type. Events beyond it increment counts, but are not written.
+ * - A subject gets a limited number of events of each type. Later events increment the count, but the writer does not
+ *   write them.
  * - A rejected event is reported to `onError` and is not retried.
  * @see client-go tools/record
  */
@@ -110,11 +111,11 @@ export class EventWriter {
       lastTimestamp: now,
       count,
       type,
-      // The real recorder creates combined events without this field.
+      // The real recorder omits this field in combined events.
       reportingComponent: combined ? '' : component,
       reportingInstance: '',
     };
-    // Events are written one after another, because a count is incremented on an existing event.
+    // The writer writes events one after another, because it increments the count of an existing event.
     this.#last = this.#last
       .then(() => this.#write(event))
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
@@ -149,7 +150,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Counts an event, even if the writer will not write it. */
+  /** Counts an event. Events that the writer does not write also count. */
   #observe(key: string, subject: EventSubject, now: string): Observed {
     const known = this.#observed.get(key) ?? {
       namespace: subject.namespace === '' ? 'default' : subject.namespace,
@@ -192,7 +193,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // Messages that got their own event before the limit keep their event.
+    // A message with a separate event keeps this event, even after the limit is reached.
     group.messages.delete(message);
     return true;
   }

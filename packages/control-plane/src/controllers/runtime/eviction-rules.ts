@@ -1,14 +1,16 @@
-/** The rates at which pods are evicted from lost nodes, as the flags of kube-controller-manager define them. */
+/** The rates at which pods are evicted from unreachable nodes, as the flags of kube-controller-manager define them. */
 export interface EvictionRules {
   /** The number of nodes per second that may be tainted in a zone (`--node-eviction-rate`). */
   readonly nodeEvictionRate: number;
   /**
-   * The rate in a large zone if many of its nodes are lost (`--secondary-node-eviction-rate`). In a smaller zone, the rate
-   * becomes zero.
+   * The rate in a large zone if many of its nodes are unreachable (`--secondary-node-eviction-rate`). In a smaller
+   * zone, the rate becomes zero.
    */
   readonly secondaryNodeEvictionRate: number;
   /** Zones with more than this number of nodes are large (`--large-cluster-size-threshold`). */
   readonly largeClusterSizeThreshold: number;
-  /** If this share of the nodes of a zone is lost, the rate of the zone changes (`--unhealthy-zone-threshold`). */
+  /**
+   * If this share of the nodes of a zone is unreachable, the rate of the zone changes (`--unhealthy-zone-threshold`).
+   */
   readonly unhealthyZoneThreshold: number;
 }

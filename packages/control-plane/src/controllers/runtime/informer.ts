@@ -133,7 +133,10 @@ export class Informer {
     return () => this.#handlers.delete(handler);
   }
 
-  /** Creates an index. Returns a function that finds the objects with an index word, for example the pods of a node. */
+  /**
+   * Creates an index. Returns a function that finds the objects with an index key. For example, the key is the name of
+   * a node, and the objects are its pods.
+   */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
     const index = { of, keys: new Map<string, Set<string>>() };
     for (const object of this.#objects.values()) enter(index, object);
@@ -170,7 +173,8 @@ export class Informer {
         version = await this.#watch(version, signal);
       } catch (error) {
         if (signal.aborted) break;
-        // After a 410 error, the resourceVersion is too old for a watch. After any other error, a new list also works.
+        // After a 410 error, the resourceVersion is too old for a watch. After any other error, the informer also
+        // starts with a new list.
         version = undefined;
         if (!(error instanceof ApiError && error.code === 410)) await sleep(this.#clock, RETRY_MS, signal);
       }
@@ -195,8 +199,8 @@ export class Informer {
 
   /** Follows changes until the stream ends. Returns the resourceVersion from which the next watch continues. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
-    // The watch requests no bookmarks. Bookmarks would wake sixty watches every minute, and a list within the process is
-    // cheap.
+    // The watch requests no bookmarks. Bookmarks would trigger about sixty watches every minute. Without bookmarks, an
+    // informer may need a new list, which is cheap within the process.
     const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;
     const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
     if (!succeeded(response)) throw new ApiError(response.status, {});
@@ -216,7 +220,7 @@ export class Informer {
     const old = this.#objects.get(key);
     if (old !== undefined && old.metadata.resourceVersion === item.metadata.resourceVersion) return;
     const object = this.#project(item);
-    // The name now belongs to another object. The previous object was deleted between two lists.
+    // The object has the name of an object that was deleted between two lists.
     if (old !== undefined && old.metadata.uid !== object.metadata.uid) this.#remove(key, old);
     const before = this.#objects.get(key);
     if (before !== undefined) for (const index of this.#indexes) leave(index, before);

@@ -50,7 +50,7 @@ export class WorkQueue {
         this.#timers.delete(key);
         this.add(key);
       },
-      // An early timer is harmless, because the worker checks its key and adds it again.
+      // A timer that fires early is harmless, because the worker checks the key and adds it again.
       Math.min(Math.max(0, time - this.#clock.now().getTime()), LONGEST_TIMER_MS),
     );
     this.#timers.set(key, { at: time, timer });

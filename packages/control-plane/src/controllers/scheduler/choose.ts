@@ -12,16 +12,16 @@ export type Decision = { readonly node: ApiObject } | { readonly why: string };
 const TAKEN =
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
 
-/** The limits that the unbound claims of a pod set for its node. */
+/** The restrictions that the unbound claims of a pod impose on its node. */
 export interface VolumeChoice {
   /** Whether another pod uses a claim that only one pod may use. */
   readonly isTaken?: boolean;
-  /** The node for which volumes were prepared, or else the nominated node of the pod. */
+  /** The node for which the scheduler prepared volumes, or otherwise the nominated node of the pod. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }
 
-/** Returns the suitable node with the fewest pods. Without a suitable node, returns the reasons. */
+/** Returns the suitable node with the fewest pods. If no node is suitable, returns the reasons. */
 export function chooseNode(
   pod: ApiObject,
   nodes: Iterable<ApiObject>,

@@ -34,9 +34,12 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
 /** The state of the scheduler between its decisions. */
 interface Memory {
   readonly usage: Usage;
-  /** The keys of pods without a suitable node. After changes that may help, the scheduler tries them again. */
+  /**
+   * The keys of pods without a suitable node. The scheduler tries these pods again after a change that may make a node
+   * suitable.
+   */
   readonly waiting: Set<string>;
-  /** The nodes of pods whose claims have or will have volumes on this node, by the key of the pod. */
+  /** The node on which the claims of a pod have volumes or will get volumes, by the key of the pod. */
   readonly reserved: Map<string, string>;
 }
 
@@ -108,7 +111,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
         usage.remove(pod.metadata.uid ?? '');
         throw error;
       });
-      // With these codes, the pod is gone or another client has bound it.
+      // With these codes, the pod no longer exists, or another client has bound it.
       await allowing(bound, 404, 409);
     }
   });
@@ -151,8 +154,8 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // The deletion of the pod starts, and it counts as terminating. This change triggers no retry, because the resources
-      // of the pod are not free yet.
+      // From the start of its deletion, a pod counts as terminating. This change triggers no retry, because the
+      // resources of the pod are not free yet.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
@@ -160,7 +163,7 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
-      // If only the status of the object changed, the result for a waiting pod is the same.
+      // A change of the status alone does not change the result for a waiting pod.
       const changed = old === undefined || !jsonEquals(object.spec, old.spec);
       if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
     }

@@ -9,8 +9,8 @@ type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
 /**
- * The number of pods on each node. The pods of a group have the same namespace, labels and termination state, or the same
- * anti-affinity term.
+ * Similar pods, and their number on each node. The pods of a group have the same namespace, labels and termination
+ * state, or the same anti-affinity term.
  */
 interface Group<T> {
   readonly of: T;
@@ -34,7 +34,9 @@ interface OwnedTerm {
   readonly term: Plain;
 }
 
-/** Checks whether other pods exclude a node. Returns the reason, or undefined if the node is allowed. */
+/**
+ * Checks whether other pods make a node unsuitable for a pod. Returns the reason, or undefined if the node is suitable.
+ */
 export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -169,7 +171,7 @@ export class Neighbours {
     };
   }
 
-  /** Another pod is counted only if it matches all terms. The first pod of a group may match its own terms. */
+  /** A pod is counted only if it matches all terms. The first pod of a group may match its own terms. */
   #attracted(
     pod: ApiObject,
     terms: readonly Plain[],
@@ -199,7 +201,7 @@ export class Neighbours {
     // Terminating pods are not counted. If a selector matches all pods, no pod is counted.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Counts only the pods on nodes that the pod can use. The policies of the constraint determine these nodes.
+    // Only pods on nodes that the new pod can use are counted. The policies of the constraint determine these nodes.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

@@ -17,7 +17,7 @@ export function tolerates(toleration: Plain, taint: Plain): boolean {
 const toleratesAll = (tolerations: readonly Plain[], taints: readonly Plain[]): boolean =>
   taints.every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)));
 
-/** Whether the value of a label, or the name of a node, meets a requirement of a node selector. */
+/** Whether a label value or a node name meets a requirement of a node selector. */
 function meets(requirement: Plain, value: string | undefined): boolean {
   const values = strings(requirement, 'values');
   switch (text(requirement, 'operator')) {

@@ -4,14 +4,14 @@ import { look } from '../../apimachinery/objects/plain.ts';
 /** The reasons why a node does not accept a pod. */
 export interface Refusal {
   readonly reasons: readonly string[];
-  /** Whether the removal of other pods does not help (`UnschedulableAndUnresolvable`). */
+  /** True if the removal of other pods cannot make the node suitable (`UnschedulableAndUnresolvable`). */
   readonly isFinal: boolean;
 }
 
-/** Returns a refusal that the removal of other pods cannot change. */
+/** Returns reasons for which the removal of other pods does not help. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
-/** Returns a refusal whose cause is that other pods use the resources. */
+/** Returns reasons for which the removal of other pods can help, because these pods use the resources. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
 /**

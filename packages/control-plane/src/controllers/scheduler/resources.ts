@@ -16,8 +16,8 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 const known = new WeakMap<ApiObject, Amounts>();
 
 /**
- * Returns the requests of a pod. The requests of all containers are added. If the largest init container requests more, its
- * request is used. The overhead and the amount of one pod are added.
+ * Returns the requests of a pod. The result is the sum of the requests of all containers, or the request of the largest
+ * init container if it is higher. The result also includes the overhead, and one pod for the limit of pods per node.
  */
 export function requestsOf(pod: ApiObject): Amounts {
   const found = known.get(pod);
@@ -57,13 +57,13 @@ interface Place {
 
 /** The sum of the requests on each node. The sum is updated when pods are added or removed. */
 export class Usage {
-  /** The pods in groups of equal pods. */
+  /** The groups of similar pods on the nodes. */
   readonly neighbours = new Neighbours();
   readonly #nodes = new Map<string, Map<string, number>>();
   readonly #pods = new Map<string, Place>();
   readonly #ports = new HostPorts();
 
-  /** Adds a pod to a node. A second call for the same pod has no effect. */
+  /** Counts a pod on a node. A second call for the same pod has no effect. */
   put(pod: ApiObject, node: string): void {
     const { uid = '' } = pod.metadata;
     if (this.#pods.has(uid)) return;

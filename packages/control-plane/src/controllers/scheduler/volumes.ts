@@ -17,13 +17,13 @@ export interface VolumeCaches {
   readonly classes: Informer;
 }
 
-/** The limits that the claims of a pod set for its node. */
+/** The restrictions that the claims of a pod impose on its node. */
 export interface VolumeNeeds {
   /** The reason why the pod cannot be scheduled yet. */
   readonly blocked: string | undefined;
   /** Volumes whose node affinity the node must meet. */
   readonly volumes: readonly ApiObject[];
-  /** Claims that are bound after a node was chosen. */
+  /** Claims that are bound only after the scheduler has chosen a node. */
   readonly waiting: readonly ApiObject[];
 }
 
@@ -60,7 +60,7 @@ export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): 
 
 /** A plan that assigns volumes to the claims of a pod, for one node. */
 export interface VolumePlan {
-  /** Existing volumes, each with the claim to which it is assigned. */
+  /** Existing volumes. Each volume has the claim to which the plan assigns it. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
   /** Claims that need new volumes. */
   readonly provisions: readonly ApiObject[];

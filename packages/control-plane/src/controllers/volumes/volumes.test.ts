@@ -107,7 +107,7 @@ test('a node out of service loses its dying pods and its volumes at once', async
   expect(plane.errors).toEqual([]);
 });
 
-/** A second node with a pod that needs the volume of the first node. */
+/** Creates a second node with a pod that needs the volume of the first node. */
 async function wantedTwice(plane: TestPlane, accessModes: string[]): Promise<void> {
   for (const name of ['n', 'm']) {
     await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name } });

@@ -16,7 +16,7 @@ export interface Household {
   readonly objects: Informer;
   /** The finalizers that an object has while it has this owner. */
   readonly finalizers?: readonly string[];
-  /** Called with each adopted object in its current state, because the cache may contain the change only later. */
+  /** Called with each adopted object in its new state, because the cache may not contain the change yet. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 

@@ -31,7 +31,10 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
   };
 }
 
-/** Whether a pod has been ready for the time that its owner requires. If not, the time at which it will be. */
+/**
+ * Whether a pod has been ready for the time that its owner requires. If this time is not over, returns the time of its
+ * end.
+ */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
   if (minReadySeconds === 0) return { available: true };
@@ -43,7 +46,7 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** The deletion cost of a pod; 0 if the value is not a 32-bit integer. */
+/** The deletion cost of a pod, or 0 if the value is not a 32-bit integer. */
 function deletionCostOf(pod: ApiObject): number {
   const value = pod.metadata.annotations?.[DELETION_COST] ?? '';
   const cost = /^(0|-?[1-9]\d*)$/.test(value) ? Number(value) : 0;
@@ -64,8 +67,8 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
 /**
- * The values by which pods are ordered for deletion. At the first difference, the pod with the smaller value is deleted
- * first. @param crowd the number of related pods on each node
+ * The values by which pods are sorted for deletion. The first different value decides, and the pod with the smaller
+ * value is deleted first. @param crowd the number of related pods on each node
  */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
@@ -79,8 +82,9 @@ const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * Orders pods by age: the younger pod is deleted first. Pods of about the same age are ordered by UID. So a set whose
- * pods were created together does not always lose the last pods. 0 means exactly the same age.
+ * Orders pods by age: the younger pod is deleted first. Pods of about the same age are ordered by UID. Therefore, if
+ * all pods of a set were created together, scaling down does not always delete the last pods. Returns 0 for exactly the
+ * same age.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -115,7 +119,8 @@ function sortByWorth(
 
 /**
  * Pods in the order in which a set of replicas deletes them (`ActivePodsWithRanks`).
- * @param now The present time, with which ages are compared by magnitude. If absent, ages are compared to the second.
+ * @param now The present time, with which ages are compared by magnitude. If absent, ages are compared with a precision
+ *   of one second.
  * @param related Pods that count as the same kind on a node.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
@@ -127,21 +132,21 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
 /** The order in which a job deletes pods: by state and exact age, independent of other pods on the node (`ActivePods`). */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
-/** A deleted pod, in the form that the cache will soon have. */
+/** Returns a deleted pod in the form that the watch will soon report. */
 const dying = (pod: ApiObject): ApiObject => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },
 });
 
 /**
- * The pods of owners, from the cache, with the pending creations and deletions of this controller. So a slow watch does
- * not cause a second pod.
+ * The pods of owners: the pods in the cache, corrected by recent creations and deletions of this controller. Therefore
+ * a delayed watch event does not cause the creation of a second pod.
  */
 export class OwnedPods {
   readonly #api: Api;
   readonly #of: (uid: string) => ApiObject[];
   readonly #pods: Informer;
-  /** Creations and deletions of this controller that the cache does not contain yet, by owner. */
+  /** Creations and deletions by this controller that the cache does not contain yet, by owner. */
   readonly #made = new Map<string, Map<string, ApiObject>>();
   readonly #deleted = new Set<string>();
 
@@ -236,11 +241,11 @@ export class OwnedPods {
   }
 }
 
-/** Whether a create was refused because the namespace is terminating. */
+/** Whether the server refused a creation because the namespace is terminating. */
 export const isTerminating = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
 
-/** The sizes of the first and the largest batch. If the namespace is terminating, the remaining requests are not sent. */
+/** The size of the first batch and the maximum size of a batch. */
 const FIRST_BATCH = 1;
 const BURST = 500;
 

@@ -35,7 +35,7 @@ interface ReplicaFailure {
   readonly message: string;
 }
 
-/** The condition of the set for the failure. An existing condition keeps its time. */
+/** Returns the conditions of the set with the failure. An existing condition keeps its time. */
 function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now: Date): Plain[] {
   const conditions = items(look(set, 'status'), 'conditions');
   const others = conditions.filter(({ type }) => type !== REPLICA_FAILURE);
@@ -65,7 +65,10 @@ function replicaSetStatus(
   return { status, lookAgainAt };
 }
 
-/** Whether the status already has these values. Zero and absent are equal, except for the number of terminating pods. */
+/**
+ * Whether the status already has these values. Zero and absent count as equal, except in the number of terminating
+ * pods.
+ */
 const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
   return (
@@ -76,7 +79,7 @@ const saysAlready = (object: ApiObject, status: Plain): boolean => {
   );
 };
 
-/** The set with a label selector. A ReplicationController has only labels. */
+/** Returns the set with a label selector. A ReplicationController has a map of labels instead of a selector. */
 const withSelector = (set: ApiObject): ApiObject => {
   const spec = look(set, 'spec');
   if (set.kind !== 'ReplicationController') return set;
@@ -107,7 +110,7 @@ class ReplicaKeeper {
   }
 
   /**
-   * Creates and deletes pods until the set has its size. Returns the error that prevented this, and the failure for the
+   * Creates and deletes pods until the set has its size. If this fails, returns the error and the failure for the
    * status.
    */
   async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
@@ -122,7 +125,10 @@ class ReplicaKeeper {
     }
   }
 
-  /** Writes the status. Returns the time at which the status changes without an event. Undefined if no such time exists. */
+  /**
+   * Writes the status. Returns the time at which the status changes without an event, or undefined if no such time
+   * exists.
+   */
   async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
     const terminating = this.#kind.countsTerminating
       ? this.#owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && this.adoption.selects(set, pod)).length
@@ -175,7 +181,7 @@ const setupOf =
       if (cached === undefined) return;
       const set = withSelector(cached);
       const { error, failure } = isDying(set) ? {} : await keeper.scale(set);
-      // A terminating namespace accepts no pods, and this set is deleted with it.
+      // A terminating namespace accepts no pods, and this set is deleted together with its namespace.
       const isExpected = isTerminating(error);
       const lookAgainAt = await keeper.report(set, isExpected ? undefined : failure);
       if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 /** An address as bytes. IPv4 has 4 bytes, and IPv6 has 16 bytes. */
 interface Address {
   readonly bytes: readonly number[];
-  /** Whether the text follows the strict rules of newer fields. */
+  /** Whether the text meets the strict rules that apply to newer API fields. */
   readonly strict: boolean;
 }
 

@@ -15,7 +15,7 @@ function typeFindings(findings: Findings, type: string, field: string, seen: Set
   seen.add(type);
 }
 
-/** Returns the errors of conditions in a status, for the type `metav1.Condition` (`ValidateConditions`). */
+/** Validates conditions of the type `metav1.Condition` in a status (`ValidateConditions`). */
 export function conditionsCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();
@@ -39,7 +39,7 @@ export function conditionsCauses(status: unknown, at = 'status.conditions'): Sta
   return findings.causes;
 }
 
-/** Returns the errors of conditions for which only the types must be unique (flow control). */
+/** Validates conditions of flow control, which must have unique types. */
 export function conditionTypesCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

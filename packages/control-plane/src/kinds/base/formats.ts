@@ -66,7 +66,7 @@ export function volumePathProblems(path: string): string[] {
 const UNDERSCORE_RULE =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 
-/** Returns the errors of a search domain. The labels of the domain may contain underscores. */
+/** Returns the errors of a DNS search domain. The labels of the domain may contain underscores. */
 export function searchDomainProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 253) problems.push('must be no more than 253 characters');

@@ -18,10 +18,13 @@ export type Strategy = Pick<
   | 'defaultPropagation'
 >;
 
-/** Creates a strategy that validates an update with the rules for a creation, and with `change`. */
+/** Creates a strategy. An update is validated with the rules of a creation, and with `change`. */
 export function strategy(
   rules: Strategy & {
-    /** Returns the errors of an object. @param old the object before an update, which may keep errors of this object */
+    /**
+     * Returns the errors of an object. @param old the object before an update. Errors that the old object already had
+     * may be allowed
+     */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** Validates a write of the status. If absent, the status is not validated. */

@@ -22,7 +22,7 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
     for (const [index, range] of ranges.entries()) {
       findings.problems(`${RANGES}[${index}]`, range, strictCidrProblems(range));
     }
-    // An invalid range has no family.
+    // An invalid range has no address family.
     const [family, other] = ranges.map((range) => parseCidr(range)?.address.bytes.length);
     if (other !== undefined && family === other) {
       const why = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64';

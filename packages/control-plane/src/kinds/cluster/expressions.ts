@@ -20,7 +20,9 @@ const KIND = structureOf('group', 'version', 'kind');
 const RESOURCE = structureOf('group', 'version', 'resource');
 const STRINGS: JsonSchema = { type: 'array', items: STRING_FIELD };
 
-/** The type of the variable `request` in expressions (`AdmissionRequest` without its objects). */
+/**
+ * The type of the variable `request` in expressions: an `AdmissionRequest` without the fields `object` and `oldObject`.
+ */
 const REQUEST = structure({
   kind: KIND,
   resource: RESOURCE,
@@ -190,8 +192,8 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // Other expressions may use a variable that does not compile. The declaration allows this, so that the error of the
-    // variable is reported only once.
+    // Other expressions may use a variable with a compilation error. Therefore the validation reports the error only
+    // once, for the variable.
     if (name !== '') known[name] = found.type === undefined ? {} : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

@@ -7,7 +7,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 const MATCHES = ['Equivalent', 'Exact'];
 
-/** Checks that `*`, which includes all values, is the only value. */
+/** Checks that `*`, which includes all values, is the only value of the list. */
 function alone(findings: Findings, values: readonly string[], at: string, field: string): void {
   if (values.length > 1 && values.includes('*')) {
     findings.invalid(`${at}.${field}`, values, `if '*' is present, must not specify other ${WORDS[field] ?? field}`);

@@ -15,7 +15,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const REINVOCATION_POLICIES = ['IfNeeded', 'Never'];
 const OBJECT = messageType('Object');
 
-/** The two types of patches: the field that contains each, and the type that its expression must return. */
+/** For each type of patch: the field that contains the patch, and the type that its expression must return. */
 const PATCHES: Readonly<Record<string, { readonly field: string; readonly other: string; readonly type: CelType }>> = {
   ApplyConfiguration: { field: 'applyConfiguration', other: 'jsonPatch', type: OBJECT },
   JSONPatch: { field: 'jsonPatch', other: 'applyConfiguration', type: listOf(messageType('JSONPatch')) },

@@ -22,7 +22,7 @@ const RECLAIM = ['Delete', 'Retain'];
 const BINDING = ['Immediate', 'WaitForFirstConsumer'];
 
 function topologyFindings(findings: Findings, object: ApiObject): void {
-  // The real server creates an empty entry for each term first.
+  // The real server always creates an entry for each term, even if the entry stays empty.
   const terms = items(object, 'allowedTopologies').map(() => '[]');
   for (const [index, term] of items(object, 'allowedTopologies').entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;

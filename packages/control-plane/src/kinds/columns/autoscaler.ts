@@ -12,7 +12,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   Object: 'object',
 };
 
-/** The types of metrics with a total or an average. The text of the column states which of them is shown. */
+/** The types of metrics with a total or an average. The text of the column distinguishes the two. */
 const WITH_TOTAL = ['External', 'Object'];
 
 const UNKNOWN = '<unknown>';

@@ -11,7 +11,7 @@ interface Extra {
   /** The priority. The priority is 1 for a column that appears only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
-  /** The description of the column, or the model and field whose documentation it uses. */
+  /** The description of the column. Alternatively, the model and the field with the description. */
   readonly doc?: string | readonly [model: string, field: string];
 }
 
@@ -95,7 +95,10 @@ export function shownFirst(list: readonly string[], max: number, separator = ','
   return list.length > max ? `${head} + ${list.length - max} more...` : head;
 }
 
-/** Returns columns for a kind that is a view of another kind. The objects are converted before their cells are computed. */
+/**
+ * Returns columns for a kind whose objects are stored as another kind. The objects are converted before the cells are
+ * computed.
+ */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,
   columns: readonly PrinterColumn[],

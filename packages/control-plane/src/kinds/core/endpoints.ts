@@ -155,7 +155,9 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
   if (typeof hostname === 'string') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
 }
 
-/** Returns the errors of a slice. @param old the slice before the update, whose endpoints count as valid */
+/**
+ * Returns the errors of a slice. @param old the slice before the update. The endpoints of the old slice count as valid
+ */
 function sliceCauses(slice: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();
   const type = text(slice, 'addressType');

@@ -27,8 +27,8 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
 };
 
 /**
- * The server stores events of `events.k8s.io` as events of the core group. The names of their fields differ in the core
- * group.
+ * The server stores events of `events.k8s.io` as events of the core group. In the core group, these events have
+ * different field names.
  */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
@@ -43,8 +43,8 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
 /**
- * Returns functions that read the selectable fields of both APIs. Each function reads an event with the field names of one
- * API.
+ * Returns functions that read the selectable fields of events. For each of the two event APIs, there is a function with
+ * its field names.
  */
 function readersOf(subject: string, controller: string, source: string) {
   const read = fieldAt(controller);
@@ -72,7 +72,8 @@ export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF
 const TYPES = ['Normal', 'Warning'];
 
 /**
- * The rules of both event APIs (`legacyValidateEvent`). Errors name the object `involvedObject`, as in the core group.
+ * The rules of both event APIs (`legacyValidateEvent`). Errors always use the field name `involvedObject` of the core
+ * group.
  * @param core whether the event belongs to the core group
  */
 function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
@@ -91,8 +92,8 @@ function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
 const LONGEST_NOTE = 1024;
 
 /**
- * The fields of an event that describe its reporter and its action: the name, the maximum length, and the name in the core
- * group.
+ * The fields of an event that describe its reporter and its action. Each row contains the field name, the maximum
+ * length, and the field name in the core group.
  */
 const DETAILS: readonly (readonly [name: string, limit: number, core: string])[] = [
   ['reportingController', Number.MAX_SAFE_INTEGER, 'reportingComponent'],
@@ -128,7 +129,7 @@ function seriesCauses({ series }: ApiObject): StatusCause[] {
   ];
 }
 
-/** Fields of an event in the new API, and their different names in the core group. */
+/** The fields of an event in `events.k8s.io` that have different names in the core group. */
 const OLD_FIELDS: readonly (readonly [string, string])[] = [
   ['deprecatedFirstTimestamp', 'firstTimestamp'],
   ['deprecatedLastTimestamp', 'lastTimestamp'],
@@ -150,8 +151,8 @@ function eventCauses(event: ApiObject): StatusCause[] {
 }
 
 /**
- * The immutable fields of an event of the new API, in the order of the server. Each row also contains the name in the core
- * group.
+ * The immutable fields of an event in `events.k8s.io`, in the order of the server. Each row also contains the field
+ * name in the core group.
  */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
@@ -186,7 +187,7 @@ function eventChange(event: ApiObject, old: ApiObject): StatusCause[] {
 export const coreEventStrategy: Strategy = {
   validate: (event) => legacyCauses(event, true),
   validateUpdate: (event) => legacyCauses(event, true),
-  // A name in the old API must only be valid as a segment of a path.
+  // A name in the core group must only be a valid path segment.
   validateName: pathSegmentProblems,
   assessesMetaLast: true,
   defaultPropagation: 'Unsupported',

@@ -157,7 +157,7 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** Removes the field for dynamic kubelet configuration, a feature that no longer exists. */
+/** Removes the field of the dynamic kubelet configuration, because Kubernetes no longer has this feature. */
 function dropConfig(node: ApiObject): void {
   delete look(node, 'spec').configSource;
   delete look(node, 'status').config;

@@ -60,7 +60,7 @@ function amounts(findings: Findings, hard: Plain, at: string): void {
   }
 }
 
-/** Reports each resource of the quota to which the scope does not apply. */
+/** Reports each resource of the quota that the scope cannot limit. */
 function beyondScope(findings: Findings, spec: Plain, scope: string, field: string, shown: unknown): void {
   const limited = LIMITED_BY[scope];
   for (const name of Object.keys(look(spec, 'hard'))) {

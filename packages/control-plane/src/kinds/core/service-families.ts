@@ -96,8 +96,8 @@ const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   sameStrings(before, spec, 'ipFamilies');
 
 /**
- * Removes the second address and family when the policy changes to a single family. Without a change of the policy, the
- * removal is refused.
+ * Removes the second address and family when the policy changes to a single family. If the policy does not change, the
+ * server refuses the removal.
  */
 function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   const parts = [
@@ -160,7 +160,7 @@ export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Validates a change of a service that must keep its addresses (`validateUpgradeDowngradeClusterIPs`). */
+/** Validates an update of a Service that must keep its addresses (`validateUpgradeDowngradeClusterIPs`). */
 function addressChanges(findings: Findings, spec: Plain, before: Plain): void {
   if (isHeadless(before) && isHeadless(spec)) return;
   const [old, own] = [strings(before, 'clusterIPs'), strings(spec, 'clusterIPs')];

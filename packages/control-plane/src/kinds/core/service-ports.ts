@@ -19,7 +19,7 @@ const FIRST_NODE_PORT = 30_000;
 const NODE_PORTS = 2768;
 const PORT_RANGE = `${FIRST_NODE_PORT}-${FIRST_NODE_PORT + NODE_PORTS - 1}`;
 
-/** Returns a number below `range` that depends only on the text (FNV-1a). */
+/** Returns a number below `range`. The number depends only on the text (FNV-1a). */
 function spread(seed: string, range: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
@@ -86,7 +86,7 @@ export function allocateAddresses(
   }
   const address = addresses[0] ?? clusterAddress(service.metadata.uid ?? '');
   const { name = '' } = service.metadata;
-  // The IPAddress that reserves the address must name this service.
+  // The IPAddress that reserves the address must refer to this Service.
   const findings = new Findings();
   const at = 'spec.parentRef.name';
   if (name === '') findings.required(at);

@@ -17,8 +17,8 @@ export const needsHealthPort = (spec: Plain): boolean =>
 export const nodePortOf = (port: Plain | undefined): number => number(port, 'nodePort') ?? 0;
 
 /**
- * Keeps allocated values that an update omits. The allocated values are the addresses, the health check port, and the node
- * ports by the name of their port.
+ * Keeps allocated values that an update omits: the addresses, the health check port, and the node ports. A node port is
+ * found by the name of its port.
  */
 export function keepAllocated(spec: Plain, before: Plain): void {
   if (needsAddress(before) && needsAddress(spec)) {
@@ -78,7 +78,7 @@ const TYPED_FIELDS: readonly (readonly [(spec: Plain) => boolean, readonly strin
   [isReachable, ['externalTrafficPolicy']],
 ];
 
-/** Removes the fields of the old type after a change of the type, unless the client also changed these fields. */
+/** Removes fields that the new type of a Service does not support. Fields that the client also changed remain. */
 export function dropOfOldType(spec: Plain, before: Plain): void {
   for (const [needs, fields] of TYPED_FIELDS) {
     if (!needs(before) || needs(spec) || textsOf(spec, fields) !== textsOf(before, fields)) continue;

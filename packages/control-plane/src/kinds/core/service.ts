@@ -100,8 +100,8 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
 }
 
 /**
- * Returns the spec in the form that readers get. The result has the list of addresses, but no policy that an ExternalName
- * service cannot have.
+ * Returns the spec in the form of a response. The result contains the list of addresses. For an ExternalName Service,
+ * the result contains no policy.
  */
 function readSpec(spec: Plain): Plain {
   const shown = { ...spec };
@@ -111,7 +111,7 @@ function readSpec(spec: Plain): Plain {
 }
 
 function shownService(json: string): string {
-  // Services of other types are already stored in the form that readers get.
+  // For all other types, the stored form equals the form of the response.
   if (!json.includes('"type":"ExternalName"')) return json;
   const service = parseJson(json) as ApiObject;
   return renderObject({ ...service, spec: readSpec(look(service, 'spec')) }, undefined);

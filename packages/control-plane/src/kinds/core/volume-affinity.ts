@@ -19,7 +19,7 @@ function withOldNames(term: Plain, old: Plain | undefined): Plain {
     const before = items(old, list);
     const requirements = items(term, list).map((requirement, index) => {
       const [was, is] = [text(before[index], 'key'), text(requirement, 'key')];
-      // The real server also looks up unknown names, and finds the empty name for them.
+      // For an unknown name, the lookup of the real server returns the empty name.
       return was !== is && (RENAMED.get(was) ?? '') === is ? { ...requirement, key: was } : requirement;
     });
     return [list, requirements] as const;
@@ -29,8 +29,8 @@ function withOldNames(term: Plain, old: Plain | undefined): Plain {
 }
 
 /**
- * Validates a change of the node affinity of a volume. A client may add it once, and it is immutable afterwards
- * (`validatePvNodeAffinity`).
+ * Validates a change of the node affinity of a volume. A client may add the node affinity once, and cannot change it
+ * afterwards (`validatePvNodeAffinity`).
  */
 export function affinityChange(affinity: unknown, old: unknown): StatusCause[] {
   if (old === undefined) return [];

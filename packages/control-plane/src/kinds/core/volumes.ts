@@ -20,7 +20,7 @@ import { affinityChange } from './volume-affinity.ts';
 
 const BASIC_AMOUNT = 'must be a valid resource quantity';
 
-/** Fields of a volume spec other than its sources. */
+/** Fields of a volume spec that are not volume sources. */
 const PLAIN_FIELDS = new Set([
   'capacity',
   'accessModes',
@@ -278,7 +278,7 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
 
 const storageOf = (spec: Plain): unknown => look(spec, 'resources', 'requests').storage;
 
-/** Sets a field, or deletes it if the value is undefined. */
+/** Sets a field. If the value is undefined, deletes the field. */
 function carry(target: Plain, field: string, value: unknown): void {
   if (value === undefined) delete target[field];
   else target[field] = value;
@@ -304,12 +304,12 @@ function dropSource(spec: Plain): void {
   if (!isKnown) delete spec.dataSource;
 }
 
-/** Removes a data source in another namespace, because the feature gate for it is disabled. */
+/** Removes a data source in another namespace, because the feature gate for such data sources is disabled. */
 function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }
 
-/** Copies the data source between the old and the new field for it. */
+/** Copies the data source from the old field to the new field, or vice versa. */
 function mirrorSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (isPlain(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
@@ -380,7 +380,7 @@ export const claimStrategy = strategy({
     if (subresource !== '') return;
     const spec = child(claim, 'spec');
     if (look(old, 'spec').dataSourceRef === undefined) dropForeignSource(spec);
-    // If the old claim already has a data source, the data source is not changed.
+    // If the old claim has a data source, the update keeps it unchanged.
     if (look(old, 'spec').dataSource === undefined) dropSource(spec);
     mirrorSource(spec);
   },

@@ -1,7 +1,7 @@
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from './form.ts';
 
-/** Equal lines of two texts: `a[from, from + size)` equals `b[at, at + size)`. */
+/** A run of equal lines in two texts: `a[from, from + size)` equals `b[at, at + size)`. */
 interface Match {
   readonly a: number;
   readonly b: number;
@@ -9,7 +9,7 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** In a text with at least this number of lines, frequent lines do not start a match. */
+/** In a text with at least this number of lines, the search for equal runs does not start at frequent lines. */
 const MANY_LINES = 200;
 
 /** The line numbers of each line in `b`. Frequent lines are omitted. */
@@ -59,7 +59,7 @@ function longest(
 }
 
 /**
- * Returns all common runs in order, with the algorithm of Ratcliff and Obershelp. The last run has no lines, and marks the
+ * Returns all equal runs in order, with the algorithm of Ratcliff and Obershelp. The last run is empty and marks the
  * end.
  */
 function matches(a: readonly string[], b: readonly string[]): Match[] {

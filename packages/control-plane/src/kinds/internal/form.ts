@@ -28,7 +28,7 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** Fields that the API has in the pod spec and the internal form has in the security context. */
+/** Host fields of the pod spec in the API. In the internal form, the security context contains them. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
 /** Returns the security context of a pod in the internal form. This form contains the host fields of the spec. */
@@ -77,8 +77,8 @@ function formOf(type: string, value: unknown): unknown {
 }
 
 /**
- * Converts a value of the API to the internal structure of the server: Go's field names and order, with zero values.
- * Structures that the table does not contain stay unchanged.
+ * Converts a value of the API to the internal structure of the server, with the field names, the order and the zero
+ * values of Go. A structure without an entry in the table stays unchanged.
  */
 export function internalForm(structure: string, value: Plain): Plain {
   const fields = structureOf(structure);
@@ -91,7 +91,8 @@ export function internalForm(structure: string, value: Plain): Plain {
   }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
-    // Metadata is embedded in the Go structure, so its fields are next to the other fields, with their names in the API.
+    // The Go structure embeds the metadata, so its fields are on the level of the other fields and have the names of
+    // the API.
     if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
     else form[name] = formOf(type, byKey.get(key));
   }

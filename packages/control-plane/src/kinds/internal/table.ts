@@ -1,9 +1,9 @@
 /**
- * Internal structures of the server for some kinds, with their fields in order. Errors about an immutable field end with a
- * diff of two such values.
+ * Internal structures of the server for some kinds, with their fields in order. Errors about an immutable field end
+ * with a diff of two internal structures.
  *
- * Each row is `Structure: Field:type …`. `Field:type=name` gives the name in the API, if it differs in more than the case.
- * `=-` means that the API has the field elsewhere. Types:
+ * Each row is `Structure: Field:type …`. `Field:type=name` gives the name in the API, if it differs in more than the
+ * case. `=-` marks a field that has a different position in the API. Types:
  * - `''`, `0`, `b` (false) and `q` (quantity) always have a value
  * - `?` is null if it is not set; `s` is a selector or null
  * - `*S`, `[]S` and `{}S` are null or contain structures; `S` is a structure that always exists

@@ -39,7 +39,7 @@ function defaultRequests(container: Plain): void {
   resources.requests = requests;
 }
 
-/** Sets the host ports of a pod on the host network, where each container port is a port of the node. */
+/** Sets the host ports of a pod on the host network, because each container port is then also a port of the node. */
 function defaultHostPorts(container: Plain): void {
   for (const port of items(container, 'ports')) if ((port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
 }

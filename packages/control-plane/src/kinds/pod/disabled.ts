@@ -4,7 +4,7 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 
 type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 
-/** Sources of a projected volume whose features are off by default in the real server. */
+/** Sources of a projected volume that the real server disables by default with feature gates. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
 /** Removes fields whose feature is disabled by default. The real server does the same. */

@@ -19,8 +19,8 @@ function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: read
 }
 
 /**
- * Adds the labels that `matchLabelKeys` and `mismatchLabelKeys` name to the selectors of a new pod. Later changes of the
- * labels of the pod therefore have no effect. Templates keep only the keys.
+ * Adds the labels that `matchLabelKeys` and `mismatchLabelKeys` name to the selectors of a new pod. Later changes of
+ * the pod labels therefore have no effect. A pod template contains only the keys.
  * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
  */
 export function mergeLabelKeys(pod: ApiObject): void {

@@ -20,8 +20,8 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
 }
 
 /**
- * Returns the QoS class: `Guaranteed`, `Burstable` or `BestEffort`. The CPU and memory of the pod determine the class, or
- * else the CPU and memory of all containers.
+ * Returns the QoS class: `Guaranteed`, `Burstable` or `BestEffort`. The class depends on the CPU and memory of the pod.
+ * If the pod does not set them, the class depends on all containers.
  */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
@@ -68,7 +68,7 @@ const hasVolumeStatus = (status: Plain): boolean =>
 
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
-  // The feature gate of this field is disabled, so a value remains only if the old pod has it.
+  // The feature gate of this field is disabled, so the field remains only if the old pod has it.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }
@@ -81,8 +81,8 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: st
 }
 
 /**
- * Returns the grace period of a deletion in seconds. The period is zero for a pod that has no node or has finished. Other
- * pods have their own grace period.
+ * Returns the grace period of a deletion in seconds. For a pod without a node, or for a finished pod, the period is
+ * zero. Other pods have the grace period of their spec.
  */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;

@@ -18,8 +18,8 @@ function put(holder: Plain, field: string, value: unknown): void {
 }
 
 /**
- * Returns the old containers with the resources of the new containers. New containers with other names are included, so that
- * the validation refuses them.
+ * Returns the old containers with the resources of the new containers. Containers with new names are also included, so
+ * that the validation refuses them.
  */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
   if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;
@@ -55,7 +55,7 @@ function others(resources: Plain): Plain {
 }
 
 /**
- * Whether a container has changes that a resize may not make. The real server does not compare the claims of the new
+ * Whether a container has changes that a resize does not allow. The real server does not compare the claims of the new
  * container.
  */
 function isChanged(container: Plain, before: Plain): boolean {
@@ -91,7 +91,7 @@ function podLevelCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Returns the errors for containers whose order or names differ from the old containers. */
+/** Returns errors if the order or the names of the containers differ from the old pod. */
 function orderCauses(spec: Plain, before: Plain): StatusCause[] {
   return [...LISTS].reverse().flatMap((list) => {
     const [now, was] = [items(spec, list), items(before, list)];

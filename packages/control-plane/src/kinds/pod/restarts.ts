@@ -17,7 +17,7 @@ function restarts(policy: string, exitCode: unknown): boolean | undefined {
   return policy === 'Always' ? true : policy === 'Never' ? false : undefined;
 }
 
-/** Whether a later status may report a terminated container as running again. */
+/** Whether a terminated container may become running again in a later status. */
 export function canTerminatedRun(spec: Plain, list: string, name: string, exitCode: unknown): boolean {
   if (list === 'ephemeralContainers') return false;
   const all = [...items(spec, 'initContainers'), ...items(spec, 'containers')];

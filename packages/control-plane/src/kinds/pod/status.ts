@@ -46,7 +46,7 @@ function nominationFindings(findings: Findings, pod: ApiObject, old: ApiObject):
   }
 }
 
-/** Checks that a container that ended permanently does not run again. */
+/** Checks that a container does not run again after its permanent end. */
 function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject): void {
   const spec = look(old, 'spec');
   for (const [list, containers] of LISTS) {
@@ -244,7 +244,7 @@ export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Keeps the `observedGeneration` of the pod and of each condition if an update omits it. */
+/** If an update omits `observedGeneration`, keeps the old value of the pod and of each condition. */
 export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   const { status } = pod;
   if (!isPlain(status)) return;

@@ -28,7 +28,10 @@ function gateCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length > 0;
 
-/** Returns the new spec with the old values in all mutable fields. In a valid update, the result equals the old spec. */
+/**
+ * Returns the new spec in which all mutable fields have their old values. In a valid update, the result equals the old
+ * spec.
+ */
 function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyWithEmpties(spec);
   for (const list of ['containers', 'initContainers']) {
@@ -69,7 +72,7 @@ const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 /** Whether a list starts with all items of the old list. */
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
-/** Whether a change only added requirements to a term. An empty term matches no node, so it must stay empty. */
+/** Whether a change only adds requirements to a term. An empty term matches no node, so it must stay empty. */
 function narrows(term: Plain, old: Plain): boolean {
   const [expressions, fields] = [items(old, 'matchExpressions'), items(old, 'matchFields')];
   const [nowExpressions, nowFields] = [items(term, 'matchExpressions'), items(term, 'matchFields')];

@@ -48,7 +48,7 @@ const NOT_EPHEMERAL = [
   'restartPolicy',
   'restartPolicyRules',
 ];
-/** Fields that count as set even if they are empty. */
+/** Fields that count as set even if their value is empty. */
 const COUNT_EMPTY: ReadonlySet<string> = new Set(['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle']);
 
 function isGiven(container: Plain, field: string): boolean {
@@ -85,8 +85,8 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
 }
 
 /**
- * Checks the host ports of a pod with hostNetwork, which uses the ports of its node. A template may omit host ports, because
- * its pods get them as defaults.
+ * Checks the host ports of a pod with hostNetwork. Such a pod uses the ports of its node. A template may omit host
+ * ports, because its pods get them as defaults.
  */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;

@@ -200,10 +200,7 @@ export function podTemplateWarnings(template: unknown, at: string): string[] {
   ];
 }
 
-/**
- * Warns about a name that is used as a host name and is not a DNS label.
- * @param where the text that describes the use of the name
- */
+/** Warns about a host name that is not a DNS label. */
 export function nameWarnings(object: ApiObject, where: string): string[] {
   const problems = labelProblems(object.metadata.name ?? '');
   if (problems.length === 0) return [];

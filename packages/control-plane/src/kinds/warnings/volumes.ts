@@ -19,7 +19,7 @@ export const sourceWarnings = (source: Plain, at: string): string[] =>
 
 interface Placed {
   readonly path: string;
-  /** The source that writes the file, for projected volumes. */
+  /** The source of a projected volume that writes the file. */
   readonly by: string;
 }
 
@@ -32,7 +32,7 @@ const SILENT: ReadonlySet<string> = new Set(['flocker', 'quobyte']);
 export const persistentSourceWarnings = (spec: Plain, at: string): string[] =>
   sourceWarnings(Object.fromEntries(Object.entries(spec).filter(([field]) => !SILENT.has(field))), at);
 
-/** Warns about files of one volume whose paths are equal, or if one path is below the other path. */
+/** Warns about two files of one volume if their paths are equal, or if one path is inside the other path. */
 function overlaps(placed: readonly Placed[], name: (file: Placed) => string): string[] {
   return placed.flatMap((file, index) =>
     placed

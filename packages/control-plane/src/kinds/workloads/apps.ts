@@ -69,7 +69,7 @@ function deploymentCauses(object: ApiObject): StatusCause[] {
   ];
 }
 
-/** Checks that the time in which a pod becomes available is shorter than the progress deadline of the rollout. */
+/** Checks that `minReadySeconds` is less than the progress deadline of the rollout. */
 function deadlineCauses(spec: Plain): StatusCause[] {
   const { progressDeadlineSeconds: deadline, minReadySeconds = 0 } = spec;
   if (typeof deadline !== 'number' || deadline > Number(minReadySeconds)) return [];
@@ -171,8 +171,8 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * Reads the template generation, an internal number of the server that clients see as an annotation. Returns 0 for a body
- * without the annotation.
+ * Reads the template generation. This number is internal in the server, and clients see it as an annotation. Returns 0
+ * for a body without the annotation.
  * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {

@@ -1,7 +1,7 @@
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /**
- * The annotations in which `autoscaling/v1` keeps the fields of `autoscaling/v2` that it lacks. Source: conversion.go of
+ * The annotations of `autoscaling/v1` for fields that exist only in `autoscaling/v2`. Source: conversion.go of
  * `pkg/apis/autoscaling/v1` in Kubernetes.
  */
 const PREFIX = 'autoscaling.alpha.kubernetes.io/';
@@ -26,7 +26,7 @@ export const STATUS_FORMS: readonly string[] = [CURRENT_METRICS, CONDITIONS];
 /** The annotations with fields of the spec. */
 export const SPEC_FORMS: readonly string[] = AUTOSCALER_FORMS.filter((name) => !STATUS_FORMS.includes(name));
 
-/** A metric source or status of `autoscaling/v1`, by its field in a metric. */
+/** The function that converts a metric source or metric status to `autoscaling/v1`, by its field in a metric. */
 type Form = (source: Plain) => Plain;
 
 const ZERO = '0';
@@ -194,10 +194,7 @@ const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, For
 const goJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/**
- * Returns the text of the annotation with the behavior. The text has the form of an internal Go type, whose fields have no
- * JSON names.
- */
+/** Returns the text of the annotation with the behavior. The text uses an internal Go type without JSON field names. */
 function behaviorText(behavior: Plain): string {
   const rules = (direction: unknown): Plain | null => {
     if (!isPlain(direction)) return null;
@@ -246,7 +243,7 @@ function behaviorOf(value: unknown): Plain | undefined {
   return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
-/** Removes the annotations of this file. Without such annotations, returns the same object. */
+/** Removes the annotations of this file. If the object has none of these annotations, returns it unchanged. */
 export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
   if (annotations === undefined || !AUTOSCALER_FORMS.some((key) => Object.hasOwn(annotations, key))) return annotations;
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));

@@ -52,7 +52,7 @@ function encode(object: ApiObject): ApiObject {
     },
     status: {
       ...status,
-      // Go omits a zero in this field, and always writes the list.
+      // Go omits this field if it is zero, but always writes the list.
       ...(replicas === 0 ? {} : { currentReplicas: replicas }),
       currentMetrics: shown ?? null,
       ...(conditions === undefined ? {} : { conditions }),

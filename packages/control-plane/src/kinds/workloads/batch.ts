@@ -23,7 +23,7 @@ import { defaultTemplate, matchCauses, podTemplateCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
-/** @param template whether the spec is a part of a cron job, for which some defaults do not apply */
+/** @param template whether the spec belongs to a CronJob. Some defaults do not apply to a CronJob */
 function defaultJobSpec(spec: Plain, template: boolean): void {
   defaultTemplate(spec);
   if (template) return;
@@ -47,8 +47,8 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // A selector of the user is accepted only with `manualSelector`. Without that field, the
-  // selector fails the validation, because the selector lacks the generated labels.
+  // A selector of the user is valid only with `manualSelector`. Without `manualSelector`, the validation refuses the
+  // selector, because it does not contain the generated labels.
   if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
@@ -64,7 +64,7 @@ const RESTARTS = ['OnFailure', 'Never'];
 
 /**
  * Returns the errors of a job spec.
- * @param template whether the spec is a part of a cron job, whose jobs get generated selectors
+ * @param template whether the spec belongs to a CronJob. The jobs of a CronJob get generated selectors
  */
 function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause[] {
   const findings = new Findings();
@@ -211,8 +211,8 @@ const jobRules = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // The job gets the same map object as its template, as in Go's defaults. Labels that are later added to the template are
-    // therefore also added to the job.
+    // The Job and its template share one map object, as in Go's defaults. Therefore labels that are later added to the
+    // template are also added to the Job.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }

@@ -1,4 +1,6 @@
-/** The range and the names of a time field, as in robfig/cron, which the real server uses. */
+/**
+ * The range and the value names of a time field. The values are those of robfig/cron, the library of the real server.
+ */
 interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -29,7 +31,7 @@ interface Field {
   readonly open: boolean;
 }
 
-/** A schedule by calendar fields, or with a period in milliseconds. */
+/** A schedule: either a set of calendar fields, or a period in milliseconds. */
 export type Schedule =
   | { readonly everyMs: number }
   | {
@@ -167,7 +169,7 @@ class Zone {
     });
   }
 
-  /** Returns the local time at an instant, in milliseconds as if the local time were UTC. */
+  /** Returns the local time for an instant. The number of milliseconds treats the local time as UTC. */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
@@ -175,8 +177,8 @@ class Zone {
   }
 
   /**
-   * Returns the instant of a local time. Returns undefined if the local time does not exist, because the clocks skip an hour
-   * in spring.
+   * Returns the instant of a local time. Returns undefined for a local time that does not exist, such as the skipped
+   * hour in spring.
    */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
@@ -213,7 +215,7 @@ export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Dat
     if (!month.values.has(date.getUTCMonth() + 1)) continue;
     const byDay = day.values.has(date.getUTCDate());
     const byWeekday = weekday.values.has(date.getUTCDay());
-    // If day and weekday are both restricted, one of them must match.
+    // If both the day and the weekday are restricted, a match of one of them is sufficient.
     const matches = day.open || weekday.open ? byDay && byWeekday : byDay || byWeekday;
     if (!matches) continue;
     for (let hours = 0; hours < 24; hours++) {

@@ -59,7 +59,9 @@ function readable(list: string, completions: number): Interval[] {
     .flatMap((text) => (indexesProblem(text, completions) === undefined ? [parseInterval(text, completions)] : []));
 }
 
-/** Returns the first index in both lists, as kube-apiserver finds it, or undefined. Invalid intervals are skipped. */
+/**
+ * Returns the first index that both lists contain, or undefined. Invalid intervals are skipped, as in kube-apiserver.
+ */
 export function sharedIndex(completed: string, failed: string, completions: number): number | undefined {
   const left = readable(completed, completions);
   const right = readable(failed, completions);

@@ -12,7 +12,8 @@ interface Job {
 }
 
 /**
- * The parts of a status that change. Most rules check only changed parts, so that an old error does not block other changes.
+ * The changed parts of a status. Most rules check only changed parts, so that an old error does not block other
+ * changes.
  */
 interface Changes {
   readonly has: (...fields: readonly string[]) => boolean;
@@ -28,7 +29,7 @@ const hasCondition = ({ status }: Job, wanted: string, value = 'True'): boolean 
 const isFinished = (job: Job): boolean => hasCondition(job, 'Complete') || hasCondition(job, 'Failed');
 const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
-/** Returns an error about the conditions that omits their value. */
+/** Returns an error about the conditions. The error does not contain the value of the conditions. */
 const wrongConditions = (why: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${why}`,
@@ -109,7 +110,7 @@ function endCauses(job: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** Returns the errors for fields that a finished job must not have, in the order of the fields. */
+/** Returns the errors for fields that only a running Job may have, in the order of the fields. */
 function leftoverCauses(
   job: Job,
   changes: Changes,

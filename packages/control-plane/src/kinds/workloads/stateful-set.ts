@@ -93,7 +93,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   findings.notNegative('spec.minReadySeconds', spec.minReadySeconds);
   findings.notNegative('spec.ordinals.start', look(spec, 'ordinals').start);
   const name = text(spec, 'serviceName');
-  // An update cannot change the name of the service or the claims, so the server does not validate them again.
+  // The Service name and the claims are immutable, so the server does not validate them again in an update.
   if (isNew && name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
   for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
     claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);

@@ -26,7 +26,7 @@ export interface SelectorWords {
   readonly kind: string;
   /** The error for an invalid selector. The text is null if the server reports no error. */
   readonly unreadable: string | null;
-  /** The controller in the error for pods that may end, such as `ReplicaSet`. */
+  /** The name of the controller, such as `ReplicaSet`, for the error about pods that may end. */
   readonly controller?: string;
 }
 

@@ -59,12 +59,12 @@ function scalarProblem(value: unknown, node: SchemaNode | undefined): string | u
   }
 }
 
-/** The path element of an item that has none of the keys of its list. */
+/** The path element of a list item without any key. */
 const NO_KEYS = 'k:{}';
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
 
-/** Reads an applied configuration: the paths that it claims, and all mismatches with the schema. */
+/** Reads an applied configuration. Collects the paths in the configuration, and all mismatches with the schema. */
 export class AppliedReader {
   readonly errors: string[] = [];
   private readonly scope: Scope;
@@ -85,7 +85,8 @@ export class AppliedReader {
       this.errors.push(`${path}: nested too deep`);
       return LEAF;
     }
-    // The types of quantities and of numbers or texts have names. In a custom kind, such a field is not checked.
+    // Types such as quantities (numbers or texts) have names. In a custom kind, the server does not check fields of
+    // these types.
     if (node?.intOrString === true && node.schema.$id !== undefined && value !== null && !isScalar(value)) {
       this.errors.push(`${path}: expected any scalar, got &{${goPlain(value)}}`);
       return LEAF;
@@ -123,7 +124,7 @@ export class AppliedReader {
     }
   }
 
-  /** Whether an endpoint may write only parts of a top-level field. */
+  /** Whether an endpoint may write some parts of a top-level field, but not the whole field. */
   private isLookedInto(key: string): boolean {
     return key === 'metadata' || (key === 'status' && this.scope.ignoredStatus !== undefined);
   }

@@ -31,14 +31,14 @@ export interface ApplyInput {
   readonly live?: ApiObject;
   readonly applied: ApiObject;
   readonly manager: string;
-  /** Whether the apply takes fields from other managers. Otherwise it fails with a conflict. */
+  /** Whether the apply takes fields from other managers. If false, such an apply fails with a conflict. */
   readonly force: boolean;
   readonly schema?: JsonSchema;
   /** The subresource; '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
-  /** Finds the kind in the API versions that other managers used. */
+  /** Returns the kind in an API version that another manager used. */
   readonly versionOf?: VersionOf;
 }
 
@@ -66,7 +66,7 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   });
 }
 
-/** The error for a stored object that does not match the schema of its kind. Such an object cannot be merged. */
+/** The error for a stored object that does not match the schema of its kind. The server cannot merge this object. */
 function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const message = `failed to create typed live object (${namespace}/${name}; ${version}, Kind=${kind}): it does not fit the schema`;
@@ -74,8 +74,8 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
 }
 
 /**
- * The configuration that is merged. The configuration includes fields that this endpoint does not write, because the kind
- * resets them later.
+ * Returns the configuration to merge. The configuration also contains fields that this endpoint does not write, because
+ * the kind later resets them.
  */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
@@ -95,7 +95,7 @@ function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject 
   return rest as ApiObject;
 }
 
-/** The managers before this apply. If the object has no managers, its fields belong to `before-first-apply`. */
+/** The managers before this apply. If an object has no managers, the manager `before-first-apply` owns its fields. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
   const owners = readEntries(live?.metadata.managedFields);
@@ -112,8 +112,8 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
 }
 
 /**
- * The name of the object is part of every configuration, although no entry lists the name. This keeps the rest of the
- * metadata.
+ * Every configuration contains the name of the object, although no entry lists the name. Because of this path, the
+ * other metadata remain.
  */
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
@@ -150,7 +150,7 @@ function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Confli
   return conflicts;
 }
 
-/** Returns the conflicts without the fields that the manager may take over. */
+/** Returns the conflicts. Fields that the manager may take over are not conflicts. */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -160,8 +160,8 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 /**
  * Merges an applied configuration into the live object. Removes fields that the manager applied before and that have no
  * manager now. Returns the whole object with its new managedFields.
- * @throws StatusError 409 with a cause for each field of another manager (unless `force`). 500 if the configuration
- * does not match the schema. 400 if it contains managedFields.
+ * @throws StatusError 409 with a cause for each field of another manager (unless `force`); 500 if the configuration
+ *   does not match the schema. For a configuration with managedFields, the code is 400.
  */
 export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
@@ -193,8 +193,8 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     if (refused.length > 0) throw conflictError(refused);
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
-  // An apply without changes keeps its old time. For the first apply of a manager, the entry then has no time. A null
-  // for the creation time counts as a change.
+  // An apply without changes keeps its old time. If the first apply of a manager changes nothing, its entry has no
+  // time. If the creation time is null, the apply counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);
@@ -202,7 +202,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
   const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
-  // The annotation is updated even if it has another manager.
+  // The server updates the annotation even if another manager owns it.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
 }

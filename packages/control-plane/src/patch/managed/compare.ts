@@ -26,7 +26,7 @@ function compareLeaf(old: unknown, next: unknown): Changes {
   return sameValue(old, next) ? NOTHING : CHANGED;
 }
 
-/** Whether a write does not change a value. In items of a list, an empty list or map differs from an absent one. */
+/** Whether a write leaves a value unchanged. In list items, an empty list or map differs from an absent field. */
 const sameValue = (old: unknown, next: unknown): boolean =>
   equalJson(old, next) && !(Array.isArray(next) && holdsEmpties(next));
 
@@ -93,7 +93,7 @@ function compareMap(
   const gathering = new Gathering();
   for (const key of Object.keys(after)) {
     if (skip(key)) continue;
-    // An empty list is not stored, but its writer becomes its manager.
+    // The server does not store an empty list, but the writer becomes the manager of the field.
     compareField(own(before, key), after[key] ?? emptiesOf(after)[key] ?? after[key], key);
   }
   for (const key of Object.keys(before)) {
@@ -117,8 +117,8 @@ function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
 }
 
 /**
- * Compares the items of a list. Equal items count as one value: a manager has the path of the value, but no paths of
- * its fields.
+ * Compares the items of a list. Equal items count as one value. A manager owns the path of this value, but not the
+ * paths of its fields.
  */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
@@ -150,8 +150,8 @@ const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | unde
   a === undefined || b === undefined ? (a ?? b) : union(a, b);
 
 /**
- * Compares two values. Without a schema, the values determine the method. If a list becomes a map, the path itself and each
- * new key are changed.
+ * Compares two values. Without a schema, the values determine the method. If a list becomes a map, the changes are the
+ * path of the value and the path of each new key.
  */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;

@@ -4,7 +4,7 @@ import type { Ownership } from './fields/entries.ts';
 import { printPath } from './fields/fieldPath.ts';
 import { type FieldSet, paths } from './fields/fieldSet.ts';
 
-/** The fields that an apply would change and that another manager has. */
+/** The fields that an apply would change although another manager owns them. */
 export interface Conflict {
   readonly owner: Ownership;
   readonly fields: FieldSet;

@@ -20,13 +20,16 @@ function lastApplied(live: ApiObject): Record<string, unknown> | undefined {
     const object: unknown = parseJson(text);
     return isRecord(object) ? object : undefined;
   } catch (error) {
-    // Users can change the annotation. If it is invalid JSON, no field can be taken over.
+    // A user can write invalid JSON into the annotation. In this case, kubectl cannot take over fields.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/** The fields that kubectl may take over without force: fields of client-side apply that have not changed since. */
+/**
+ * The fields of client-side apply that kubectl may take over without `force`, because they have not changed since the
+ * last client-side apply.
+ */
 export function takeableFields(live: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
   const object = lastApplied(live);
   if (object === undefined) return EMPTY_SET;
@@ -35,7 +38,7 @@ export function takeableFields(live: ApiObject, node: SchemaNode | undefined, sc
   return difference(difference(claimed, changes.changed ?? EMPTY_SET), changes.removed ?? EMPTY_SET);
 }
 
-/** Updates the annotation after a server-side apply by kubectl, so that client-side apply can continue from there. */
+/** Updates the annotation after a server-side apply by kubectl, so that the next client-side apply works. */
 export function refreshLastApplied(result: ApiObject, applied: ApiObject): void {
   const annotations = result.metadata.annotations;
   if (annotations?.[LAST_APPLIED] === undefined) return;

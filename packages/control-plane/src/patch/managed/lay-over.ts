@@ -10,7 +10,7 @@ import { scopeOf } from './update.ts';
 const rootOf = ({ schema }: KindDefinition): SchemaNode | undefined =>
   schema === undefined ? undefined : nodeOf(schema);
 
-/** Paths of lists, maps and structures in a value that can only be replaced as a whole. */
+/** Returns the paths of lists, maps and structures in a value that the server can replace only as a whole. */
 function atomics(value: unknown, node: SchemaNode | undefined, path: string, isResource: boolean): string[] {
   if (node === undefined || typeof value !== 'object' || value === null) return [];
   const own = shapeOf(node, value) === 'leaf' ? [path] : [];

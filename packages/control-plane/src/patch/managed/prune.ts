@@ -5,10 +5,10 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Removes fields from a merged value that the applier had before (`last`) and that have no manager now. `owned`
- * contains the fields of all managers, including the new configuration. A declared field is removed if no manager has a
- * field below it. Keys of maps and items of lists that the applier did not have lose only the fields that the applier
- * had.
+ * Removes fields from a merged value that the applier owned before (`last`) and that no manager owns now. `owned`
+ * contains the fields of all managers, including the new configuration. A field of a structure is removed if no manager
+ * owns a field below it. A map key or list item that the applier did not own loses only the fields that the applier
+ * owned.
  */
 export function pruneDropped(
   value: unknown,
@@ -38,8 +38,8 @@ export function pruneDropped(
 }
 
 /**
- * Whether a key of a map or an item of a list is removed: the applier had it, and it has no manager now. Such a key or
- * item is removed even if a manager has one of its fields.
+ * Whether a map key or list item is removed: the applier owned it, and no manager owns it now. A manager of one of its
+ * fields does not prevent the removal.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 

@@ -3,8 +3,8 @@ import { isSameManager, type Ownership, readEntries, writeEntries } from './fiel
 import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 
 /**
- * Returns the path of the number of replicas in objects of an API version. Null if the version has no such field.
- * Undefined if the kind does not have the version.
+ * Returns the path of the number of replicas in objects of an API version. Returns null if the version has no such
+ * field, or undefined if the kind has no such version.
  */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;
 
@@ -31,9 +31,9 @@ export function scaleEntries(
 }
 
 /**
- * The managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). A manager of updates counts as
- * another manager in the version of the Scale, and gets a separate entry without a time. A manager of applies is the
- * same in all versions.
+ * The managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). For updates, each API version
+ * has its own manager, so the manager gets an additional entry without a time. For applies, the manager is the same in
+ * all API versions.
  * @param scale The managedFields of the written Scale.
  * @param apiVersion The API version of the object.
  */

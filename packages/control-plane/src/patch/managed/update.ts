@@ -19,7 +19,7 @@ export interface UpdateInput {
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
-  /** Finds the kind in the API versions that other managers used. */
+  /** Returns the kind in an API version that another manager used. */
   readonly versionOf?: VersionOf;
 }
 
@@ -28,7 +28,9 @@ const STATUS: ReadonlySet<string> = new Set(['status']);
 const SPEC: ReadonlySet<string> = new Set(['spec']);
 const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
 
-/** Fields of built-in kinds that a write of the status does not record, in addition to the spec (`GetResetFields`). */
+/**
+ * Fields of built-in kinds that get no manager from a write of the status, in addition to the spec (`GetResetFields`).
+ */
 const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...[
     'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -43,13 +45,16 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
 ]);
 
-/** Fields of built-in kinds that a write of the main resource does not record, if they are not only the status. */
+/**
+ * Fields of built-in kinds that get no manager from a write of the main resource. For kinds without an entry, this is
+ * only the status.
+ */
 const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  // The spec of a certificate request is immutable, so a write records only its metadata.
+  // The spec of a certificate request is immutable, so an update sets managers only for the metadata.
   ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
 ]);
 
-/** The fields that an endpoint does not write. A write to it records no managers for them. */
+/** The fields that an endpoint does not write. A write to the endpoint sets no managers for these fields. */
 export function scopeOf(kind: KindDefinition, subresource: string): Scope {
   const id = `${kind.group}/${kind.plural}`;
   if (subresource === 'status')
@@ -61,8 +66,8 @@ export function scopeOf(kind: KindDefinition, subresource: string): Scope {
 }
 
 /**
- * The entries before this write: the entries from the client, or else the stored entries. `[{}]` clears all entries. A
- * write of a subresource cannot change entries directly.
+ * The entries before this write: the entries from the client, or the stored entries if the client sent none. `[{}]`
+ * clears all entries. A write of a subresource cannot change entries directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
@@ -72,13 +77,13 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
   return readEntries(sent).length > 0 ? sent : stored;
 }
 
-/** Built-in kinds that existed in the group `extensions` too. */
+/** Built-in kinds that also existed in the group `extensions`. */
 const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
 /**
  * Whether an entry has an API version of the kind. The real server cannot compare objects in other versions. Events
- * have two groups, but the paths `/api` and `/apis` have separate schemas. So a write in one group removes the entries
- * of the other group.
+ * exist in two groups, and the paths `/api` and `/apis` have separate schemas. Therefore a write in one group removes
+ * the entries of the other group.
  */
 export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
@@ -87,7 +92,7 @@ export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, 
   return own === kind.group || (own === 'extensions' && FROM_EXTENSIONS.has(kind.kind));
 }
 
-/** Removes the paths that a write has changed or removed from a manager. */
+/** Removes the paths that another write has changed or removed from the paths of a manager. */
 export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownership {
   const { changed = EMPTY_SET, removed = EMPTY_SET } = changesIn(owner.apiVersion);
   const set = difference(difference(owner.set, changed), removed);
@@ -96,7 +101,7 @@ export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownershi
   return { ...facts, set };
 }
 
-/** Records a write. The manager of the write gets the changed fields, and the removed fields lose their managers. */
+/** Records a write. The manager of the write gets the changed fields, and removed fields lose their manager. */
 export function recordUpdate(
   owners: readonly Ownership[],
   changesIn: ChangesIn,
@@ -126,8 +131,8 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   // If a patch has changed the kind of an object, the real server cannot compare it.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // If an entry of a custom kind has a foreign API version, the object loses all managers. In a built-in kind, only
-  // this entry is removed.
+  // If an entry of a custom object has an API version of another kind, the object loses all managers. For a built-in
+  // kind, only this entry is removed.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
@@ -136,11 +141,11 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const changes = changesIn(apiVersionOf(kind));
   const before = readEntries(entries);
   if (changes.changed === undefined && changes.removed === undefined) {
-    // The types of fields that this endpoint does not write are checked too.
+    // The server also checks the types of fields that this endpoint does not write.
     if (input.subresource !== '' && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
-  // If an object does not match its schema, the real server removes its managers too.
+  // If an object does not match its schema, the real server also removes its managers.
   if (!isTyped(updated, node, true)) return [];
   const owners = recordUpdate(before, changesIn, {
     manager: input.manager,

@@ -30,7 +30,7 @@ export function goType(value: unknown): string {
   return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
 }
 
-/** The error for a patch that contradicts the schema: code 500 with only a message. */
+/** The error for a patch that contradicts the schema: a response with code 500 that has only a message. */
 export const patchError = (message: string): StatusError => new StatusError({ code: 500, message });
 
 /** The error for an invalid directive. */
@@ -43,7 +43,7 @@ export const noMergeKey = (item: unknown, key: string): StatusError =>
 export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
   patchError(`unknown patch type: ${goPlain(type)} in map: ${goPlain(map)}`);
 
-/** The error for a value of another type than the one that the patch library expects. */
+/** The error for a value whose type differs from the expected type, with the text of the patch library. */
 export const badType = (expected: string, actual: unknown): StatusError =>
   patchError(`expected a ${expected}, but received a ${goType(actual)}`);
 

@@ -37,7 +37,10 @@ function retainKeys(original: Fields, patch: Fields): void {
   for (const key of Object.keys(original)) if (!listed.has(key)) delete original[key];
 }
 
-/** Whether an item of the patch equals an item of the order. @throws StatusError 500 for an item without its merge key */
+/**
+ * Whether an item of the patch equals an item of the requested order. @throws StatusError 500 for an item without its
+ * merge key
+ */
 function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
   if (mergeKey === '') return sameKey(item, other);
   for (const each of [item, other]) {

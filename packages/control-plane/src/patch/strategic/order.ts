@@ -8,8 +8,8 @@ export function keyText(value: unknown): string {
 }
 
 /**
- * The positions of list items. A map is found by its merge key, and a scalar by its value. Of equal items, the first
- * counts.
+ * The positions of list items. A map is found by its merge key, and a scalar by its value. If several items are equal,
+ * the first item is found.
  */
 class Positions {
   readonly #mergeKey: string;
@@ -23,7 +23,7 @@ class Positions {
     }
   }
 
-  /** The position of an equal item; -1 if there is none. */
+  /** The position of an equal item, or -1 if there is none. */
   of(item: unknown): number {
     return this.#positions.get(this.#key(item)) ?? -1;
   }
@@ -75,8 +75,8 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
 }
 
 /**
- * The items of a merged list in their order. Items in `order` have this order, and all other items have the order of
- * the server. If possible, both groups are merged by the order of the server.
+ * The items of a merged list in their order. Items in `order` keep the order of `order`, and all other items keep the
+ * order of the server. The merge of both groups follows the order of the server if possible.
  */
 export function inOrder(
   merged: readonly unknown[],

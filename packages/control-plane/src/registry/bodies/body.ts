@@ -6,7 +6,9 @@ import { deepestBracket } from '../../apimachinery/objects/nesting.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import { parseYamlText } from './yaml-body.ts';
 
-/** The start of a body, for an error: a quoted text if it is printable JSON, or else hexadecimal digits. */
+/**
+ * Returns the start of a body for an error. Printable JSON is quoted, and other bodies are shown as hexadecimal digits.
+ */
 function excerpt(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
   if (bytes.length === 0) return '<empty>';

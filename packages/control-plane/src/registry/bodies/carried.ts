@@ -22,13 +22,13 @@ function carriedKind(name: string): ServedKind {
   return served;
 }
 
-/** The kind of a body, in the form that admission gets. */
+/** Returns the kind of a body as the attributes of admission contain it. */
 export const carried = ({ kind: { group, version, kind } }: ServedKind): CarriedKind => ({ group, version, kind });
 
 export const CARRIED_BINDING = carriedKind('Binding');
 export const CARRIED_EVICTION = carriedKind('Eviction');
 export const CARRIED_SCALE = carriedKind('Scale');
-/** The Scale of a custom kind, for the forms of a response. */
+/** The Scale of a custom kind, for the conversion of a response. */
 export const CUSTOM_SCALE = new ServedKind(customScaleKind);
 export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
 
@@ -51,7 +51,7 @@ function readAs(made: ApiObject, served: ServedKind): readonly string[] {
 }
 
 /**
- * The body after an admission plugin, decoded as its kind.
+ * Decodes the body that an admission plugin returned.
  * @throws StatusError 500 for an invalid body, with the text of the real server
  */
 export function readCarried(made: ApiObject, { carries, object }: AdmissionAttributes): ApiObject {
@@ -72,7 +72,8 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
 }
 
 /**
- * The object after admission, decoded as its kind. If the object has no kind or version, it gets those of `apiVersion`.
+ * Decodes the object that an admission plugin returned. An object without a kind or version gets the kind and
+ * `apiVersion` of the request.
  * @param strict Whether unknown fields are refused.
  * @throws StatusError 500.
  */

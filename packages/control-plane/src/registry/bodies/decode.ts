@@ -94,9 +94,9 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
       if (!Array.isArray(list) || !list.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
       meta[field] = list;
     }
-    // An empty list clears all managers, like a list with an empty entry. If the list is absent, nothing changes.
+    // An empty list removes all managers, like a list with one empty entry. If the field is absent, nothing changes.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
-    // For a custom object, the real server cannot distinguish an empty list from an absent one.
+    // In a custom object, the real server does not distinguish an empty list from an absent field.
     if (kind.custom) delete meta[field];
     else meta[field] = [{}];
   }
@@ -114,7 +114,7 @@ export const strictMessage = (problems: readonly string[]): string => `strict de
 
 const isJson = (text: string): boolean => text.trimStart().startsWith('{');
 
-/** Compares paths step by step, because Go's library sorts the keys of YAML this way. */
+/** Compares paths element by element, because Go's library sorts the keys of YAML this way. */
 function compareSteps(one: string, other: string): number {
   const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
   const index = a.findIndex((step, at) => step !== b[at]);
@@ -136,9 +136,9 @@ interface Problems {
 const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
- * All problems of a body. In JSON, Go's decoder for custom objects reports repeated fields first. The decoder for
- * built-in kinds reports problems in the order of the text. In YAML, repeated keys come first, and the other keys are
- * sorted.
+ * All problems of a body. For JSON in custom objects, Go's decoder reports repeated fields first. For JSON in built-in
+ * kinds, it reports problems in the order of the text. For YAML, repeated keys come first, and then the other keys in
+ * sorted order.
  */
 function problemsOf(
   text: string,
@@ -162,8 +162,8 @@ function readTwice(text: string, given: Record<string, unknown>, { kind }: Serve
 }
 
 /**
- * Converts a body to an object. The function checks the type and the metadata, removes unknown fields, and sets defaults.
- * If the client requests it, unknown fields cause a warning or a refusal.
+ * Converts a body to an object. The function checks the type and the metadata, removes unknown fields, and sets
+ * defaults. Depending on the request, unknown fields cause a warning or an error.
  * @throws StatusError 400 or 422
  */
 export function decodeObject(
@@ -250,7 +250,9 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
   return unknown;
 }
 
-/** Checks the metadata of a patched object. @param isApplied whether the times of a custom kind are parsed later */
+/**
+ * Checks the metadata of a patched object. @param isApplied whether the timestamps of a custom object are parsed later
+ */
 export function checkPatched(object: ApiObject, served: ServedKind, isApplied = false): void {
   checkMeta(object as Record<string, unknown>, served, isApplied);
 }

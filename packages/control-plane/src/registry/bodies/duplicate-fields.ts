@@ -18,14 +18,14 @@ interface Key {
 }
 
 /**
- * Whether a text may contain repeated fields. A text that is as long as the JSON of its value has no repeated fields.
- * Most bodies from client libraries are of this kind.
+ * Whether a text may contain repeated fields. If the text is as long as the JSON of its value, no field is repeated.
+ * Most bodies from client libraries are of this length.
  */
 function mayRepeat(text: string, value: unknown): boolean {
   try {
     return JSON.stringify(value).length !== text.trim().length;
   } catch (error) {
-    // The JSON of 64-bit integers cannot be computed, so the text must be scanned.
+    // The JSON of a value with 64-bit integers cannot be computed here, so the text must be scanned.
     if (!(error instanceof TypeError)) throw error;
     return true;
   }
@@ -60,8 +60,8 @@ export const repeatedField = (path: string): string => `duplicate field "${path}
 export const unknownField = (path: string): string => `unknown field "${path}"`;
 
 /**
- * The problems of a JSON text that Go's decoder for built-in kinds reports, in the order of the text. A repeated unknown
- * field is reported once, as unknown. Nothing below it is reported.
+ * The problems of a JSON text that Go's decoder for built-in kinds reports, in the order of the text. An unknown field
+ * that is repeated is reported once, as unknown. Fields inside an unknown field are not reported.
  * @param unknown the paths of unknown fields
  */
 export function problemsInOrder(text: string, unknown: readonly string[]): string[] {

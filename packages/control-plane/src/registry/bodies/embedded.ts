@@ -34,7 +34,8 @@ export const malformed = (path: string, metadata: unknown, { message }: RangeErr
 /**
  * Converts the metadata of embedded resources to the type of the real server, and removes unknown fields. Mutates.
  *
- * @param isApplied whether invalid metadata stays. `embeddedCauses` refuses it later.
+ * @param isApplied whether invalid metadata stays in the result. `embeddedCauses` later reports this metadata as an
+ *   error.
  * @returns the paths of unknown fields, sorted
  * @throws DecodeError if a field has the wrong type
  */

@@ -20,7 +20,7 @@ test.each<[text: string, value: unknown]>([
 });
 
 test.each<[text: string, fields: Record<string, unknown>]>([
-  // After a null, a text, a number and a structure keep their value. A pointer, a list and a map do not.
+  // A null as the second value has no effect on a text, a number or a structure. Pointers, lists and maps become empty.
   ['"restartPolicy":"Never","restartPolicy":null', { restartPolicy: 'Never' }],
   ['"hostPID":true,"hostPID":null', { hostPID: true }],
   ['"priority":5,"priority":null', { priority: null }],

@@ -12,15 +12,15 @@ const parseWord = (word: string): unknown => {
 };
 
 /**
- * The value of a field that occurs with a value and then with null, as Go's decoder reads it. @param holder the schema of
- * the structure with the field
+ * Returns the value of a field that has a value first and null later, as Go's decoder reads it. @param holder the
+ * schema of the structure with the field
  */
 function readNull(first: unknown, holder: JsonSchema | undefined, key: string): unknown {
   const schema = schemaOf(holder, key);
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
-  // From now on, the real server computes with zero, but prints the first text.
+  // The real server then computes with zero, but prints the first text.
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
@@ -34,7 +34,7 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
-    // A null is not read into an item, so the item of the first list remains.
+    // A null does not change an item, so the item of the first list remains.
     return second.map((item, index) =>
       item === null ? (first[index] ?? null) : readInto(first[index], item, schema?.items),
     );
@@ -48,7 +48,10 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
   return merged;
 }
 
-/** Checks for the JSON types of fields. A shared scalar such as a quantity has several types, so it is not checked here. */
+/**
+ * The checks of the JSON type of a field. A shared scalar type such as a quantity has several JSON types, so the table
+ * does not contain it.
+ */
 const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isRecord,
   array: Array.isArray,
@@ -58,8 +61,8 @@ const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /**
- * Merges the values of a repeated field in a structure. Go's decoder refuses a body if one of the values has a wrong type.
- * So a first value of a wrong type stays, and a later check refuses it.
+ * Merges the values of a repeated field in a structure. Go's decoder refuses a body if any of the values has a wrong
+ * type. Therefore, if the first value has a wrong type, the function returns it, and a later check refuses it.
  */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;
@@ -97,7 +100,7 @@ export function parseMerging(text: string, schema: JsonSchema | undefined): unkn
       at++;
       const next = inner ?? schemaOf(of, key);
       const read = value(next);
-      // In a map, a second object replaces the first one with the same key.
+      // In a map, the second object with a key replaces the first object.
       put(
         fields,
         key,

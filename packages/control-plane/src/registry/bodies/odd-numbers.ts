@@ -12,9 +12,9 @@ const mayHold = (text: string): boolean =>
   text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
 /**
- * The numbers of a JSON text that have the value of an integer, but that Go does not read as an integer. Such numbers have
- * another form, such as `1e3` or `5.0`, or more than 64 bits. Each key is the path without indexes, a space and the value.
- * The values are the texts.
+ * The numbers of a JSON text that are mathematically integers, but that Go does not read as integers. Examples are
+ * `1e3`, `5.0`, and numbers with more than 64 bits. Each key is the path without indexes, a space and the value. The
+ * values are the texts.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;

@@ -29,7 +29,10 @@ export function checkTypeMeta(body: Record<string, unknown>): void {
   if (problem !== undefined) throw badRequest(problem);
 }
 
-/** The parts of an apiVersion. Both are empty if it is empty. Undefined if it has more than two parts. */
+/**
+ * Splits an apiVersion into group and version. Both parts are empty if the text is empty. Returns undefined if the text
+ * has more than two parts.
+ */
 export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
   if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
   const parts = apiVersion.split('/');
@@ -100,8 +103,8 @@ export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: S
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 
 /**
- * Checks that a write does not change the kind or version of a custom object. If it does, no types are validated, but rules
- * are. @throws StatusError 422
+ * Checks that a write does not change the kind or version of a custom object. If the kind or version changes, the types
+ * are not validated, but the CEL rules are. @throws StatusError 422
  */
 export function checkCustomType(object: ApiObject, served: ServedKind, old: ApiObject | undefined): void {
   const { apiVersion = '', kind = '' } = object as Partial<ApiObject>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseYamlText } from './yaml-body.ts';
 
-// The expected values are the JSON of sigs.k8s.io/yaml, with which kube-apiserver reads bodies.
+// The expected values are the JSON that sigs.k8s.io/yaml returns. kube-apiserver reads bodies with this library.
 test.each([
   ['12:30', '12:30'],
   ['190:20:30.15', '190:20:30.15'],

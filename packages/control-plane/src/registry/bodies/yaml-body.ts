@@ -26,7 +26,7 @@ const expectedOf = (text: string, message: string): string =>
     ? 'node content'
     : `',' or '${message.includes('sequence') ? ']' : '}'}'`;
 
-/** The text that Go has for an error of the YAML library. */
+/** Returns Go's text for an error of the YAML library. */
 function yamlProblem(error: unknown, text: string): string {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   const number = Number(/at line (\d+)/.exec(message)?.[1] ?? '1');
@@ -37,7 +37,7 @@ function yamlProblem(error: unknown, text: string): string {
   if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
   const said = YAML_WORDS.find(([pattern]) => pattern.test(message))?.[1];
   if (said === undefined) return message;
-  // For a missing key, Go names the previous line, except for the first line.
+  // For a missing key, Go reports the number of the previous line, except at the first line.
   const line = said === NO_KEY ? number - 1 : number;
   return line > 1 ? `line ${line}: ${said}` : said;
 }
@@ -53,7 +53,7 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Invalid escape sequence/, 'found unknown escape character'],
 ];
 
-/** Makes the composer throw its first error. Each error is expensive, and a text may contain many. */
+/** Makes the YAML composer stop at its first error. A text may contain many errors, and each error is expensive. */
 function failFast(composer: Composer, text: string): Composer {
   let fault: YamlFault | undefined;
   const onError = (source: unknown, _code: string, message: string, warning?: boolean): void => {
@@ -128,8 +128,8 @@ export function parseYamlText(text: string, prefix = ''): unknown {
 }
 
 /**
- * The repeated keys of a valid YAML text, each with the line of its repeated value. The order is that of Go's strict
- * decoder: a value comes before its key. JSON is YAML too.
+ * The repeated keys of a valid YAML text, each with the line of its repeated value. As in Go's strict decoder, repeated
+ * keys inside a value come before the key of this value. The function also reads JSON, which is valid YAML.
  */
 export function repeatedKeys(text: string): string[] {
   const found: string[] = [];

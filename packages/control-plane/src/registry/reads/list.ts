@@ -21,7 +21,7 @@ import type { PageOptions, RecordPage } from '../../store/store.ts';
 /** The maximum wait for a resourceVersion in the future. */
 const FUTURE_WAIT_MS = 3000;
 
-/** The records of a list, with the data for its metadata. */
+/** The stored objects of a list, with the data for the metadata of the list. */
 export interface ListResult {
   readonly records: readonly StoredRecord[];
   readonly resourceVersion: number;
@@ -32,11 +32,11 @@ export interface ListResult {
 /** The filter of both selectors. Undefined if all records match. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
-  /** Index words that all matching objects have. */
+  /** Index keys that all matching objects have. */
   readonly where: readonly Demand[];
 }
 
-/** Validates the selectors of a query. This happens before its other options are read. @throws StatusError 400 */
+/** Validates the selectors of a query before its other options are read. @throws StatusError 400 */
 export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
   parseLabelSelector(labelSelector);
   parseTerms(fieldSelector);
@@ -76,8 +76,8 @@ interface ContinueToken {
   readonly rv: number;
   readonly start: string;
   /**
-   * The number of remaining records, so that the next page does not count them again. The real server does not have this
-   * field.
+   * The number of remaining objects, so that the next page does not count them again. The real server does not have
+   * this field.
    */
   readonly left?: number;
   /**
@@ -128,7 +128,7 @@ function decodeToken(text: string): Place {
 const invalidToken = (why: string): StatusError =>
   badRequest(`invalid continue token: continue key is not valid: ${why}`);
 
-/** Parses a continue token. A client sends it, so all its fields may be missing or invalid. */
+/** Parses a continue token. A token comes from a client, so every field may be missing or invalid. */
 function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> {
   const strange = text.search(/[^A-Za-z0-9_-]/);
   if (strange >= 0 || text.length % 4 === 1) {
@@ -201,7 +201,8 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // A continue token with the version -1 continues from the current state. The server sends it after a token has expired.
+  // A continue token with the version -1 continues with the current state. The server sends this token after another
+  // token has expired.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
   // The real server serves pages with resourceVersion=0 from its cache, which ignores the limit.
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
@@ -223,7 +224,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
   });
   const last = page.records.at(-1);
   const isFull = last !== undefined && page.records.length === limit;
-  // The real server does not check whether a selector matches the records that follow.
+  // The real server does not check whether a selector matches any of the remaining objects.
   const next = { namespace: namespaceOf(target), revision: at, after: last, limit: 1, left: 1 };
   const more =
     isFull && (page.remaining > 0 || (!all && find(registry, token, served.resource, next).records.length > 0));

@@ -15,7 +15,7 @@ const MAX_QUEUED_EVENTS = 16_384;
 /** The maximum number of characters in the unread objects of a client. The limit affects large objects. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
-/** The last bookmark is sent this much before the timeout of a watch, in milliseconds. */
+/** The time from the last bookmark of a watch until the timeout of the watch, in milliseconds. */
 const LAST_BOOKMARK_MS = 2_000;
 /** A watch without a timeout ends after a time between this value and twice this value, in milliseconds. */
 const MIN_TIMEOUT_MS = 1_800_000;
@@ -24,12 +24,15 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** The reason why a watch ends at its first event: the objects do not have the form that the client requests. */
+/** The reason for the end of a watch at its first event: the server cannot send the objects in the requested format. */
 export class WrongFormError extends Error {}
 
-/** The form in which a watch sends objects: whole, metadata only, or table rows. `first` is true for the first event. */
+/**
+ * The format in which a watch sends objects: whole objects, only metadata, or table rows. `first` is true for the first
+ * event.
+ */
 export interface WatchFormat {
-  /** Watches with the same key share their texts. Undefined for a watch that shares none. */
+  /** Watches with the same key share encoded events. Undefined for a watch that shares no events. */
   readonly shareKey: string | undefined;
   /** Returns an object in the form. @throws WrongFormError */
   object(text: string, first: boolean): string;
@@ -65,7 +68,7 @@ export interface Watch {
 }
 
 /**
- * Prepares a watch. All refusals happen here, before the first byte is sent.
+ * Prepares a watch. Throws all errors of the request here, before the first byte of the response is sent.
  * @throws StatusError 400, 422 or 500
  */
 export async function openWatch(
@@ -100,15 +103,15 @@ export async function openWatch(
 }
 
 /**
- * The error event of a watch that requests the state at a future version. The watch has already started, so it cannot be
- * refused.
+ * Returns the error event of a watch that requests the state at a future version. The watch has already started, so the
+ * server cannot send an error response.
  */
 async function missingState(
   registry: Registry,
   version: number | undefined,
   { resourceVersion, sendInitialEvents }: ListOptions,
 ): Promise<Status | undefined> {
-  // Other watches may start at any version, even at a future one.
+  // A watch without initial events may start at any version, including a future version.
   if (sendInitialEvents !== true) return undefined;
   try {
     await awaitVersion(registry, version, resourceVersion);
@@ -175,7 +178,7 @@ class Watcher {
     this.#pump();
   }
 
-  /** Index words that all matching objects have. */
+  /** Index keys that all matching objects have. */
   #where(): readonly Demand[] {
     const { where } = this.#selection;
     return this.#within === undefined ? where : [...where, { field: 'metadata.namespace', value: this.#within }];
@@ -219,12 +222,12 @@ class Watcher {
   }
 
   /**
-   * Converts a new event for this watch. @param isLive whether the event happens now; then the real server sends the object
-   * as it is stored
+   * Converts a new event for this watch. @param isLive whether the event happens now. For a live event, the real server
+   * sends the object as it is stored
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // Events of the initial state or the replay are delivered again when they become durable, although the watch has
-    // already sent them.
+    // The store delivers these events again when they become durable, but the watch has already sent them as initial
+    // state or replay.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);
@@ -287,7 +290,7 @@ class Watcher {
     return this.#format.frame('BOOKMARK', shown);
   }
 
-  /** Encodes an event. If the objects do not have the requested form, the watch ends, as in the real server. */
+  /** Encodes an event. If the objects cannot be sent in the requested format, the watch ends, as in the real server. */
   #take(queued: Queued | undefined): Uint8Array | undefined {
     try {
       return queued?.();

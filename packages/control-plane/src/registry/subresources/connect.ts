@@ -51,7 +51,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   object.kind = subresource === 'exec' ? 'PodExecOptions' : 'PodAttachOptions';
   for (const flag of FLAGS) {
     const value = query.get(flag);
-    // Any value of a boolean is true, except `false` and `0`. apimachinery parses queries this way.
+    // As in apimachinery, every value of a boolean parameter is true, except `false` and `0`.
     if (value !== null && value.toLowerCase() !== 'false' && value !== '0') object[flag] = true;
   }
   const container = query.get('container') ?? '';
@@ -82,7 +82,7 @@ async function admitConnection(request: SubresourceRequest): Promise<ApiObject> 
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
-/** The error for a request to the kubelet of a node. If the node does not exist, the error names it. */
+/** The error for a request to the kubelet of a node. If the node does not exist, the error contains its name. */
 function unreached({ registry, target }: SubresourceRequest, node: string): Error {
   const record = registry.store.get('/nodes', '', node);
   if (record === undefined) return notFound(target.served.kind, node);
@@ -91,8 +91,8 @@ function unreached({ registry, target }: SubresourceRequest, node: string): Erro
 }
 
 /**
- * Handles `pods/NAME/log`. As in the real server, the response is empty for a pod without a node. For other pods, the
- * response is the error of an unreachable kubelet.
+ * Handles `pods/NAME/log`. As in the real server, the response for a pod without a node is empty. For a pod with a
+ * node, the response is the error of an unreachable kubelet.
  */
 export async function podLog(request: SubresourceRequest): Promise<SubresourceAnswer> {
   if (request.method !== 'GET') throw methodNotAllowed();

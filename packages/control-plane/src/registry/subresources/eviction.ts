@@ -77,7 +77,7 @@ const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
     code: 429,
   });
 
-/** Whether no budget protects a pod, because it does not run or is being deleted. */
+/** Whether a pod is exempt from budgets, because it does not run or is being deleted. */
 const isExempt = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '');
 
@@ -119,7 +119,8 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // The budget is read and charged without a wait in between. So two evictions never use the same allowance.
+  // No `await` separates the read of the budget from its change. Therefore two evictions never use the same allowed
+  // disruption.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {
@@ -170,7 +171,10 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
   return registry.parse(served, record);
 }
 
-/** The parsed selectors of budgets. Each version of a budget is parsed once, and not for each eviction. */
+/**
+ * The parsed selectors of budgets. A selector is parsed once for each version of its budget, and not again for each
+ * eviction.
+ */
 const selectors = new WeakMap<StoredRecord, LabelSelector>();
 
 function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord): LabelSelector {
@@ -198,7 +202,7 @@ function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets:
   return { served, budgets };
 }
 
-/** Uses one disruption of the budget of the pod. @throws StatusError 403, 429 or 500 when none is allowed */
+/** Uses one disruption of the budget of the pod. @throws StatusError 403, 429 or 500 if no disruption is allowed */
 function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   const found = budgetsOf(registry, pod);
   if (found === undefined) return;
@@ -232,7 +236,7 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   });
 }
 
-/** Whether an unready pod may be evicted: the policy of the budget allows it, or enough other pods are ready. */
+/** Whether an unready pod may be evicted. Either the policy of the budget allows it, or enough other pods are ready. */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -270,7 +274,7 @@ function exhausted({ metadata, status }: Budget, now: Date): Condition[] {
   ];
 }
 
-/** Writes the reason to the status of the pod before its deletion. */
+/** Writes the reason for the deletion to the status of the pod, before the pod is deleted. */
 function markDisrupted(registry: Registry, served: ServedKind, pod: Pod): void {
   const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
   conditions.push({

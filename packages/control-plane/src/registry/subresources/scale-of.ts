@@ -17,7 +17,9 @@ export function read(object: ApiObject, path: string): unknown {
   return value;
 }
 
-/** Versions of built-in kinds that are no longer served. Entries in managedFields may still name them. */
+/**
+ * API versions of built-in kinds that the server no longer serves. Old entries in managedFields may still contain them.
+ */
 const LEGACY: Readonly<Record<string, readonly string[]>> = {
   'apps/Deployment': ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
   'apps/ReplicaSet': ['apps/v1beta2', 'extensions/v1beta1'],
@@ -49,7 +51,7 @@ function selectorText(value: unknown): string {
     else if (operator === 'DoesNotExist') terms.push({ key, term: `!${key}` });
     else terms.push({ key, term: `${key} ${operator === 'In' ? 'in' : 'notin'} (${[...values].sort().join(',')})` });
   }
-  // The terms are sorted by their keys, not by their texts.
+  // The terms are sorted by key. The texts of the terms do not affect the order.
   terms.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return terms.map(({ term }) => term).join(',');
 }

@@ -46,7 +46,7 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
   return scale;
 }
 
-/** Converts an integer as Go's converter does: only its last 32 bits are kept. Other values stay unchanged. */
+/** Converts an integer as Go's converter does, which keeps only the last 32 bits. Other values stay unchanged. */
 function keepLastBits({ spec = {} }: ApiObject): void {
   const given = spec as { replicas?: unknown };
   const { replicas } = given;
@@ -67,8 +67,8 @@ function convertApplied(scale: ApiObject): void {
 const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
 
 /**
- * Applies a configuration to the current Scale. The real server cannot convert the Scale of a custom kind, so an apply with
- * a change fails there.
+ * Applies a configuration to the current Scale. The real server cannot convert the Scale of a custom kind, so an apply
+ * that changes the Scale fails in the real server.
  * @throws StatusError 400, 409 or 500
  */
 function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject, bytes: Uint8Array): ApiObject {
@@ -122,8 +122,8 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 }
 
 /**
- * Parses an applied configuration. The configuration must have a type, and only fields of a Scale. @throws StatusError 400
- * or 500
+ * Parses an applied configuration. The configuration must have a kind and apiVersion, and may contain only fields of a
+ * Scale. @throws StatusError 400 or 500
  */
 function readApplied(bytes: Uint8Array): ApiObject {
   const applied = parseApplied(bytes);

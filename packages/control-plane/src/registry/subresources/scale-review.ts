@@ -25,7 +25,7 @@ export function managedScale(served: ServedKind, object: ApiObject, pathOf: Repl
   return managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
 }
 
-/** Records the manager of a write to a Scale that is not an apply. */
+/** Sets the field manager of a write to a Scale. An apply sets its manager elsewhere. */
 function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: ApiObject): ApiObject {
   const written = { ...object, metadata: { ...object.metadata, managedFields: old.metadata.managedFields ?? [] } };
   track(registry, CARRIED_SCALE, old, written, options, 'scale');
@@ -47,7 +47,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { ...wanted.metadata, namespace: target.namespace },
-    // Go omits the replicas of a spec if they are zero, but always writes the replicas of a status.
+    // Go omits `spec.replicas` if the value is zero, but always writes `status.replicas`.
     spec: (spec.replicas ?? 0) === 0 ? {} : spec,
     status: { replicas: 0, ...((wanted.status ?? {}) as object) },
   };

@@ -31,7 +31,7 @@ function write(object: ApiObject, path: string, value: number): void {
 
 const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?: number }).replicas ?? 0;
 
-/** Validates the name in the body before the object is read. Invalid metadata is reported later, when it is parsed. */
+/** Validates the name in the body before the object is read. Invalid metadata causes an error later, during parsing. */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {

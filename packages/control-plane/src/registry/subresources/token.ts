@@ -161,7 +161,7 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
   return { name, ...(uid === undefined ? {} : { uid }) };
 }
 
-/** The body with its defaults, in the form that admission gets. @throws StatusError 400 */
+/** Returns the body with its defaults, as the attributes of admission contain it. @throws StatusError 400 */
 function sentRequest(
   { registry, target, call }: SubresourceRequest,
   decoded: ApiObject,

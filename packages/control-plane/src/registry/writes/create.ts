@@ -44,7 +44,9 @@ export function matchNamespace(object: ApiObject, target: Target): void {
   }
 }
 
-/** Checks the namespace of a new object, and removes repeated owners with a warning. @throws StatusError 400 */
+/**
+ * Checks the namespace of a new object, and removes duplicate owner references with a warning. @throws StatusError 400
+ */
 export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 'warn'>): void {
   matchNamespace(object, target);
   const repeated = dedupOwners(object);
@@ -52,8 +54,8 @@ export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 
 }
 
 /**
- * Records the manager of a write in the managedFields, even for kinds without a schema. If the main resource does not write
- * the status, the status gets no manager.
+ * Records the manager of a write in the managedFields, even for kinds without a schema. If a write of the main resource
+ * does not change the status, the status gets no manager.
  */
 export function track(
   registry: Registry,
@@ -87,15 +89,15 @@ export function track(
 }
 
 /**
- * Whether the status in a write of the main resource has valid types. If it has not, no field gets a manager, although the
- * status is not written.
+ * Whether the status in a write of the main resource has valid types. If the status has invalid types, no field gets a
+ * manager, although the write does not change the status.
  */
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
 /**
- * Stores a status that the server changes during a request for another object. The real server uses its own client for this,
- * and the client becomes the manager of the new fields.
+ * Stores the status of an object that the server changes during a request for another object. The real server writes
+ * this status with an internal client, which becomes the manager of the new fields.
  */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
   const updated = { ...live, metadata: { ...live.metadata }, status };
@@ -154,7 +156,7 @@ export function dropSystemFields({ metadata }: ApiObject): void {
   for (const field of SYSTEM_FIELDS) delete metadata[field];
 }
 
-/** Sets the metadata that the server defines, before the preparation by the kind. */
+/** Sets the metadata fields of the server, before the kind prepares the object. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, uid: string): void {
   const { metadata } = object;
   metadata.uid = uid;
@@ -168,7 +170,7 @@ const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
 interface CreateWays {
-  /** Whether the managedFields of the object are complete, as after a server-side apply. */
+  /** Whether the managedFields of the object are already up to date, as after a server-side apply. */
   readonly managed?: boolean;
   /** Whether the request is an update of a missing object. */
   readonly byUpdate?: boolean;
@@ -218,7 +220,7 @@ export async function createObject(
   const generated = (admitted.metadata.name ?? '') === '' && prefix !== '';
   for (let attempt = 1; ; attempt++) {
     if (generated) admitted.metadata.name = generateName(prefix, registry.random);
-    // The preparation may use the name, for example for the labels of the pods of a job.
+    // The function `prepareForCreate` may use the name, for example for the pod labels of a Job.
     kind.prepareForCreate?.(admitted, context);
     const causes = causesOf(registry, call, served, admitted, '');
     if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
@@ -237,7 +239,7 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   const gained = kind.defaultsOnRead?.(admitted) === true;
-  // In a creation, only the store removes the selfLink and the resourceVersion.
+  // In a creation, only the store removes `selfLink` and `resourceVersion`.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;

@@ -7,10 +7,10 @@ import { deleteObject } from './delete.ts';
 const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.status.code === 404;
 
 /**
- * Deletes the objects of a list. With a limit, this is one page, and otherwise all objects. Without a limit, the real server
- * lists in large pages. So a resourceVersion means exactly this version, as for every page.
+ * Deletes the objects of a list. With a limit, deletes one page. Without a limit, deletes all objects. The real server
+ * then lists the objects in large pages, so a resourceVersion always means exactly this version.
  * @returns the objects in their listed state
- * @throws StatusError of the list, or of the first delete that is refused
+ * @throws StatusError of the list, or of the first delete request that is refused
  */
 export async function deleteListed(
   registry: Registry,

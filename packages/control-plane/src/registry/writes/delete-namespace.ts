@@ -12,11 +12,11 @@ export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 
 /**
- * The options of a delete that first marks an object (namespaces, CRDs). The UID of the object is always a precondition,
- * which webhooks can see.
+ * Returns the options for the deletion of an object that the server first marks (namespaces, CRDs). The UID of the
+ * object is always a precondition, which webhooks can see.
  *
  * @see kubernetes pkg/registry/core/namespace/storage
- * @throws StatusError 409 when a precondition does not match
+ * @throws StatusError 409 if a precondition does not match
  */
 export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: DeleteOptions): DeleteOptions {
   const { name = '', uid = '', resourceVersion = '' } = object.metadata;
@@ -30,8 +30,8 @@ export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: 
 }
 
 /**
- * The finalizer for a propagation policy; `undefined` keeps the present finalizers. Here, the deprecated `orphanDependents:
- * false` means foreground.
+ * Returns the finalizer for a propagation policy, or undefined to keep the current finalizers. For namespaces and CRDs,
+ * the deprecated option `orphanDependents: false` means foreground deletion.
  */
 function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | undefined {
   if (propagationPolicy === undefined) return undefined;
@@ -40,7 +40,9 @@ function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | 
   return waits ? FOREGROUND : '';
 }
 
-/** Marks a namespace at its first delete. The namespace is deleted when its last finalizer is removed. */
+/**
+ * Marks a namespace at its first delete request. The server deletes the namespace when its last finalizer is removed.
+ */
 export function markNamespace(namespace: ApiObject, options: DeleteOptions, now: Date): void {
   namespace.metadata.deletionTimestamp = formatTime(now);
   namespace.status = { ...(namespace.status as object | undefined), phase: 'Terminating' };

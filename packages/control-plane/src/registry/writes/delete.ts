@@ -23,8 +23,8 @@ const FOREGROUND = 'foregroundDeletion';
 const ATTEMPTS = 8;
 
 /**
- * Deletes one object. The object is only marked if it has finalizers, a grace period (pods), or dependents that are deleted
- * first.
+ * Deletes one object. If the object has finalizers, a grace period (pods), or dependents that are deleted first, the
+ * function only marks the object.
  *
  * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the request
  *   is for a collection, so admission gets no name.
@@ -94,7 +94,7 @@ async function admitDelete(
   await registry.admission.validate(attributes);
 }
 
-/** Checks the preconditions of a delete. @throws StatusError 409 when the object does not match them */
+/** Checks the preconditions of a delete. @throws StatusError 409 if the object does not match the preconditions */
 export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion, name = '' } = old.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
@@ -114,7 +114,8 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
 }
 
 /**
- * The last part of a delete. This part is synchronous, so that no other write can happen between its read and its write.
+ * The last step of a delete. This step is synchronous, so that no other write can happen between its read and its
+ * write.
  */
 function finish(
   registry: Registry,
@@ -143,17 +144,20 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  // If the kind has no grace period, one in the metadata is ignored.
+  // For a kind without grace periods, a grace period in the metadata is ignored.
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
   if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
   if (gone) current = registry.remove(served, current);
-  // Only the text of a deleted object has the form that readers get.
+  // The text of a deleted object has the form of a response. All other texts have the stored form.
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
-/** Whether a delete would mark an object exactly as it is already marked. The result is never true for a first delete. */
+/**
+ * Whether the object already has the marks that this delete request would set. For the first delete request, the result
+ * is always false.
+ */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
@@ -181,7 +185,8 @@ function applyGrace(
     const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
     const now = registry.now().getTime();
     const end = start + asked * 1000;
-    // A period that has already ended becomes the shortest one, so that the kubelet notices the change.
+    // If the new grace period has already ended, the object gets the shortest grace period, so that the kubelet notices
+    // the change.
     metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
     return 'given';
@@ -220,7 +225,7 @@ function finalizersFor(
   return wanted === undefined ? others : [...others, wanted];
 }
 
-/** Marks an object with finalizers as deleted, without a grace period. Idempotent. */
+/** Marks an object with finalizers as deleted, without a grace period. A second call has no effect. */
 function markAsDeleting(registry: Registry, object: ApiObject): void {
   const { metadata } = object;
   const now = registry.now();

@@ -107,7 +107,10 @@ function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): 
   ];
 }
 
-/** Kinds without their own rule for generateName. The rule of these kinds applies only to the generated name. */
+/**
+ * Kinds without a special rule for `generateName`. In these kinds, the rule for names applies only to the generated
+ * name.
+ */
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set([
   '/events',
   '/replicationcontrollers',
@@ -130,8 +133,8 @@ function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): St
 }
 
 /**
- * The errors of `generateName` as the start of a path segment. All kinds have this rule. In a creation, it applies after
- * their other rules.
+ * The errors of `generateName` as the start of a path segment. This rule applies to all kinds. In a creation, the rule
+ * applies after the other rules of the kind.
  */
 export const generalPrefixCauses = ({ generateName = '' }: ObjectMeta): StatusCause[] =>
   pathPrefixProblems(generateName).map((problem) => invalidValue('metadata.generateName', generateName, problem));
@@ -176,7 +179,7 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
 const takesAnyFinalizer = (kind: AssessedKind): boolean =>
   kind.custom === true || kind.assessesMetaLast === true || GENERAL_RULES.has(kind.group);
 
-/** How the strategy of a kind validates the metadata of an update again: as a change, or as a new object. */
+/** The method by which a kind validates the metadata again in an update: as a change, or as a new object. */
 type Look = 'change' | 'new';
 
 /**
@@ -299,8 +302,8 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 }
 
 /**
- * The errors for a change of the metadata. Several steps validate it, and each step that finds an error reports it. The
- * general step validates the metadata as a new object and as a change (`ValidateObjectMetaAccessor`,
+ * The errors for a change of the metadata. Several steps validate the metadata, and each step reports the errors that
+ * it finds. The general step validates the metadata as a new object and as a change (`ValidateObjectMetaAccessor`,
  * `ValidateObjectMetaAccessorUpdate`). After the general step, the strategy of the kind validates it
  * (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
  */
@@ -321,7 +324,10 @@ export function metaUpdateCauses(
   return [...generalPrefixCauses(meta), ...general, ...change, ...looks];
 }
 
-/** Warnings about the finalizers of an accepted custom object. For an update, only about the finalizers that it added. */
+/**
+ * Returns warnings about the finalizers of an accepted custom object. For an update, only new finalizers cause
+ * warnings.
+ */
 export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined): string[] {
   const before = new Set(old?.finalizers ?? []);
   const warnings: string[] = [];

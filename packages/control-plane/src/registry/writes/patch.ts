@@ -66,7 +66,7 @@ function replacingPatch(patch: unknown): StatusError {
   return invalidPatch(goJson(patch), why);
 }
 
-/** Returns a function that patches the live object. The result of that function is not decoded yet. */
+/** Returns a function that patches the live object. The result of the returned function is not decoded yet. */
 function patcher(
   type: PatchType,
   bytes: Uint8Array,
@@ -92,8 +92,8 @@ function patcher(
 }
 
 /**
- * A patched value with the order of fields of Go's patch libraries. These libraries convert a changed object to a map, so
- * its keys are sorted. Unchanged objects keep their order.
+ * Returns the patched value with the field order of Go's patch libraries. These libraries convert a changed object to a
+ * map, and sort its keys. Unchanged objects keep their order.
  */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
@@ -172,7 +172,8 @@ function decodePatched(
     checkPatched(object, served);
     if (!served.kind.custom && !sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     if (!served.kind.custom || sameVersion(object, served)) return normalize(object, served);
-    // If the kind was changed, there is no schema here. If the version was changed, no field is known.
+    // If the patch changed the kind, there is no schema for the object. If the patch changed the version, all fields
+    // are unknown.
     return isOfResource(object, served)
       ? Object.keys(object)
           .filter((field) => !TYPE_FIELDS.has(field))
@@ -200,8 +201,8 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The error for a patched object without an apiVersion. The real server decodes such an object in the internal version,
- * in which no field has its API name. So the object has no name.
+ * The error for a patched object without an apiVersion. The real server decodes this object as the internal version.
+ * The internal version has other field names than the API, so the decoded object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -306,15 +307,15 @@ function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own 
   const { apiVersion = '', kind = '' } = applied as Record<string, unknown>;
   if (apiVersion === expected && kind === own.kind) return;
   const parsed = typeof apiVersion === 'string' ? parseApiVersion(apiVersion) : { group: '', version: '' };
-  // If the version is invalid, the error does not name the type.
+  // If the version is invalid, the error does not contain the type of the object.
   const { group, version } = parsed ?? { group: '', version: '' };
   const name = parsed === undefined || typeof kind !== 'string' ? '' : kind;
   throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
 /**
- * The error for an applied configuration whose types are valid, but which has a value that the types of the real server
- * cannot store.
+ * The error for an applied configuration with valid types, but with a value that the types of the real server cannot
+ * store.
  */
 function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
   const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
@@ -338,7 +339,7 @@ function dropMalformed(metadata: ApiObject['metadata']): void {
   }
 }
 
-/** Kinds for which an apply of the status can create the object. */
+/** Kinds whose objects an apply of the status can create. */
 const MADE_BY_STATUS: ReadonlySet<string> = new Set([
   '/services',
   'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -389,7 +390,7 @@ function applyObject(
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
     checkAppliedType(applied, served);
-    // The apply reports other errors itself, with its own text.
+    // The apply operation reports other errors with its own text.
     if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
@@ -451,8 +452,8 @@ const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
 const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
 
 /**
- * Whether metadata has nulls, empty values or malformed numbers. A custom object is stored with them until its next write, but readers do not
- * get them.
+ * Whether metadata contains nulls, empty values or malformed numbers. The server stores them in a custom object until
+ * its next write, but omits them in responses.
  */
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {

@@ -21,9 +21,10 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * The errors of a custom object by its schema. For built-in kinds, the decoder checks the types, and other rules apply.
- * @param meta The errors of its metadata.
- * @param warn Called with errors that may stay, because the old object already has them.
+ * Returns the errors of a custom object according to its schema. For built-in kinds, the decoder checks the types, and
+ * other rules apply.
+ * @param meta the errors in the metadata of the object
+ * @param warn called with errors that are allowed, because the old object already has them
  */
 export function schemaCauses(
   served: ServedKind,
@@ -42,10 +43,12 @@ export function schemaCauses(
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
-/** The path of an error in the status. The status is validated with its own schema, so the path starts there. */
+/**
+ * Returns the path of an error in the status. A separate schema validates the status, so the path starts at the status.
+ */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
-  // An error without a field has its path in the message.
+  // For an error without a field, the message contains the path.
   if (field === '<nil>' && message !== undefined && / in status\.\S+$/.test(message)) {
     return { ...cause, field: 'status', message: message.replace(/ in status\.(\S+)$/, ' in $1') };
   }

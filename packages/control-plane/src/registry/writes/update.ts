@@ -33,22 +33,24 @@ export interface Transformation {
   /** Returns the object to create if it does not exist. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /**
-   * Whether the stored form of the metadata differs from the form that readers get. In this case, even a write without
-   * changes creates a version.
+   * Whether the stored metadata differ from the metadata in responses. If they differ, even a write without changes
+   * creates a version.
    */
   readonly isOdd?: () => boolean;
   /** Whether the result of `next` already contains its managedFields. */
   readonly managed?: boolean;
   /**
-   * Whether admission has already seen the request in another form (a Binding). In this case, admission does not get the
-   * object.
+   * Whether admission has already processed the request in another form (a Binding). In this case, admission does not
+   * process the object.
    */
   readonly admitted?: boolean;
-  /** Runs validating admission for the other form of the request, such as a Binding, after the validation of the object. */
+  /**
+   * Runs validating admission for the original form of the request, such as a Binding, after the object is validated.
+   */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
   /**
-   * Whether the object comes from a patch. A patch with a changed UID is an invalid field error, and any other write
-   * with a changed UID is a failed precondition.
+   * Whether the object comes from a patch. If a patch changes the UID, the error is an invalid field. For all other
+   * writes, the error is a failed precondition.
    */
   readonly patched?: boolean;
 }
@@ -60,8 +62,8 @@ const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 const ATTEMPTS = 8;
 
 /**
- * Changes one object. The function reads, transforms, prepares, admits, validates and writes it. After a conflict, it starts
- * again.
+ * Changes one object. The function reads, transforms, prepares, admits, validates and writes the object. After a
+ * conflict, the function starts again.
  * @throws StatusError 400, 404, 409, 422 or 500
  */
 export async function updateObject(
@@ -83,7 +85,7 @@ export async function updateObject(
       matchNamespace(object, target);
       checkName(object, target);
       if (uid !== '') throw uidConflict(target, uid, '');
-      // The update creates an object, so there is no version to compare with.
+      // The update creates an object, so there is no stored version for a comparison.
       checkVersionText(metadata.resourceVersion ?? '');
       if (!options.dryRun) delete metadata.resourceVersion;
       const { managed = false } = transformation;
@@ -126,7 +128,7 @@ async function attemptUpdate(
   if (kind.custom && (updated as Partial<ApiObject>).apiVersion === undefined) {
     throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
   }
-  // In a write of the status, the type of the old object is used.
+  // For a write of the status, the apiVersion and kind of the old object are used.
   if (kind.custom && subresource !== 'status') checkCustomType(updated, served, old);
   prepare(registry, call, served, subresource, updated, old, options.dryRun);
   const causes = causesOf(registry, call, served, subresource, updated, old);
@@ -136,14 +138,14 @@ async function attemptUpdate(
   }
   if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
   const isOdd = transformation.isOdd?.() === true;
-  // The preparation has restored the parts that this write does not change, such as the generation.
+  // The preparation has restored the fields that this write cannot change, such as the generation.
   if (!isOdd) keepTimes(updated, old);
   await admission?.validate({ ...attributes, object: updated });
   await transformation.validate?.(updated, old);
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
-    // The response has the last state before the deletion, with its version.
+    // The response contains the last state before the deletion, with the resourceVersion of this state.
     updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
     const text = renderObject(updated, undefined);
     if (!options.dryRun) registry.remove(served, record);
@@ -162,10 +164,13 @@ async function attemptUpdate(
   return { text: shown(written), created: false };
 }
 
-/** The parts of an object that are compared. Empty lists in the metadata count as absent. */
+/** Returns the fields of an object that are compared. Empty lists in the metadata count as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
-/** Restores the old times of managers, if a write changes nothing else (`IgnoreManagedFieldsTimestampsTransformer`). */
+/**
+ * If a write changes only the timestamps of managers, restores the old timestamps
+ * (`IgnoreManagedFieldsTimestampsTransformer`).
+ */
 function keepTimes(updated: ApiObject, old: ApiObject): void {
   const { managedFields: next = [], ...metadata } = updated.metadata;
   const { managedFields: before = [], ...oldMetadata } = old.metadata;
@@ -179,7 +184,7 @@ function keepTimes(updated: ApiObject, old: ApiObject): void {
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
-/** Checks that the body contains the name of the object, even though the URL contains the name too. */
+/** Checks that the body contains the name of the object, although the URL already contains the name. */
 export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>): void {
   const name = metadata.name ?? '';
   if (name === '') throw nameless(target.name);
@@ -214,7 +219,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   checkVersionText(version);
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
-      // This error names the resource, as errors of the store do. Other errors name the kind.
+      // This error contains the resource, like errors of the store. Other errors contain the kind.
       throw invalid({ group: kind.group, kind: kind.plural }, name, [
         invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
@@ -224,7 +229,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, MODIFIED);
 }
 
-/** Resources whose storage key differs from their name. */
+/** Resources whose key in the store of the real server differs from the resource name. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
   '/services': 'services/specs',
   '/endpoints': 'services/endpoints',
@@ -234,8 +239,8 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The error for a precondition (`UID` or `ResourceVersion`) that the object does not meet. `actual` is '' if the object does
- * not exist.
+ * The error for a precondition (`UID` or `ResourceVersion`) that the object does not meet. If the object does not
+ * exist, `actual` is ''.
  */
 export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
@@ -244,7 +249,7 @@ export const preconditionConflict = (target: Target, what: string, wanted: strin
     `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
 
-/** The error for an apply with a UID, if the object does not exist. */
+/** The error for an apply with a UID if no object with the name exists. */
 const absentUid = ({ served, name }: Target, uid: string): StatusError =>
   conflict(
     served.kind,
@@ -252,7 +257,7 @@ const absentUid = ({ served, name }: Target, uid: string): StatusError =>
     `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
   );
 
-/** The error for a UID in the body that is not the UID of the object. */
+/** The error for a UID in the body that differs from the UID of the object. */
 const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
   preconditionConflict(target, 'UID', wanted, actual);
 
@@ -263,7 +268,7 @@ function storageKey({ served: { kind }, namespace, name }: Target): string {
   return ['/registry', resource, namespace, name].filter((part) => part !== '').join('/');
 }
 
-/** Copies the immutable parts of the old object to the new one. */
+/** Copies the immutable fields of the old object to the new object. */
 function prepare(
   registry: Registry,
   call: Call,
@@ -280,8 +285,7 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  // An update can neither cancel nor start a deletion. The validation reports such a change as a change of an immutable
-  // field.
+  // An update cannot start or cancel a deletion. The validation reports this change as a change of an immutable field.
   if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
@@ -303,7 +307,10 @@ function prepare(
   }
 }
 
-/** Built-in kinds in which a write of the status does not change the metadata. The same is true for all custom kinds. */
+/**
+ * Built-in kinds in which a write of the status does not change the metadata. For custom kinds, this is always the
+ * case.
+ */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
   'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
@@ -311,7 +318,8 @@ const METADATA_STAYS: ReadonlySet<string> = new Set([
 const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
 type Kept = (typeof CLIENTS_FIELDS)[number];
 /**
- * Metadata fields of other kinds that a write of the status does not change (`ResetObjectMetaForStatus`, or their own code).
+ * Metadata fields of all other kinds that a write of the status does not change (`ResetObjectMetaForStatus`, or code of
+ * the kind).
  */
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
   ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
@@ -328,8 +336,8 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
 }
 
 /**
- * Restores all parts that a write of the status must not change: everything except the status and, in built-in kinds,
- * some metadata.
+ * Restores all fields that a write of the status must not change: everything except the status. In built-in kinds, some
+ * metadata may change.
  */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;
@@ -349,15 +357,15 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
   if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
 }
 
-/** Whether a body has an empty list or map, which stored objects never have. */
+/** Whether a body contains an empty list or map. Stored objects never contain empty lists or maps. */
 function emptyIsNew(updated: ApiObject): boolean {
   const { metadata: _metadata, status: _status, ...body } = updated;
   return isGivenEmpty(updated) || holdsEmpties(body);
 }
 
 /**
- * Whether a write changes the generation. Changes of the metadata do not count, and changes of a status with a subresource
- * do not count.
+ * Whether a write increments the generation. Changes of the metadata do not increment the generation. If the kind has a
+ * status subresource, changes of the status do not increment it.
  */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
@@ -386,8 +394,8 @@ function causesOf(
 }
 
 /**
- * Whether an update completes a deletion: no finalizers, no grace period (pods), and no finalizers in the spec (namespaces)
- * are left.
+ * Whether an update completes a deletion, so that no finalizers, no grace period (pods) and no finalizers in the spec
+ * (namespaces) remain.
  */
 function isFinished(updated: ApiObject, old: ApiObject): boolean {
   const { metadata } = updated;

@@ -18,8 +18,8 @@ export class MessageValue extends LiteralMap {
 export const messageType = (name: string): CelType => opaque(name);
 
 /**
- * Whether a name is a type that expressions of mutations create: `Object`, its nested types, or an operation of a JSON
- * patch.
+ * Whether a type name belongs to an expression that mutates objects: `Object`, a nested type of `Object`, or an
+ * operation of a JSON patch.
  */
 export const isMutationType = (name: string): boolean => name === 'JSONPatch' || /^Object(\.|$)/.test(name);
 

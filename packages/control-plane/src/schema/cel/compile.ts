@@ -287,7 +287,7 @@ class Compiler implements Scope {
 }
 
 /**
- * Parses, checks and plans an expression. @param messages names of the structures that it may create
+ * Parses, checks and plans an expression. @param messages the names of the structures that the expression may create
  * @throws CelCompileError with all errors, in the format of cel-go
  */
 export function compileCel(

@@ -5,7 +5,7 @@ import { NONE, Optional } from './runtime/values.ts';
 import type { Comprehension, Expr } from './syntax/ast.ts';
 import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } from './types/types.ts';
 
-/** kube-apiserver's cost estimator has no size for the keys of a map, and counts the keys as empty. */
+/** kube-apiserver's cost estimator has no size for the keys of a map, so it counts a key as empty. */
 const MAX_KEY = 0;
 
 const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
@@ -80,7 +80,7 @@ function checkPredicate(scope: Scope, expr: Comprehension, args: readonly Compil
     scope.issue(expr.args[0]?.at ?? expr.at, notBool(predicate.type));
     return;
   }
-  // The other macros are conditionals. Only one branch has the added item.
+  // All other macros are conditionals. Only one branch adds the item.
   const sum = printType(expr.macro === 'exists_one' ? INT : result);
   scope.issue(
     expr.at,

@@ -148,27 +148,27 @@ export class SchemaNode {
     return schema === undefined ? undefined : nodeOf(schema);
   }
 
-  /** Whether this schema or one inside it has a default. */
+  /** Whether this schema or a schema inside it has a default. */
   get defaultsBelow(): boolean {
     return this.#has('defaults', (node) => node.hasDefault);
   }
 
-  /** Whether this schema or one inside it has CEL rules. */
+  /** Whether this schema or a schema inside it has CEL rules. */
   get rulesBelow(): boolean {
     return this.#has('rules', (node) => node.rules.length > 0);
   }
 
-  /** Whether this schema or one inside it is a set or a list with keys. */
+  /** Whether this schema or a schema inside it is a set or a list with keys. */
   get listsBelow(): boolean {
     return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set');
   }
 
-  /** Whether this schema or one inside it is an embedded resource. */
+  /** Whether this schema or a schema inside it is an embedded resource. */
   get embeddedBelow(): boolean {
     return this.#has('embedded', (node) => node.embedded);
   }
 
-  /** Whether one of the reachable nodes passes a test. Each node is visited once, because a schema may be recursive. */
+  /** Whether a reachable node passes a test. Each node is visited once, because a schema may be recursive. */
   #has(what: string, test: (node: SchemaNode) => boolean): boolean {
     let found = this.#below.get(what);
     if (found === undefined) {

@@ -5,7 +5,7 @@ type Library = typeof import('re2js');
 
 let loaded: Library | undefined;
 
-/** Loads the library for the first expression, because few control planes need it. */
+/** Loads the library for the first regular expression, because few control planes use regular expressions. */
 function load(): Library {
   loaded ??= createRequire(import.meta.url)('re2js') as Library;
   return loaded;
@@ -15,7 +15,7 @@ function load(): Library {
 export interface GoRegExp {
   /** Whether the expression matches a part of the text. */
   test(text: string): boolean;
-  /** Returns the first `limit` matches; all of them for a negative limit. */
+  /** Returns the first `limit` matches, or all matches if the limit is negative. */
   find(text: string, limit: number): string[];
 }
 
@@ -25,8 +25,8 @@ export class RegExpError extends Error {
 }
 
 /**
- * The part of the expression in Go's error. Go prints the whole expression if the error has no part of it, and prints
- * nothing for a trailing backslash.
+ * The part of the expression in Go's error. If the error has no part, Go prints the whole expression. For a trailing
+ * backslash, Go prints nothing.
  */
 function wordsOf(message: string, expression: string): string {
   if (message.endsWith('`')) return message;

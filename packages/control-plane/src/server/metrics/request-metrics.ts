@@ -49,7 +49,9 @@ interface Named {
 
 /** A request that is being answered. */
 export interface Running {
-  /** Must be called with the response, and returns it. A stream in it is counted until it ends. */
+  /**
+   * Must be called with the response, and returns the response. A streamed response is counted until the stream ends.
+   */
   done(response: ServerResponse): ServerResponse;
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Number of machines that were moved to the set and are not included in `spec.replicas` of the set. */
+/** Number of machines that were moved to the set and that `spec.replicas` of the set does not include yet. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
@@ -59,7 +59,7 @@ const vacated = (one: SetWithMachines): number => replicasOf(one) - one.machines
 export const mayNotRefill = ({ set }: SetWithMachines): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
-/** Corrects the size of each set that lost or received machines (docs/compatibility/rules-deployments.md §5.3). */
+/** Corrects the sizes of sets that lost or received machines (docs/compatibility/rules-deployments.md §5.3). */
 export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   const resize = sizesOfMoved(o);
   for (const one of o.old.filter(mayNotRefill)) {
@@ -69,8 +69,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Prevents a total size of zero: if an old set lost its machines and may not create new ones, the current set creates
- * them.
+ * Prevents a total size of zero. If an old set lost its machines and may not create new machines, the current set
+ * creates them.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -79,8 +79,8 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Returns the size of the current set if no machine has to move. After a scale-down of the deployment, returns smaller
- * old sets (docs/compatibility/rules-deployments.md §5.4).
+ * Returns the size of the current set when no machine must be moved. After a scale-down of the deployment, returns
+ * smaller old sets (docs/compatibility/rules-deployments.md §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
@@ -99,8 +99,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * Adds the surge to a current set that was created without it, or whose surge a scale-up used. Without the surge, a
- * deployment with `maxUnavailable` 0 would never select a machine.
+ * Adds the surge to the size of a current set that was created without a surge, or whose surge a scale-up used. Without
+ * the surge, a deployment with `maxUnavailable` 0 would never select a machine.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
@@ -151,7 +151,7 @@ export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]
 
 /**
  * Removes `surplus` replicas from the sets, the oldest set first.
- * @param kept Returns the number of machines that a set must keep
+ * @param kept returns the minimum number of machines of a set
  */
 function shrunk(
   sets: readonly SetWithMachines[],

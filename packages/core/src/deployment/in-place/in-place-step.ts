@@ -64,7 +64,7 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
   machines: machines.get(set.metadata.uid) ?? [],
 });
 
-/** The step serves a rollout that was paused or scaled after the move. */
+/** This step is for a rollout that was paused or scaled after machines moved. */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;
@@ -96,7 +96,8 @@ export function inPlaceStep(view: View): Step {
     unavailable: limits.unavailable,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
-    // Outside of a maintenance window, mcm completes started in-place updates but starts no new update.
+    // Outside of a maintenance window, mcm completes in-place updates that have started, but starts no new in-place
+    // update.
     ...withoutUndefined({ repairsFirst: view.closed ? true : undefined }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),

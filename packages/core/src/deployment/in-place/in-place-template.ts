@@ -17,8 +17,8 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * The template annotation after the end of an update to another template. The next selection of the node then applies
- * to the current template.
+ * The value of the template annotation after an update to an older template has ended. The next selection of the node
+ * is then for the current template.
  */
 const ENDED = '';
 
@@ -33,7 +33,7 @@ export const schedulable = ({ metadata }: Node): { readonly unschedulable?: fals
 
 export const DECIDED_BY_DRAIN = [Annotations.ConfigDaemonDrain] as const;
 
-/** Records the template of the set on the node, together with the selection. */
+/** When the controller selects the node, it also writes the template of the set to the node. */
 export function selectedFor(current: MachineSet): Change {
   return {
     metadata: {
@@ -55,7 +55,7 @@ export function isOutdated(node: Node, current: MachineSet): boolean {
 const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
-/** The update of the node to another template has ended. The node stays drained and waits for its next update. */
+/** An update of the node to an older template has ended. The node stays drained, and waits for its next update. */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
@@ -71,7 +71,8 @@ const hasBegun = (machine: Machine): boolean => {
 };
 
 /**
- * Removes the selection and the result of an update to another template, after the Machine object shows this result.
+ * Removes the selection and the result of an update to an older template. The Machine object must already show this
+ * result.
  */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
@@ -93,7 +94,7 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Returns the change of a node that was selected for another template, if its machine has the current template. An
+ * Returns a change for a node that was selected for another template although its machine has the current template. An
  * update that has not started is canceled. After a completed update, the node is updated back to the current template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
@@ -117,8 +118,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
 }
 
 /**
- * Removes the selection from a node with the current template, because the next rollout would use this selection. The
- * selection stays while the agent may still update the node.
+ * Removes the selection from a node with the current template, because the next rollout would update a selected node.
+ * The selection remains as long as the agent may still update the node.
  */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;

@@ -43,8 +43,8 @@ export interface InPlaceStep {
 }
 
 /**
- * Returns the next step of an in-place update (docs/compatibility/rules-deployments.md §5.2 to 5.7). First the sizes
- * of the sets follow the moved machines, then machines move, then nodes are selected. The step depends only on the
+ * Returns the next step of an in-place update (docs/compatibility/rules-deployments.md §5.2 to 5.7). The order of the
+ * steps is: correct the sizes of the sets after moves, move machines, select nodes. The step depends only on the
  * observed state, so a reconcile after a crash returns the same step.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
@@ -121,7 +121,7 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
 /**
- * One write changes the owner and the labels, with the observed resourceVersion as precondition
+ * One write changes both the owner and the labels, with the observed resourceVersion as a precondition
  * (docs/compatibility/rules-deployments.md §5.5).
  */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
@@ -160,15 +160,15 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Moved machines that their sets already include in their replicas. Such a machine can take part in the next update,
- * and its set may delete it.
+ * Moved machines that `spec.replicas` of their set already includes. Each of these machines can take part in the next
+ * update, and its set may delete it.
  */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
 /**
- * Removes the update marks of a machine after its set includes the machine in its replicas, also in an old set
- * (docs/compatibility/rules-deployments.md §5.3).
+ * Removes the update marks of a machine when `spec.replicas` of its set includes the machine. This also applies to old
+ * sets (docs/compatibility/rules-deployments.md §5.3).
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
@@ -186,7 +186,9 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   };
 }
 
-/** One write contains all changes of the node: it also becomes schedulable if its critical components are ready. */
+/**
+ * One write contains all changes of the node. If its critical components are ready, the node also becomes schedulable.
+ */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
   const others = (node.spec.taints ?? []).filter(
@@ -213,8 +215,8 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 };
 
 /**
- * Selects nodes whose update to another template has ended. These nodes are already drained, so another update causes
- * no additional disruption.
+ * Selects nodes after their update to an older template has ended. These nodes are already drained, so another update
+ * causes no additional disruption.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
@@ -230,9 +232,9 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Selects as many nodes as may still become unavailable (docs/compatibility/rules-deployments.md §5.6, 5.7). A machine
- * that is both selected and unavailable counts once. The original counts such a machine twice and updates too few
- * machines.
+ * Selects as many nodes as may become unavailable in addition (docs/compatibility/rules-deployments.md §5.6, 5.7). A
+ * machine that is both selected and unavailable counts once. The original counts such machines twice, and therefore
+ * updates too few machines.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;
@@ -246,7 +248,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
-  // The set deletes the machines above its replicas, so these machines do not count.
+  // The set deletes the machines above its replicas, so these machines do not count as available.
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
     const taken = one === current ? 0 : available.filter(selected).length;

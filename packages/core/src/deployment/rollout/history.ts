@@ -2,9 +2,9 @@ import type { MachineSet } from '@mcm/api';
 import { oldestFirst } from '../../rollout/revisions.ts';
 
 /**
- * Returns the old sets to delete, the oldest first, so that at most `limit` remain
- * (docs/compatibility/rules-deployments.md §2.8). Only sets without machines and with an up-to-date status are
- * deleted. As in the original, no newer set replaces a set that must stay.
+ * Returns the old sets to delete, starting with the oldest, so that at most `limit` sets remain
+ * (docs/compatibility/rules-deployments.md §2.8). Only sets without machines and with an up-to-date status are deleted.
+ * If one of the oldest sets must stay, no newer set is deleted in its place, as in the original.
  * @param machines Number of machines of a set, including terminating machines.
  * @param limit `spec.revisionHistoryLimit`. If absent, all sets are kept.
  */

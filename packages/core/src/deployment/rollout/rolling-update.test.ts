@@ -269,7 +269,7 @@ describe('in every history', () => {
           (n, s) => n + Math.min(available(s), s === current ? s.replicas : (resize.get(s.name) ?? s.replicas)),
           0,
         );
-        // A set loses an available machine only if all its unavailable machines are deleted too.
+        // A set loses an available machine only if all its unavailable machines are also deleted.
         if (!resize.has('new')) {
           const healthyCut = old.reduce(
             (n, s) => n + Math.max(available(s) - (resize.get(s.name) ?? s.replicas), 0),

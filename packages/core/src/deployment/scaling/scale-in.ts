@@ -33,7 +33,7 @@ export interface ScaleInResult {
   readonly message: string;
 }
 
-/** A valid request, or a sentence that describes the error of an invalid request. */
+/** A valid request, or a sentence with the error of an invalid request. */
 export type ParsedScaleIn = { readonly request: ScaleIn } | { readonly problem: string; readonly requestID: string };
 
 const isCount = (value: unknown): value is number =>
@@ -81,12 +81,12 @@ export interface ScaleInSnapshot {
 
 export interface ScaleInPlan {
   readonly annotations: Readonly<Record<string, string | null>>;
-  /** The former `spec.replicas`, which the controller restores with a refusal. */
+  /** The former `spec.replicas`. If the controller refuses the request, it restores this value. */
   readonly replicas?: number;
   readonly event: PlannedEvent | undefined;
 }
 
-/** The sets of the deployment recorded this number when they were last scaled. */
+/** The sets of the deployment contain this number from their last scaling. */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -124,7 +124,7 @@ export function scaleInObjection(
   return undefined;
 }
 
-/** The deletion list and the time of the last change by the autoscaler decide which machines are marked and deleted. */
+/** The deletion list and the time of the last autoscaler change determine the machines that are marked and deleted. */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
   const time = formatTime(now);
@@ -132,8 +132,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time never decreases. With an earlier time, machines that a client named before this request would lose
-    // their marks.
+    // The time never decreases. An earlier time would remove the marks of machines that a client named before this
+    // request.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
@@ -144,7 +144,7 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/** If another client has changed the replicas since the request, they stay. */
+/** If another client has changed the replicas since the request, the method does not restore them. */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -154,7 +154,7 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 /**
  * Accepts or refuses the whole request in the annotation `scale-in`. Returns undefined without a request.
  * - An accepted request adds all named machines to the deletion list, and a refused request adds none.
- * - The result is one write, so after a crash the deployment has either the request or its outcome.
+ * - One write contains the result, so after a crash the deployment has either the request or its result.
  * - A request whose ID is already recorded is removed without evaluation.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {

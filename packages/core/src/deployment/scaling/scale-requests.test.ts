@@ -7,8 +7,8 @@ const running = (name: string, options: Parameters<typeof machine>[1] = {}): Mac
   machine(name, { phase: 'Running', ...options });
 
 /**
- * Creates scale requests that only record their writes. The names in `others` are machines of other deployments in the
- * cache.
+ * Creates scale requests that only record their writes. The cache contains the machines in `others` as machines of
+ * other deployments.
  */
 function start(machines: readonly Machine[], others: readonly string[] = []) {
   const called: unknown[][] = [];
@@ -139,7 +139,7 @@ test('a deployment without a set drops the names of machines that are gone', asy
   expect(called).toEqual([['list', { [Annotations.TriggerDeletion]: null }]]);
 });
 
-/** Since the last status, a user has reduced the replicas for machine `a` and raised them again. */
+/** After the last status, a user has reduced the replicas for machine `a` and raised them again. */
 const undone = () => {
   const annotations = {
     [Annotations.TriggerDeletion]: `a~${minutes(-1)}`,

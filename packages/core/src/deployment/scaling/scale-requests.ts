@@ -9,7 +9,7 @@ import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletio
 export class ScaleRequests {
   readonly #access: DeploymentAccess;
   /**
-   * UIDs of machines that are marked for deletion but not deleted, by deployment. A new process sends the events
+   * UIDs of machines that are marked for deletion but are not deleted, by deployment. A new process sends the events
    * again.
    */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
@@ -47,8 +47,8 @@ export class ScaleRequests {
 
   /**
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
-   * (docs/compatibility/rules-deployments.md §9.2). The list comes first, so each name has a time before its machine
-   * is marked with this time.
+   * (docs/compatibility/rules-deployments.md §9.2). The method first writes the list, so that each name has a time
+   * before its machine gets a mark with this time.
    * @returns The current deployment. Undefined if this call wrote the current set: the caller must then read all
    * objects again.
    */
@@ -98,8 +98,8 @@ export class ScaleRequests {
 
   /**
    * Handles a reduction of the replicas that the set did not see, because a client raised the replicas again. The set
-   * gets the time of the reduction before the machines get their marks: an unmarked name is the only evidence of the
-   * reduction.
+   * gets the time of the reduction before the machines get their marks, because an unmarked name is the only evidence
+   * of the reduction.
    * @returns Whether the set was written.
    */
   async #coverUndone(deployment: MachineDeployment, set: MachineSet, signal: AbortSignal): Promise<boolean> {

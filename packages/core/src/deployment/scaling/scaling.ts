@@ -32,7 +32,8 @@ export interface Scaling {
 
 /**
  * Returns true if the replicas of the deployment changed since its sets were last scaled
- * (docs/compatibility/rules-deployments.md §1.11). A simultaneous change of the template takes precedence.
+ * (docs/compatibility/rules-deployments.md §1.11). If the template changed at the same time, the rollout takes
+ * precedence.
  */
 export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   if (sizes.current === undefined) return false;
@@ -61,10 +62,10 @@ const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
  * Returns the sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8).
  * - A single active set gets all replicas.
  * - If the current set has all replicas, the old sets are scaled to 0.
- * - During a rollout, a scale-up goes to the current set, or to the last good set while the current template is not
- *   proven. A scale-down first reduces the sets of named machines, then all sets.
- * - During a pause, sizes change only when the user changes the replicas or limits. The original fills the surge
- *   during a pause, and creates machines of a template whose machines fail.
+ * - During a rollout, a scale-up adds machines to the current set. While the current template is not proven, a scale-up
+ *   adds machines to the last good set. A scale-down first reduces the sets of named machines, then all sets.
+ * - During a pause, sizes change only when the user changes the replicas or limits. The original creates surge machines
+ *   during a pause, even if machines of this template fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;
@@ -74,7 +75,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const paused = target.paused === true;
   const rolls = target.strategy === 'RollingUpdate';
   const stands = paused && !isRescaled(active, replicas);
-  // Only the strategy RollingUpdate reduces the sets by the surge. In-place updates handle the surge in their own
+  // Only the strategy RollingUpdate subtracts the surge from the sets. In-place updates handle the surge in separate
   // steps.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'the rollout is paused: each MachineSet keeps its size' };
@@ -85,7 +86,8 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   }
   const named = withoutNamed(sizes, replicas);
   // Without new annotations, every later reconcile would detect the same scaling event, and the rollout would make no
-  // progress (BUG-5). During a pause, no strategy resizes the sets, so this function distributes the replicas.
+  // progress (BUG-5). During a pause, no strategy changes the sizes of the sets, so this function distributes the
+  // replicas.
   if (!rolls && !paused) {
     return { resize: named, annotate, because: 'the rollout strategy determines the size of each MachineSet' };
   }
@@ -111,8 +113,8 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 
 /**
  * Reduces the sets of named machines, up to the reduction of the deployment. Otherwise another set would delete an
- * unnamed machine, and the set of a named machine would replace the deleted one. The current set comes first: only the
- * current set deletes a named machine without a reduction (`coveredByScaler`).
+ * unnamed machine, and the set of a named machine would replace the named machine. The current set comes first, because
+ * only the current set deletes a named machine without a reduction (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);
@@ -130,7 +132,7 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
 
 /**
  * A single active set gets all replicas that its template may have. During a pause, the set also keeps its surge
- * machines. Otherwise it would delete an unnamed machine after the other sets lost their last named machines.
+ * machines. Without them, the set would delete an unnamed machine after all other sets lost their named machines.
  */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
@@ -154,9 +156,9 @@ const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarge
   target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
 /**
- * Adds machines up to the limit. Terminating machines can delay some additions, and a paused rollout or a ceiling
- * would never add them later. So the annotations stay unchanged, and the scaling event continues until all machines
- * are added.
+ * Adds machines up to the limit. Terminating machines can delay some additions. A paused rollout, or a limit of the
+ * current set, would never add these machines later. Therefore the annotations stay unchanged, and the scaling
+ * continues until all machines are added.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -173,8 +175,8 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Terminating machines use up this number, also after a deletion request that was just sent. The rollout adds the
- * remaining machines after these deletions.
+ * Terminating machines reduce this number, including machines whose delete request was just sent. After their deletion,
+ * the rollout adds the remaining machines.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), maximumMachines), 0);
@@ -201,8 +203,8 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
   size.max || statusReplicas || replicas + limits.annotatedSurge;
 
 /**
- * Changes a proportional reduction so that enough machines stay available: sets with unavailable machines lose more. A
- * proportional reduction can drain working machines while the new machines still boot (incident 9).
+ * Changes a proportional reduction so that enough machines stay available. Sets with unavailable machines lose more
+ * machines. A proportional reduction can drain working machines while the new machines still boot (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
   const resize = new Map(proportional);
@@ -211,7 +213,7 @@ function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvai
   const goal = Math.min(minAvailable, sum(active, steadyAvailable));
   let lacking = Math.max(goal - sum(active, staying), 0);
   for (const taker of active) {
-    // A set that lacks available machines has no spare ones, so it never passes a reduction to itself.
+    // A set with too few available machines has no surplus, so it never takes over a reduction.
     for (const giver of active) {
       const wanted = Math.min(steadyAvailable(taker) - staying(taker), lacking);
       const spare = now(giver) - staying(giver);

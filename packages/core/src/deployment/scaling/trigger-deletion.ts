@@ -21,7 +21,7 @@ export interface TriggerPlan {
   /** Annotations of the deployment to write. The value null removes an annotation. */
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly marks: readonly { readonly machine: Machine; readonly annotations: Readonly<Record<string, string>> }[];
-  /** Invalid entries that are removed from the list, each with its reason. */
+  /** Invalid entries that the controller removes from the list, each with its reason. */
   readonly refused: readonly string[];
 }
 
@@ -38,17 +38,17 @@ const after = (time: number | undefined, now: Date): string =>
 interface MarkTimes {
   readonly entry: string;
   /**
-   * The end of the time that an earlier scale-down has counted. Undefined if the scale-down for this name has not
-   * ended.
+   * The end of the time that an earlier scale-down has already counted. Undefined if the scale-down for this name is
+   * still in progress.
    */
   readonly covered: number | undefined;
   readonly now: Date;
 }
 
 /**
- * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. A time that an earlier
- * scale-down has already counted is replaced. With the old time, the set would delete the machine before the
- * scale-down for it.
+ * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. If an earlier
+ * scale-down has already counted the time, a new time replaces it. With the old time, the set would delete the machine
+ * too early.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -65,9 +65,9 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
 
 /**
  * Evaluates the deletion list of the autoscaler: which entries stay, and which machines are marked
- * (docs/compatibility/rules-deployments.md §9.2). An entry without a time gets the current time. The time of the last
- * scaler change then rises too, because its old value belongs to an earlier scale-down. The original may keep that
- * time only in memory, and then writes the set every second (ODD-8).
+ * (docs/compatibility/rules-deployments.md §9.2). An entry without a time gets the current time. In this case, the time
+ * of the last scaler change is also updated, because its old value belongs to an earlier scale-down. The original may
+ * keep that time only in memory, and then writes the set every second (ODD-8).
  * @param machines The machines of the deployment by name. Names of other machines are removed from the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
  * @param coveredFor Returns the end of the time that an earlier scale-down of the machine's set covers, in
@@ -138,8 +138,8 @@ export interface UnmetTrigger {
 }
 
 /**
- * Returns the machines with priority 1 that the set does not delete. The set has its desired replicas, and the mark
- * belongs to no change by the autoscaler. The original does not report these machines. A mark alone deletes no
+ * Returns the machines with priority 1 that the set does not delete. In this case, the set has its desired replicas,
+ * and the autoscaler did not set the mark. The original does not report these machines. A mark alone deletes no
  * machine, because operators use priority 1 to choose machines for the next scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {

@@ -5,12 +5,12 @@ export interface GrowthRule {
   readonly replicas: number;
   /** Maximum replicas of the current set while its template is not proven. If absent, there is no limit. */
   readonly ceiling?: number | undefined;
-  /** The last good set, which gets the replicas that the current set may not have. */
+  /** The last good set, for the replicas that the current set may not have. */
   readonly good?: string | undefined;
 }
 
 export interface LastGoodOptions {
-  /** The set that the deployment records as its last good set. */
+  /** The set that the status of the deployment names as its last good set. */
   readonly named: string | undefined;
   readonly hasFailed: (set: string) => boolean;
 }
@@ -32,7 +32,7 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGood
 
 /**
  * Returns the sizes after at most `count` machines are added. All code that adds machines to a deployment calls this
- * function, so the current set never exceeds the ceiling or `spec.replicas`. The last good set grows until its
+ * function. Therefore the current set never exceeds its limit or `spec.replicas`. The last good set grows until its
  * machines plus the available machines of the other old sets equal `spec.replicas`.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {

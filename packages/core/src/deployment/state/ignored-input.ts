@@ -48,8 +48,8 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   if (type === 'Recreate' || limits === undefined || replicas === 0) return undefined;
   const manual = type === 'InPlaceUpdate' && inPlaceUpdate?.orchestrationType === 'Manual';
   const surge = manual ? 0 : limits.maxSurge;
-  // `unavailable` is at least 1, except with a surge. So a value of 1 only because of this minimum means that both
-  // limits round to 0.
+  // `unavailable` is at least 1, unless there is a surge. A value of 1 that exists only because of this minimum shows
+  // that both limits round to 0.
   const { surge: more, unavailable } = fenceposts(surge, limits.maxUnavailable, replicas);
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;

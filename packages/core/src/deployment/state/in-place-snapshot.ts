@@ -13,9 +13,12 @@ export interface InPlaceSnapshot extends GrowthRule {
   readonly old: readonly SetWithMachines[];
   readonly surge: number;
   readonly unavailable: number;
-  /** Rollouts and replacements share this disruption budget. If absent, only the bounds of the rollout apply. */
+  /**
+   * Rollouts and replacements share this disruption budget. Without this number, only `maxSurge` and `maxUnavailable`
+   * limit the update.
+   */
   readonly free?: number;
-  /** True while failed machines wait for their replacement. The update then selects no node. */
+  /** True while failed machines wait for their replacement. In this case, the update selects no node. */
   readonly repairsFirst?: boolean;
   /** True if users select the machines. */
   readonly manual: boolean;

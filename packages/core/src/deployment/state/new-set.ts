@@ -26,8 +26,8 @@ const copiedAnnotations = (deployment: MachineDeployment): Record<string, string
 
 /**
  * For in-place updates, machines keep their deletion marks in the new set. While named machines wait for their
- * deletion, the new set gets no scaler time. With a scaler time, the set would delete these machines before the
- * replicas are reduced.
+ * deletion, the new set has no scaler time. With a scaler time, the set would delete these machines before the replicas
+ * are reduced.
  */
 function initialAnnotations(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
@@ -77,7 +77,7 @@ export function newSet(
 
 function withRevision(annotations: Record<string, string>, set: MachineSet, revision: number): Record<string, string> {
   const before = revisionOf(set);
-  // A revision of another client that is not an integer stays.
+  // If another client wrote a revision that is not an integer, the revision stays.
   if (before === undefined || before >= revision) return annotations;
   const next = { ...annotations, [Annotations.Revision]: String(revision) };
   if (set.metadata.annotations?.[Annotations.Revision] === undefined) return next;
@@ -85,7 +85,7 @@ function withRevision(annotations: Record<string, string>, set: MachineSet, revi
   return { ...next, [Annotations.RevisionHistory]: [...history, String(before)].slice(-HISTORY_LENGTH).join(',') };
 }
 
-/** The fields of the deployment that change without a rollout replace those of the set. */
+/** Copies the fields of the deployment that can change without a rollout to the template of the set. */
 function syncedTemplate(deployment: MachineDeployment, set: MachineSet): MachineSet['spec']['template'] {
   const mine = set.spec.template;
   const theirs = deployment.spec.template.spec;
@@ -110,7 +110,7 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
  * (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The history of revisions
  * grows only when the revision changes.
  * @param revision One more than the highest revision of the old sets.
- * @param scalerTime Time of the last change by the scaler, RFC 3339. Undefined if the set keeps its time.
+ * @param scalerTime Time of the last change by the scaler, RFC 3339. If undefined, the set keeps its time.
  */
 export function syncedSet(
   deployment: MachineDeployment,

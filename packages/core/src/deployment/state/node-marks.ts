@@ -9,7 +9,7 @@ export interface NodeMarks {
   readonly untaint: readonly MachineSet[];
   readonly candidates: readonly MachineSet[];
   readonly protect: readonly MachineSet[];
-  /** Remove the annotations that disable scale-down, if mcm added them. */
+  /** The nodes that lose the annotations against scale-down. The annotations are removed only if mcm added them. */
   readonly unprotect: readonly MachineSet[];
 }
 
@@ -69,9 +69,9 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 }
 
 /**
- * Returns one change for each node whose marks differ from the wanted marks. Machines without a Node in the cache wait
- * for the Node, and machines that are being deleted keep their marks. The protection of preserved machines stays,
- * because the machine controller added it.
+ * Returns one change for each node that does not have the wanted marks. Machines without a Node in the cache wait for
+ * the Node, and machines that are being deleted keep their marks. The protection of preserved machines stays, because
+ * the machine controller added it.
  * @param protection Whether nodes are protected from the autoscaler
  * (`--autoscaler-scaledown-annotation-during-rollout`).
  */

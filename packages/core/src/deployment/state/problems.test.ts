@@ -10,7 +10,7 @@ import { overlappedBy } from './problems.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 
-/** The server has no validation rules, so the test reaches the validation of the controllers. */
+/** The server has no validation rules, so that invalid objects reach the validation in the controllers. */
 const startBare = () =>
   World.start(({ crds: _strict, ...options }) => startControlPlane({ ...options, crds: crdsWithoutRules() }));
 
@@ -238,7 +238,7 @@ describe('a class that does not exist', () => {
 });
 
 describe('a class that is created together with its users', () => {
-  /** Changes of classes arrive late, as with a slow watch. */
+  /** Changes of classes arrive late, like events of a slow watch. */
   const lateClasses = (): WorldOptions => ({
     classes: [],
     fault: async (request, answer, clock) => {

@@ -22,7 +22,7 @@ export interface Problems {
   readonly events: readonly PlannedEvent[];
 }
 
-/** The part of a step that the status reports: the condition that blocks the rollout, or the reason for waiting. */
+/** The result of a step in the status: a condition that blocks the rollout, or a reason for waiting. */
 interface Outcome {
   readonly condition?: ConditionChange | undefined;
   readonly waits?: { readonly reason: 'NodePostponed' };
@@ -68,8 +68,8 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Creation times have a resolution of one second. With equal times, a deployment with a set counts as older, so a new
- * deployment never stops a running one. Otherwise the smaller UID decides.
+ * Creation times have a resolution of one second. If the times are equal, a deployment with a set counts as older, so
+ * that a new deployment never stops a running deployment. If both or none have a set, the smaller UID counts as older.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -78,7 +78,7 @@ function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   return a.metadata.uid < b.metadata.uid;
 }
 
-/** The older deployments continue, and this deployment waits. */
+/** The older deployments continue. This deployment waits. */
 export const overlappedBy = ({
   deployment,
   overlaps = [],

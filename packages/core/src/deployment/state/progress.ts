@@ -77,7 +77,7 @@ export function withProgress(
 
 /**
  * Returns the stored counts, for comparison with the current set. If the current set is new, the stored number of
- * updated machines belongs to another set and counts as zero. The original writes this 0 to the status.
+ * updated machines belongs to an older set, so it counts as zero. The original writes this 0 to the status.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -98,8 +98,8 @@ function progressConditions(
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
-  // The stored status must be complete too. Otherwise mcm could miss a rollout if old machines disappear and new ones
-  // appear between two reconciles. The cluster autoscaler reads this reason as the end of a rollout
+  // The stored status must also be complete. Otherwise mcm could miss a rollout in which old machines disappear and new
+  // machines appear between two reconciles. The cluster autoscaler reads this reason as the end of a rollout
   // (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;

@@ -16,10 +16,12 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** The result of a rollback request: the deployment to write, without the request, and the event. */
+/**
+ * The result of a rollback request: the event, and the deployment to write. The request is removed from the deployment.
+ */
 export interface Rollback {
   readonly deployment: MachineDeployment;
-  /** The target set, whose nodes lose the PreferNoSchedule taint. */
+  /** The target set of the rollback. The nodes of this set lose the PreferNoSchedule taint. */
   readonly target: MachineSet | undefined;
   readonly event: PlannedEvent;
 }
@@ -48,8 +50,8 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
 }
 
 /**
- * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). Afterwards the target set is the current one
- * and gets the next revision.
+ * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). After the rollback, the target set is the
+ * current set and has the next revision.
  *
  * The rollback removes the recorded reason of a pause, because this reason concerns the abandoned template. With
  * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.

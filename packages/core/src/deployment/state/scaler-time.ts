@@ -19,14 +19,14 @@ export interface ScalerTimeInput {
 export interface ScalerTimes {
   /** The value for any write of the set. */
   readonly always: string | undefined;
-  /** The value for a write that shrinks the set, or that records a smaller number of replicas of the deployment. */
+  /** The value for a write that shrinks the set, or that stores fewer replicas of the deployment in the set. */
   readonly withFall: string | undefined;
 }
 
 /**
- * Returns the scaler time that the current set may have. The set deletes machines that were named up to this time,
- * even without a reduction of its replicas. So only the write that reduces the replicas may pass the name of an
- * existing machine. Otherwise the set would first replace this machine, and later delete an unnamed machine.
+ * Returns the scaler time for the current set. The set deletes machines that were named up to this time, even without a
+ * reduction of its replicas. Therefore the time may include the name of an existing machine only in the write that
+ * reduces the replicas. Otherwise the set would first replace this machine, and later delete an unnamed machine.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set, now } = input;
@@ -34,7 +34,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The time never decreases. With an earlier time, names that an earlier reduction has counted would wait again.
+  // The time never decreases. With an earlier time, names that an earlier reduction has counted would be counted again.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = Math.max(time ?? Number.NEGATIVE_INFINITY, ...open.filter((at) => at <= now.getTime()));
@@ -63,7 +63,7 @@ function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deploym
 }
 
 /**
- * Returns the latest time for which at most `fall` names are counted. All further names wait for a later reduction.
+ * Returns the latest time for which at most `fall` names are counted. All remaining names wait for a later reduction.
  * @param open Times of the open names, in ascending order.
  * @param fall Number by which the replicas are reduced.
  * @param all The time for which all open names are counted.
@@ -76,9 +76,9 @@ function coverOf(open: readonly number[], fall: number, all: number): number | u
 }
 
 /**
- * Returns true if the replicas were reduced and raised again before the controller saw the reduction. The spec has
- * then changed at least twice since the last status, and the deployment names machines without a mark. The original
- * uses only the names, and deletes the machines without a reduction of the replicas.
+ * Returns true if the replicas were reduced and raised again before the controller saw the reduction. In this case, the
+ * spec has changed at least twice since the last status, and the deletion list contains machines without a mark. The
+ * original uses only the names, and deletes the machines without a reduction of the replicas.
  * @param machines Machines of the current set.
  */
 export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {

@@ -11,13 +11,13 @@ export interface SetSize {
   readonly actual: number;
   readonly available: number;
   /**
-   * Number of terminating machines that count in addition to the replicas. If absent, terminating machines count only
-   * up to the replicas.
+   * Number of terminating machines that count in addition to the replicas. Without this number, terminating machines
+   * count only up to the replicas.
    */
   readonly leaving?: number | undefined;
   /**
-   * Number of replicas without a machine, including replicas whose machine is terminating. Sent creations count as
-   * machines.
+   * Number of replicas without a machine, including replicas whose machine is terminating. A sent create request counts
+   * as a machine.
    */
   readonly open?: number | undefined;
   /**
@@ -27,7 +27,7 @@ export interface SetSize {
   readonly held?: number | undefined;
   /** Number of available machines whose nodes postpone their replacement. A rollout does not delete these machines. */
   readonly postponed?: number | undefined;
-  /** Number of machines within the replicas that are named for deletion, see {@link countNamed}. */
+  /** Number of machines that are named for deletion and are not above the replicas, see {@link countNamed}. */
   readonly named?: number | undefined;
   /** Value of the annotation desired-replicas. */
   readonly desired: number | undefined;

@@ -24,14 +24,14 @@ export interface RolloutPlan {
   readonly events: readonly PlannedEvent[];
   readonly problems: Problems;
   readonly repairs: RepairPlan;
-  /** The deadline does not apply while the rollout is paused or the deployment is scaled. */
+  /** The progress deadline does not apply while the rollout is paused or the deployment is being scaled. */
   readonly measureProgress: boolean;
   readonly lookAgainAt: Date | undefined;
   /** True if the plan removes the recorded reason of a former pause. */
   readonly forgetPause: boolean;
   /** The set to record as the last good set. Undefined without a change. */
   readonly lastGood: string | undefined;
-  /** The annotation with the zones on standby: null removes it, undefined keeps it. */
+  /** The annotation with the zones on standby. The value null removes the annotation, and undefined keeps it. */
   readonly standby: string | null | undefined;
   readonly pause: AutomaticPause | undefined;
   readonly because: string;

@@ -37,7 +37,7 @@ export interface DeploymentSnapshot {
   readonly sets: readonly MachineSet[];
   /** Machines by the UID of their set. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Number of machines that a set is creating and that the cache does not contain yet. */
+  /** Number of machines that a set is creating and that are not in the cache yet. */
   readonly creating: (setUid: string) => number;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /** The reason why the manager cannot read the nodes of the target cluster, as a clause of a sentence. */
@@ -81,7 +81,7 @@ export interface View extends DeploymentSnapshot {
   readonly rolloutSettings: RolloutSettings;
   /** The reason that delays the rollout, for example canaries that are not available yet. */
   readonly gate: Gate | undefined;
-  /** The closed windows and active freezes that forbid the rollout to continue. */
+  /** The closed maintenance windows and the active freezes that stop the rollout. */
   readonly closed: ClosedWindow | undefined;
   readonly postponed: readonly PostponedMachine[];
   /**
@@ -89,7 +89,7 @@ export interface View extends DeploymentSnapshot {
    * available.
    */
   readonly awaited: readonly Machine[];
-  /** The old set that gets the machines which the current set may not have yet. */
+  /** The old set that gets the machines that the current set may not have yet. */
   readonly good: string | undefined;
 }
 
@@ -173,7 +173,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
   };
 }
 
-/** Nodes can postpone their disruption if old machines exist, and if no user overrides windows and postponements. */
+/** A node can postpone its disruption if old machines exist, unless a user overrides windows and postponements. */
 const mayPostpone = (
   { deployment, now }: DeploymentSnapshot,
   old: readonly CountedSet[],

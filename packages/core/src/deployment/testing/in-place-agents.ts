@@ -11,7 +11,7 @@ export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number,
 
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
-/** The node of the machine becomes a candidate again when the result is removed. */
+/** When the result is removed, the node of the machine can be selected again. */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
 

@@ -2,8 +2,8 @@ import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
 /**
- * After this time in seconds, all actions from before a pause or a scaling have ended. The time is longer than the
- * delay of a cache with retries.
+ * After this time in seconds, all actions that began before a pause or a scaling have ended. The time is longer than
+ * the delay of a cache with retries.
  */
 const SETTLES_S = 20;
 

@@ -29,7 +29,7 @@ function changesOf(plan: RolloutPlan, { sets }: DeploymentSnapshot): readonly st
 /** Records each decision about a MachineDeployment and its MachineSets as one line: time, object, change, reason. */
 export class Transcript {
   readonly #lines: { readonly ms: number; readonly of: string; readonly text: string }[] = [];
-  /** Names of machines in the transcript, by their real names. */
+  /** The names of machines in the transcript, by their names in the test. */
   readonly #names = new Map<string, string>();
   readonly #monotonic: () => number;
 
@@ -73,7 +73,7 @@ export class Transcript {
     this.#lines.push({ ms: this.#monotonic(), of, text });
   }
 
-  /** Omits a decision that equals the last decision about the same object. */
+  /** Returns the transcript. Omits a decision that is equal to the previous decision about the same object. */
   print(): string {
     const start = this.#lines[0]?.ms ?? 0;
     const names = [...this.#names].sort(([a], [b]) => b.length - a.length);

@@ -79,7 +79,7 @@ export interface WorldOptions extends MachineLives {
    * the rules.
    */
   readonly lax?: boolean;
-  /** Changes an answer of the server to the controllers, or throws an error. */
+  /** Changes a response of the server to the controllers, or throws an error. */
   readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
 }
 
@@ -94,13 +94,13 @@ export class World implements AsyncDisposable {
   /** Number of writes of the controllers by kind, for example `POST machines`. */
   readonly writes = new Map<string, number>();
   /**
-   * Verifies that each write of the controllers has the resource version of the object on which the decision was
-   * based.
+   * Verifies that each write of the controllers contains the resource version that the controller used for its
+   * decision.
    */
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
-  /** All machines on the server, without the delay of the caches of the controllers. */
+  /** All machines on the server, without the delay of the controller caches. */
   readonly truth: Informer<Machine>;
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
@@ -108,8 +108,8 @@ export class World implements AsyncDisposable {
   readonly #stop = new AbortController();
   #stopManager = new AbortController();
   /**
-   * Prevents the garbage collection of watch requests. Node.js stops forwarding the signal of a collected Request, so
-   * its watch would never end.
+   * Prevents the garbage collection of watch requests. If Node.js collects a Request, it stops forwarding the signal,
+   * so the watch would never end.
    */
   readonly #watches: Request[] = [];
   #running: Promise<unknown>[] = [];
@@ -193,7 +193,7 @@ export class World implements AsyncDisposable {
     await this.clock.settle();
   }
 
-  /** Names of machines that sets created, each with the UID of the first machine of that name. */
+  /** Names of machines that sets created, each with the UID of the first machine with that name. */
   readonly names = new Map<string, string>();
 
   #verifyName(machine: Machine): void {
@@ -228,7 +228,7 @@ export class World implements AsyncDisposable {
 
   /**
    * Stops the manager at any point and starts a new manager with empty caches. As with a real Lease, the new manager
-   * starts after all requests of the first have reached the server.
+   * starts only after all requests of the old manager have reached the server.
    */
   async restart(): Promise<void> {
     await this.stop();

@@ -26,7 +26,8 @@ const NAMES_IN_EVENT = 10;
 
 /**
  * Returns a new warm machine of a set. The deployment owns the machine, and the machine has no labels of the template.
- * So no MachineSet of mcm or of the original counts or replaces the machine, and the autoscaler does not see it.
+ * Therefore no MachineSet of mcm or of the original counts or replaces the machine, and the machine is invisible to the
+ * autoscaler.
  */
 function warmMachine(
   deployment: MachineDeployment,
@@ -56,7 +57,7 @@ function warmMachine(
 export class WarmMachines {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
-  /** Names of creations whose result is unknown, by the UID of the deployment. */
+  /** Names of create requests with an unknown result, by the UID of the deployment. */
   readonly #unanswered = new Map<string, Set<string>>();
 
   constructor(context: ControllerContext) {
@@ -118,8 +119,8 @@ export class WarmMachines {
   }
 
   /**
-   * Names of creations without an answer come first, so that a repeated creation never makes an additional machine.
-   * New names are random, because a machine must not have the name of an earlier machine.
+   * Names from create requests without a response come first, so that a repeated request never creates an additional
+   * machine. New names are random, because a machine must not have the name of an earlier machine.
    */
   #namesFor(deployment: MachineDeployment, { metadata: { name } }: MachineSet, count: number): readonly string[] {
     const open = this.#unansweredOf(deployment);
@@ -129,8 +130,8 @@ export class WarmMachines {
   }
 
   /**
-   * A machine with this name may exist: the answer to an earlier request was lost, or the cache does not contain the
-   * machine yet.
+   * A machine with this name may exist. Either the response to an earlier request was lost, or the cache does not
+   * contain the machine yet.
    */
   async #createOne(name: string, draft: Draft<Machine>, signal: AbortSignal): Promise<Machine> {
     try {
@@ -144,8 +145,8 @@ export class WarmMachines {
   }
 
   /**
-   * Each request has the observed version as a precondition, so a machine that a set has taken stays. The next
-   * reconcile decides about a refused deletion again.
+   * Each request has the observed version as a precondition. Therefore a machine that a set has taken is not deleted.
+   * After a refused deletion, the next reconcile decides again.
    */
   async delete(deployment: MachineDeployment, toDelete: readonly Machine[], signal: AbortSignal): Promise<void> {
     const gone: string[] = [];

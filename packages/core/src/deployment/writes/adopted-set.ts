@@ -7,13 +7,13 @@ export type HashStep =
 
 /**
  * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6).
- * Another program created the set, so it selects by the labels of the deployment and would claim the machines of other
- * sets.
+ * Another program created the set. The selector of this set contains only the labels of the deployment, so the set
+ * would claim the machines of other sets.
  * 1. The template gets the hash, so new machines have the hash.
  * 2. All machines of the set get the hash.
  * 3. The selector gets the hash.
  *
- * Each reconcile determines the step from the objects. The original blocks a worker for up to two minutes here.
+ * Each reconcile determines the next step from the objects. The original instead blocks a worker for up to two minutes.
  * @returns undefined when the set has its hash.
  */
 export function nextHashStep(

@@ -14,7 +14,7 @@ export class SetClaims {
   }
 
   /**
-   * Adopts and releases sets. Returns the sets that the deployment controls afterwards.
+   * Adopts and releases sets. Returns the sets that the deployment controls after this.
    * @param alone True if no other deployment selects the same sets. Otherwise the owner of a set without a controller
    * is ambiguous.
    */

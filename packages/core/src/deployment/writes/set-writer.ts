@@ -15,7 +15,7 @@ import { sameTemplate } from '../../rollout/template-hash.ts';
 
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /** A set of another template or owner already has the name, so the caller must use another hash. */
+  /** The name already belongs to a set of another template or owner, so the caller must use another hash. */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -24,7 +24,7 @@ const PARALLEL = 16;
 const isNamespaceTerminating = (error: unknown): boolean =>
   isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
-/** Writes the sets of deployments, and updates the cache with the answers. */
+/** Writes the sets of deployments, and updates the cache with the responses of the server. */
 export class SetWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<MachineSet>;
@@ -36,7 +36,7 @@ export class SetWriter {
 
   /**
    * Creates a set, or finds the set that an earlier attempt created.
-   * @throws KubeError if there is no answer and the set does not exist. The next reconcile retries.
+   * @throws KubeError if the server does not respond and the set does not exist. The next reconcile retries.
    */
   async create(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
     try {
@@ -44,7 +44,7 @@ export class SetWriter {
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
       if (mayHaveHappened(error)) {
-        // The server may have executed a request whose answer is an error.
+        // The server may have executed a request even if the response is an error.
         const found = await this.#lookAfter(draft.metadata.name ?? '', error, signal);
         if (found !== undefined && this.#isUsable(deployment, found)) return { kind: 'created', set: found };
         throw error;
@@ -55,7 +55,8 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // The server decides instead of the cache, because a wrong answer would create another set with machines.
+    // The method reads the set from the server instead of the cache, because a wrong decision would create another set
+    // with machines.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -70,7 +71,7 @@ export class SetWriter {
     return { kind: 'created', set };
   }
 
-  /** @throws KubeError for a conflict: another client wrote the set. */
+  /** @throws KubeError for a conflict, because another client wrote the set */
   async update(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
     try {
       const written = await this.#client.update(set, { signal });
@@ -85,8 +86,8 @@ export class SetWriter {
   }
 
   /**
-   * Reads a set from the server after a write without an answer, so that the next decision knows the size of the set.
-   * A smaller size in the cache could lead to too many machines.
+   * Reads a set from the server after a write without a response, so that the next decision uses the right size. An
+   * outdated smaller size in the cache could lead to too many machines.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
     if (!mayHaveHappened(error)) return undefined;
@@ -95,7 +96,7 @@ export class SetWriter {
     return found;
   }
 
-  /** Reads the set from the server to find the result of a write whose answer was lost. */
+  /** After a lost response, reads the set from the server to find the result of the write. */
   async settle(set: MachineSet, signal: AbortSignal): Promise<void> {
     const found = await ignoreNotFound(this.#client.get(set.metadata.name, { signal }));
     if (found) this.#context.sets.recordWrite(found);
@@ -109,7 +110,7 @@ export class SetWriter {
 
   /**
    * Deletes the sets that are not being deleted yet. Each request has the observed resource version as a precondition.
-   * The method tries all sets, then throws the first error.
+   * The method tries to delete all sets, and then throws the first error.
    */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);

@@ -9,8 +9,8 @@ import type { View } from '../state/view.ts';
 
 /**
  * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written
- * first: after a crash between two writes, a machine may be missing, but there is never a surplus machine. A set that
- * loses its last machines is written last. Until then, the other sets already record the new replicas of the
+ * first. Therefore, after a crash between two writes, a machine may be missing, but there is never a surplus machine. A
+ * set that loses its last machines is written last. Until then, the other sets already record the new replicas of the
  * deployment.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
@@ -58,8 +58,8 @@ const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
- * Returns true while an old set creates machines that the current set may not have yet. During this time, no machine
- * moves out of the set, and the set must create missing machines.
+ * Returns true while an old set creates machines because the current set may not create them yet. During this time, no
+ * machine moves out of the set, and the set must create missing machines.
  */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;

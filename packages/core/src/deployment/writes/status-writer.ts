@@ -28,7 +28,7 @@ import { messageOf, type SetCreation } from './set-writer.ts';
 /** Minimum interval between writes of a status in which only counts changed, in milliseconds. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Condition types that only mcm writes. Each condition exists only while its problem exists. */
+/** Condition types that only mcm writes. A condition exists only as long as its problem exists. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,

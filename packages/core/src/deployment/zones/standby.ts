@@ -9,7 +9,7 @@ import { zonesOf } from './zone-step.ts';
 const RETRY_MS = 30 * 60_000;
 
 export interface StandbyChange {
-  /** The value of the annotation. The value null removes it, and undefined keeps it. */
+  /** The value of the annotation. The value null removes the annotation, and undefined keeps it. */
   readonly text?: string | null | undefined;
   readonly events: readonly PlannedEvent[];
   /** The time at which the first zone without machines returns. */

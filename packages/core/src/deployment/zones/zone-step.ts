@@ -23,15 +23,16 @@ interface Standing {
   readonly staying: readonly Machine[];
   /** Machines of evacuated zones, which the set deletes first. */
   readonly movers: readonly Machine[];
-  /** A machine of the zone with the most machines, if the zones are out of balance and the machine may move. */
+  /** A machine of the zone with the most machines. Undefined if the zones are balanced, or if no machine may move. */
   readonly surplus: Machine | undefined;
 }
 
 /**
  * Moves machines between zones: out of evacuated zones, and from the zone with the most machines to the zone with the
- * fewest. The set first grows by at most the surge, with new machines in other zones. When they are available, the set
- * shrinks and deletes the machines that move. Without a surge, the set first deletes as many as may be unavailable.
- * @returns Undefined if no machine moves, so the rollout decides
+ * fewest. The set first grows by at most the surge, with new machines in other zones. When the new machines are
+ * available, the set shrinks and deletes the old machines. Without a surge, the set first deletes as many machines as
+ * may be unavailable.
+ * @returns undefined if no machine moves. In this case, the rollout determines the next step
  */
 export function zoneStep(view: View): Step | undefined {
   const { sizes, replicas, limits, deployment } = view;
@@ -67,7 +68,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const staying = mine.filter((machine) => !isTerminating(machine) && disruptions?.isLeaving(machine) !== true);
   const isPostponed = ({ metadata }: Machine) =>
     postponementOf(nodeOf?.(metadata.labels?.[Labels.Node] ?? ''), now) !== undefined;
-  // The set deletes other machines before these, so they would never move.
+  // The set would delete other machines before these machines, so these machines would never move.
   const mayMove = (machine: Machine) =>
     !isPreserved(machine, now) && !isPostponed(machine) && priorityOf(machine) <= DEFAULT_MACHINE_PRIORITY;
   const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
@@ -93,7 +94,7 @@ function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Mac
   return mine - Math.min(...open.map(({ staying }) => staying.length)) >= 2;
 }
 
-/** The set grows, and shrinks by one for each new machine that is available. */
+/** The set first grows. For each new machine that is available, the set shrinks by one machine. */
 function withSurge({ replicas, limits }: View, { current, staying, movers }: Standing, wanted: number): number {
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const arrived = kept - (replicas - movers.length);
@@ -113,7 +114,7 @@ function withoutSurge(
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const missing = replicas - movers.length - kept;
   if (maximumMachines(current) > replicas || staying.length < replicas) return current.replicas;
-  // A smaller set would drop a missing replica instead of the machine that must move.
+  // A smaller set would have one missing replica less, instead of deleting the machine that must move.
   if (missing > 0) return current.replicas;
   const most = Math.min(wanted, limits.unavailable, repairs.budget.free, Math.max(replicas - 1, 1));
   return current.replicas - Math.max(most, 0);

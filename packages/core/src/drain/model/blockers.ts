@@ -9,7 +9,7 @@ export interface Blocker {
    * it to the status once.
    */
   readonly text: string;
-  /** True if the blocker is an error, false if the blocker only takes time. */
+  /** True if the blocker is an error, and false if the blocker only needs time. */
   readonly failed: boolean;
   /** Keys of the PodDisruptionBudgets whose change ends the wait. */
   readonly budgets?: readonly string[] | undefined;
@@ -28,7 +28,7 @@ export const nameOf = ({ namespace, name }: PodRef): string => `${namespace}/${n
 
 const blocked = (cause: string): Blocker['event'] & object => ({ reason: 'DeletionBlocked', cause });
 
-/** For a drain timeout that expired while the policy forbids a forced drain. */
+/** Returns the blocker for a drain timeout that expired while the policy forbids a forced drain. */
 export function heldBlocker(
   { policy, policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
   going: readonly DrainPod[],
@@ -48,7 +48,7 @@ export function heldBlocker(
   };
 }
 
-/** The drain does not evict pods with unreadable volumes, because it could not see when the volumes are detached. */
+/** The drain does not evict pods with unreadable volumes, because it could not notice the end of the detach. */
 export const unseenBlocker = (
   unseen: string,
   pods: readonly DrainPod[],
@@ -61,7 +61,9 @@ export const unseenBlocker = (
   event: blocked('the pods of the node cannot be read'),
 });
 
-/** The API server answers 500 to an eviction of a pod with two budgets, with any limits of the budgets. */
+/**
+ * The API server responds with 500 to the eviction of a pod with two budgets, regardless of the limits of the budgets.
+ */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();
   return {

@@ -4,10 +4,10 @@ import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
  * Returns true if a budget can never allow a disruption. There are two cases:
- * - The budget needs every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent
+ * - The budget requires every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent
  *   percentage.
- * - All its pods are healthy and it still allows no disruption, for example because it counts no pods, see {@link
- *   countsNone}.
+ * - All selected pods are healthy, but the budget allows no disruption, for example because it counts no pods, see
+ *   {@link countsNone}.
  *
  * The original checks only the second case, and only after a refusal. Source: drain.go, isMisconfiguredPdb.
  */
@@ -23,8 +23,8 @@ export function isMisconfigured(budget: PodDisruptionBudget): boolean {
 }
 
 /**
- * Returns true if the budget has pods but counts none. `maxUnavailable` and percentages apply to the replicas of the
- * pods' controllers, so a budget for pods without a controller never allows a disruption. Source:
+ * Returns true if the budget selects pods but does not count them. `maxUnavailable` and percentages apply to the
+ * replicas of the pods' controllers, so a budget for pods without a controller never allows a disruption. Source:
  * kube-controller-manager, disruption.go.
  */
 function countsNone(budget: PodDisruptionBudget): boolean {
@@ -46,7 +46,7 @@ const countsOf = ({ status }: PodDisruptionBudget): Counts => ({
   allowed: status?.disruptionsAllowed ?? 0,
 });
 
-/** As the user wrote it, with its effect. */
+/** The limit of the budget as the user wrote it, with its effect. */
 function ruleOf(budget: PodDisruptionBudget): string | undefined {
   const { spec, status } = budget;
   const { minAvailable, maxUnavailable } = spec;

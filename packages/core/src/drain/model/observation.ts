@@ -1,6 +1,6 @@
 import type { UndrainablePolicy } from '../../settings/undrainable.ts';
 
-/** A new pod of the same name has another UID. */
+/** A reference to a pod. The UID distinguishes the pod from a later pod with the same name. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
@@ -26,7 +26,7 @@ export interface DrainPod extends PodRef {
   readonly localStorage: boolean;
   /** True if the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
   readonly hasClaims: boolean;
-  /** PersistentVolumes that no other pod of the node uses. */
+  /** PersistentVolumes of the pod that no other pod on the node uses. */
   readonly volumes: readonly string[];
   readonly budgets: readonly DrainBudget[];
 }
@@ -47,7 +47,7 @@ export interface DrainBudget {
    * `spec.minAvailable` or `spec.maxUnavailable` as written, with its effect: `maxUnavailable: 0, 3 of 3 pods needed`.
    */
   readonly rule?: string | undefined;
-  /** True if the budget requires healthy pods and none is healthy. */
+  /** True if the budget requires healthy pods, but no pod is healthy. */
   readonly nothingHealthy?: boolean | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface Responder {
 export interface VolumeMove {
   readonly pod: PodRef;
   readonly volumes: readonly string[];
-  /** True if the pod's owner will start a new pod elsewhere, which attaches the volumes again. */
+  /** True if the pod's owner will start a new pod on another node, which attaches the volumes again. */
   readonly returns: boolean;
   /** The time of the first reconcile without the pod. */
   readonly goneAt?: Date;
@@ -95,7 +95,7 @@ export interface VolumeMove {
 export interface DrainMemory {
   readonly attempts: ReadonlyMap<string, Attempt>;
   readonly moves: ReadonlyMap<string, VolumeMove>;
-  /** The time since which the node has no pod to evict. */
+  /** The time since which the node has had no pod to evict. */
   readonly emptySince?: Date | undefined;
   readonly detachRequested?: ReadonlySet<string>;
   readonly reportedAt?: Date;
@@ -111,22 +111,22 @@ export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Ma
 
 /** A volume attached to a node. */
 export interface Attachment {
-  /** Absent if only the status of the node shows the volume. */
+  /** The name of the attachment. Undefined if only the status of the node shows the volume. */
   readonly name?: string;
   readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
   /**
-   * Set if only `status.volumesInUse` of the Node shows the volume. The kubelet has mounted the volume, or the kubelet
-   * has stopped.
+   * Set if only `status.volumesInUse` of the Node shows the volume. Either the kubelet has mounted the volume, or the
+   * kubelet has stopped.
    */
   readonly inUse?: true;
 }
 
 export interface AttachRoom {
-  /** Number of volumes that a CSI driver may still attach to other nodes. A driver without an entry has no limit. */
+  /** Number of volumes that a CSI driver may still attach to other nodes. If a driver has no entry, it has no limit. */
   readonly room: ReadonlyMap<string, number>;
-  /** The CSI driver of each volume of the pods, and of each moving volume that is not attached elsewhere yet. */
+  /** The CSI driver of each volume of the pods, and of each moving volume that is not yet attached to another node. */
   readonly driverOf: ReadonlyMap<string, string>;
 }
 
@@ -134,7 +134,7 @@ export interface AttachRoom {
 export interface UnseenByDrain {
   /** Set if pods cannot be read, so the pods on the node are unknown. */
   readonly pods?: string | undefined;
-  /** Set if claims, volumes or attachments cannot be read, and the node or its pods have any. */
+  /** Set if claims, volumes or attachments cannot be read although the node or its pods have some. */
   readonly volumes?: string | undefined;
 }
 
@@ -144,13 +144,13 @@ export interface DrainObservation {
   readonly pods: readonly DrainPod[];
   /** Volumes attached to this node. */
   readonly attachments: readonly Attachment[];
-  /** Volumes of moving pods that are attached to another node now. */
+  /** Volumes of moving pods that are now attached to another node. */
   readonly attachedElsewhere: ReadonlySet<string>;
   /** Set if the cloud will end the VM. The drain is forced before this end. */
   readonly interrupted?: true | undefined;
-  /** Set if the VM ends soon. All pods are then evicted at the same time, by priority. */
+  /** Set if the VM ends soon. In this case, all pods are evicted at the same time, by priority. */
   readonly urgent?: true | undefined;
-  /** Absent if the number of volumes that other nodes can attach is unknown. */
+  /** Undefined if the number of volumes that other nodes can attach is unknown. */
   readonly attach?: AttachRoom | undefined;
   /**
    * The way in which pods get EvictionRequests. The value is `unknown` until discovery was read. Absent if the drain
@@ -158,9 +158,9 @@ export interface DrainObservation {
    */
   readonly requests?: 'served' | 'unknown' | undefined;
   readonly tracksVolumes: boolean;
-  /** Missing read permissions of this process, as clauses. */
+  /** Missing read permissions of this process, as clauses of a sentence. */
   readonly unseen?: UnseenByDrain;
-  /** Set if the watch of pods was interrupted, so pods may be missing in the cache. */
+  /** Set if the watch of pods was interrupted, because the cache may then lack pods. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
   /** Before this time, pods are evicted. After this time, pods are deleted. */
@@ -168,13 +168,13 @@ export interface DrainObservation {
   /** From this time, the drain is forced. */
   readonly forceAt: Date;
   /**
-   * Set if `forceAt` is early because the node does not respond. If absent, `forceAt` is the end of the drain timeout.
+   * Set if `forceAt` is early because the node does not respond. Otherwise `forceAt` is the end of the drain timeout.
    */
   readonly unresponsive?: true | undefined;
   readonly forced: boolean;
-  /** The label that forces the drain, as `key=value`. If absent, `force-deletion=true`. */
+  /** The label that forces the drain, as `key=value`. Default: `force-deletion=true`. */
   readonly forcedBy?: string;
-  /** The policy for pods that are left at `forceAt`. If absent, `Force`. */
+  /** The policy for pods that remain at `forceAt`. Default: `Force`. */
   readonly policy?: UndrainablePolicy | undefined;
   /** The error in the annotation with the policy. */
   readonly policyProblem?: string | undefined;

@@ -1,6 +1,8 @@
 import type { DrainPod } from './observation.ts';
 
-/** The decision of a filter about a pod: the drain evicts it, ignores it, or waits because it is terminating. */
+/**
+ * The decision of a filter about a pod: the drain evicts the pod, ignores it, or waits because the pod is terminating.
+ */
 export interface Verdict {
   readonly pod: 'evict' | 'stay' | 'leaving';
   readonly because: string;

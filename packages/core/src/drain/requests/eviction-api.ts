@@ -16,7 +16,7 @@ const REQUESTER = 'machine.sapcloud.io/machine-controller';
 /** The result of discovery is valid for this time. */
 const KNOWN_FOR_MS = 3_600_000;
 
-/** Drains that read Evictions within this time share one list. */
+/** Drains that read Evictions within this time use the same list. */
 const SHARED_FOR_MS = 5_000;
 
 interface Asking {
@@ -32,7 +32,7 @@ interface Discovered {
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
 /**
- * Returns the memory of a drain with EvictionRequests, for a process that did not create these requests. The memory
+ * Returns the state of a drain with EvictionRequests, for a process that did not create these requests. The state
  * contains the pods with an Eviction.
  */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
@@ -106,7 +106,8 @@ export class EvictionApi {
   }
 
   /**
-   * The pod owns the EvictionRequest, so the garbage collector deletes the request after the pod.
+   * Creates an EvictionRequest for a pod. The pod owns the request, so the garbage collector deletes the request after
+   * the pod.
    * @returns false if the API server refuses the request
    */
   async ask(pod: PodRef, machineUid: string, signal: AbortSignal): Promise<boolean> {

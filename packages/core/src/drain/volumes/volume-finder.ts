@@ -5,8 +5,8 @@ import type { Attachment } from '../model/observation.ts';
 
 /**
  * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole
- * ID, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for
- * the ID as a regular expression and confuses vol-12 with vol-1.
+ * ID, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original uses the ID as a
+ * regular expression, and therefore confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -47,7 +47,7 @@ export class VolumeFinder {
       const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
       if (!claim) return [];
       const bound = this.#caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
-      // Some volumes, such as NFS volumes, are never attached, so the drain does not wait for their detach.
+      // Some volumes, such as NFS volumes, are never attached, so the drain does not wait until they are detached.
       return bound && (this.#attachmentsOf(bound).length > 0 || this.#id(bound) !== undefined) ? [bound] : [];
     });
     return [...new Set(names)];
@@ -98,7 +98,8 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the CSI driver of a volume. Undefined if the volume is already attached to another node or is about to be.
+   * Returns the CSI driver of a volume. Returns undefined if the volume is already attached to another node, or will
+   * soon be attached.
    */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;

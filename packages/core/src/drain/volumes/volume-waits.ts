@@ -17,7 +17,7 @@ const IN_USE_HINT = 'the kubelet must unmount the volume, so check the kubelet l
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** The drain writes only longer waits to the status. */
+/** The drain reports only longer waits in the status. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
@@ -54,7 +54,10 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
   hint: REATTACH_HINT,
 });
 
-/** Volumes of evicted pods that are still attached here, or not yet attached elsewhere, delay further evictions. */
+/**
+ * Returns the volumes of evicted pods that delay further evictions, because they are still attached to this node or not
+ * yet attached to another node.
+ */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { isAttached, since, by } }): Wait[] => {
     if (!since || !by) return [];
@@ -76,7 +79,7 @@ interface LeftBehind {
   readonly by: Date;
 }
 
-/** Volumes of pods that stay, such as DaemonSet pods, are excluded. */
+/** Volumes of pods that the drain ignores, such as DaemonSet pods, are excluded. */
 function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   const used = new Set(o.pods.flatMap((pod) => pod.volumes));
   const moves = [...o.memory.moves.values()];
@@ -91,7 +94,7 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 }
 
 /**
- * Returns the volumes that must be detached before the VM is deleted, when all pods are gone. Otherwise the cloud
+ * Returns the volumes that must be detached after all pods are gone and before the VM is deleted. Otherwise the cloud
  * would detach these volumes by force. The drain waits for each volume at most for the detach timeout.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {

@@ -4,8 +4,7 @@ import { later, look, MINUTE, pod } from '../testing.ts';
 import { windowSize } from './volume-window.ts';
 
 /**
- * Each number is the time after which the volumes were detached, in milliseconds. Undefined means that the volumes are
- * not detached yet.
+ * The times after which the volumes were detached, in milliseconds. Undefined means that a volume is still attached.
  */
 const after = (...took: (number | undefined)[]) => {
   const moves = took.map((ms, i): [string, VolumeMove] => {

@@ -14,7 +14,7 @@ const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean 
  */
 export interface MoveStage {
   /**
-   * Set while the volumes are attached to the node of the pod. Afterwards the volumes must be attached to another
+   * True while the volumes are attached to the node of the pod. After that, the volumes must be attached to another
    * node.
    */
   readonly isAttached?: true;
@@ -23,9 +23,9 @@ export interface MoveStage {
 }
 
 /**
- * Returns the next step of an evicted pod with volumes. Undefined if the move is complete or the pod does not return.
- * A pod that does not terminate counts for the limit only as long as its volumes would count. So other pods do not wait
- * until the end of the drain.
+ * Returns the next step of an evicted pod with volumes. Returns undefined if the move is complete, or if no new pod
+ * will use the volumes. If a pod does not terminate, it counts only as long as its volumes would count. Therefore other
+ * pods do not wait until the end of the drain.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -51,7 +51,7 @@ export function movesUnderWay(
 
 /**
  * Records the deletion of evicted pods with volumes, and the detach of their volumes. A pod that another client or an
- * earlier process evicted counts too. Call this function before each plan. Returns the same object if nothing changed.
+ * earlier process evicted also counts. Call this function before each plan. Returns the same object if nothing changed.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -91,9 +91,9 @@ export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
 
 /**
- * Returns true if a pod may be evicted now. A pod without volumes of its own may always be evicted. Other pods wait
- * until the volumes of an earlier pod are attached elsewhere. A replicated application should have its pod back before
- * the next pod is evicted. If the cloud ends the VM soon, no pod waits.
+ * Returns true if a pod may be evicted now. A pod without volumes may always be evicted. A pod with volumes waits until
+ * the volumes of the previous pod are attached to another node. Therefore a replicated application has its previous pod
+ * again before its next pod is evicted. If the cloud ends the VM soon, no pod waits.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (o.urgent || !o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
@@ -101,9 +101,9 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
 }
 
 /**
- * Returns the pods with volumes that may be evicted now, by priority. The limits are the window, and the volumes that
- * the CSI drivers can attach elsewhere. If no pod is moving, one pod may always be evicted, so the drain is never
- * slower than a serial drain.
+ * Returns the pods with volumes that may be evicted now, by priority. The limits are the maximum number of moving pods,
+ * and the number of volumes that the CSI drivers can attach to other nodes. If no pod is moving, one pod may always be
+ * evicted, so the drain is never slower than a serial drain.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   const moves = movesUnderWay(o, now).map(({ move }) => move);

@@ -15,5 +15,5 @@ const current = new AsyncLocalStorage<LaneOfCalls>();
 /** Runs the operation. All calls of the operation wait in its lane. A driver needs no change for this. */
 export const inLane = <T>(lane: LaneOfCalls, operation: () => Promise<T>): Promise<T> => current.run(lane, operation);
 
-/** Calls outside of an operation, for example logins, wait with the checks of machines. */
+/** Calls outside of an operation, for example logins, have the same priority as checks of machines. */
 export const laneOfCalls = (): LaneOfCalls => current.getStore() ?? { lane: 'health' };

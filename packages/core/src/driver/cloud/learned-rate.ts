@@ -4,13 +4,17 @@ import { LANES, laneOfCalls } from './lanes.ts';
 
 /** After a throttle, the limit becomes this fraction of the last rate without a throttle. */
 const CUT = 0.8;
-/** Growth of the limit per second without a throttle: a fraction of the limit, and at least this many calls. */
+/**
+ * Growth of the limit per second without a throttle. The growth is a fraction of the limit, and at least this number of
+ * calls.
+ */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
 /** Minimum of the limit in calls per second. */
 const SLOWEST = 0.5;
 /**
- * The limit is reduced at most once in this time. Later refusals belong to calls that were sent before the reduction.
+ * The limit is reduced at most once in this time, in milliseconds. Refusals within this time belong to calls that were
+ * sent before the reduction.
  */
 const CUT_REST_MS = 1_000;
 /** The limit ends after this time without a throttle. */
@@ -27,9 +31,9 @@ interface Waiter {
 }
 
 /**
- * A limit on the rate of calls, learned from the refusals of the cloud. There is no limit until the cloud throttles.
- * After a throttle, the limit starts a little below the last rate without a throttle, and grows every second. Calls
- * wait in the order of their lanes, and within a lane in the order of their arrival.
+ * A rate limit for calls that adapts to the refusals of the cloud. There is no limit until the cloud throttles. After a
+ * throttle, the limit starts a little below the last rate without a throttle, and grows every second. Calls wait in the
+ * order of their lanes. Within a lane, calls wait in the order of their arrival.
  */
 export class LearnedRate {
   readonly #clock: Clock;

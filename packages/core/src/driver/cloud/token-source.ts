@@ -16,7 +16,10 @@ export interface TokenSource {
   refused(value: string): void;
 }
 
-/** A token is renewed this long before its expiry, or after half of a short lifetime. */
+/**
+ * A token is renewed this long before its expiry, in milliseconds. A token with a short lifetime is renewed after half
+ * of its lifetime.
+ */
 const RENEW_BEFORE_MS = 300_000;
 
 /**

@@ -28,13 +28,13 @@ export interface TokenQuestion<T> {
   readonly body?: string;
   readonly schema: z.ZodType<T>;
   /**
-   * Returns the text of an error from the cause and the code of a refusal. All other parts of the request and the
-   * answer may contain secrets.
+   * Returns the error text for a refusal from its cause and code. All other parts of the request and the response may
+   * contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /**
-   * If true, an answer without a token counts as a refusal. A metadata server always sends a token, so the answer
+   * If true, a response without a token counts as a refusal. A metadata server always sends a token, so such a response
    * comes from another server.
    */
   readonly strict?: boolean;
@@ -56,8 +56,8 @@ interface Answered {
 }
 
 /**
- * Sends the request and validates the answer. Errors contain only the code of a refusal, because the answer may
- * contain a token or the request.
+ * Sends the request and validates the answer. Errors contain only the code of a refusal, because the response may
+ * contain a token or parts of the request.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
@@ -66,12 +66,12 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const reported = schema.safeParse(json(text));
   if (reported.success) return reported.data;
   const why = say(`status ${status}, but the response contains no token`);
-  // An HTML page comes from another server, such as a proxy.
+  // An HTML page does not come from the metadata server, but from another server such as a proxy.
   throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
 
 /**
- * Sends a request for a text. An empty text or an HTML page comes from another server and counts as a refusal.
+ * Sends a request for a text. An empty text or an HTML page counts as a refusal, because it comes from another server.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForText(question: TextQuestion): Promise<string> {

@@ -3,7 +3,7 @@ import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
 /**
- * A driver in JavaScript, or its cloud, may return values of wrong types. Only values of the declared types are
+ * A driver in JavaScript, or its cloud, may return values of wrong types. Only values of the declared types may be
  * stored.
  */
 const broken = (driver: string, call: string, what: string): MachineError =>

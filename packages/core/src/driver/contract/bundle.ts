@@ -6,7 +6,7 @@ import { type Known, scrub } from '../secrets/evidence-text.ts';
 
 /** The report of the driver about the VM of a failed machine. */
 export interface InstanceEvidence {
-  /** State of the VM in the words of the cloud, with the reason. */
+  /** State of the VM in the terms of the cloud, with the reason. */
   readonly state?: string;
   /** The end of the VM's console output, from the start of a line. */
   readonly console?: string;
@@ -14,7 +14,7 @@ export interface InstanceEvidence {
 
 /** A failure of a machine, for which evidence is stored. */
 export interface Failure {
-  /** The ID stays the same during a failure, so that the evidence is stored once. */
+  /** The ID stays the same during a failure, so that the evidence of the failure is stored once. */
   readonly id: string;
   readonly reason: string;
   readonly at: Date;
@@ -25,7 +25,7 @@ export interface EvidenceParts {
   readonly machineClass: MachineClass | undefined;
   readonly failure: Failure;
   readonly instance: InstanceEvidence | undefined;
-  /** The data that could not be read, one sentence each. */
+  /** The data that could not be read, as one sentence for each item. */
   readonly gaps: readonly string[];
   readonly known: Known;
 }
@@ -41,7 +41,7 @@ export const EvidenceLabels = {
 /** Limits in characters. A longer text loses its start. The sum is far below the 1 MiB limit of a ConfigMap. */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
-/** A hash, because names can be longer than a label value. */
+/** The label value is a hash, because a name can be longer than a label value. */
 export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -53,8 +53,8 @@ export function evidenceName(machine: Machine, failure: Failure): string {
 }
 
 /**
- * Returns the ConfigMap for a failure. Secrets are removed before the texts are cut, so that no part of a secret
- * remains.
+ * Returns the ConfigMap for a failure. The function removes secrets before it truncates the texts, so that no part of a
+ * secret remains.
  */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;

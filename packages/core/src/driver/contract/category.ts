@@ -3,10 +3,13 @@ import type { MachineCode } from '@mcm/api';
 /** The category of a failure, derived from its code. */
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
-/** The user, cloud or driver that can fix a failure. `a retry` means that no other action is necessary. */
+/**
+ * The party that can fix a failure: the user, the cloud or the driver. `a retry` means that no other action is
+ * necessary.
+ */
 export type Fault = 'the user' | 'the cloud' | 'the driver' | 'a retry';
 
-/** The category of an error, and the user, cloud or driver that can fix the failure. */
+/** The category of an error, and the party that can fix the failure. */
 export interface ErrorKind {
   readonly category: ErrorCategory;
   readonly fault: Fault;
@@ -18,7 +21,7 @@ const credentials = kind('credentials', 'the user');
 const transient = kind('transient', 'a retry');
 const driver = kind('internal', 'the driver');
 
-/** The category depends only on the error code, so it stays the same through retries and restarts (incident 29). */
+/** The category depends only on the error code, so retries and restarts do not change it (incident 29). */
 const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   OK: driver,
   Canceled: transient,

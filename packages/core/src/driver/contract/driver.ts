@@ -15,7 +15,10 @@ export interface DriverRequest<Spec, Credentials> {
    * returns the tag.
    */
   readonly owner?: string | undefined;
-  /** Control clusters that this control cluster replaces. This control cluster manages the VMs with their tags. */
+  /**
+   * Control clusters that this control cluster replaces. This control cluster also manages VMs with the tags of the
+   * former control clusters.
+   */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observeApi?: ObserveApi;
 }
@@ -70,9 +73,9 @@ export interface FoundInstance extends Instance {
    */
   readonly createdAt?: string | undefined;
   /**
-   * Set if the VM does not run and will not start by itself. The text is the reason as a predicate, such as `being
-   * deleted`. A machine without a VM does not adopt this VM, and waits until it is gone. In a small cluster, an unreachable
-   * machine with such a VM is replaced.
+   * Set if the VM does not run and will not start by itself. The text is the reason, such as `being deleted`. A machine
+   * without a VM does not adopt this VM, and waits until the VM is gone. In a small cluster, an unreachable machine is
+   * replaced if its VM has this field.
    */
   readonly ending?: string | undefined;
 }
@@ -106,7 +109,7 @@ export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' 
 
 /** A notice of a cloud about one VM. */
 export interface InterruptionNotice {
-  /** ID of the notice. If the notice is repeated, it has the same ID. */
+  /** ID of the notice. All repetitions of a notice have the same ID. */
   readonly id: string;
   /** The provider ID of the VM, or the part of the ID that the cloud uses in notices, such as `i-0abc`. */
   readonly providerId: string;
@@ -120,7 +123,7 @@ export interface InterruptionNotice {
 }
 
 /**
- * The answer to a notice.
+ * The result of processing a notice.
  *
  * - `done`: the notice is recorded or has no effect. The driver removes the notice from its source.
  * - `later`: the VM is not recorded yet, or a request failed. The driver keeps the notice and reports it again.
@@ -140,9 +143,9 @@ export interface VolumeSource {
 }
 
 /**
- * The calls of one cloud. Every method is idempotent, because the caller repeats a call after a lost answer. Methods
- * throw `MachineError`, and an unsupported method is absent. The UID of the Machine identifies the VM, so a repeated
- * `create` finds the first VM.
+ * The calls of one cloud. Every method is idempotent, because the caller repeats a call if its response is lost.
+ * Methods throw `MachineError`. If a driver does not support a method, the method is absent. The UID of the Machine
+ * identifies the VM, so a repeated `create` finds the first VM.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
@@ -155,15 +158,16 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** Applies settings that the cloud accepts only after the creation. The caller repeats this call until it succeeds. */
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks up the VM of a machine, before the first `create` also by its name: another controller may have created the
-   * VM without recording it. VMs of another control cluster and VMs that have ended do not count, see `isOthers`.
+   * Looks up the VM of a machine. Before the first `create`, the lookup also uses the name of the machine, because
+   * another controller may have created the VM without recording it. The result contains no VMs of other control
+   * clusters and no VMs that have ended, see `isOthers`.
    * @throws `NotFound`: the cloud confirms that no VM exists; `Uninitialized`: a VM exists, but `initialize` has not
    * succeeded; `OutOfRange`: several VMs match. The last two errors contain the VMs (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
-   * Deletes the VM with its NICs and disks. Resolves when the cloud reports the VM as deleted or absent. After an
-   * earlier resolution, the running kubelet would register the Node again. A long deletion may reject with
+   * Deletes the VM with its NICs and disks. Resolves when the cloud reports the VM as deleted or absent. If the method
+   * resolved earlier, the running kubelet could register the Node again. A long deletion may reject with
    * `DeadlineExceeded`, and the caller repeats the call.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
@@ -175,8 +179,8 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    */
   stop?(request: StopRequest<Spec, Credentials>): Promise<void>;
   /**
-   * Starts the stopped VM of a machine. Resolves when the cloud reports the VM as running. A VM that still stops is
-   * started afterwards, or the call rejects with `Unavailable`. Requires `stop`.
+   * Starts the stopped VM of a machine. Resolves when the cloud reports the VM as running. If the VM is still stopping,
+   * the driver starts it after that, or the call rejects with `Unavailable`. Requires `stop`.
    * @throws `NotFound`: the cloud confirms that there is no VM; `ResourceExhausted`: no capacity, and the VM stays
    * stopped
    */
@@ -184,15 +188,15 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** True if `stop` can keep the memory of the VM. */
   readonly hibernates?: boolean;
   /**
-   * Returns the state and console output of a VM that failed to join or became unhealthy, and changes nothing. The
-   * controller removes secrets from the result. Cut console output must begin at the start of a line. The call has a
-   * time limit of 15 s.
+   * Returns the state and console output of a VM that failed to join or became unhealthy. The call changes nothing. The
+   * controller removes secrets from the result. Truncated console output must begin at the start of a line. The call
+   * has a time limit of 15 s.
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /**
    * Waits at most about 20 s for notices about VMs of the class's account, and reports each notice to `notify`. The
-   * controller then repeats the call, after an error with a growing delay. A notice may be reported several times,
-   * late, and in any order. The driver removes a notice from a queue only after the answer `done`.
+   * controller then repeats the call. After an error, the delay before the next call grows. A notice may be reported
+   * several times, late, and in any order. The driver removes a notice from a queue only after the answer `done`.
    */
   watchInterruptions?(request: InterruptionRequest<Spec, Credentials>): Promise<void>;
   /**

@@ -21,8 +21,9 @@ export class MachineError extends Error {
   readonly unexpected: boolean;
 
   /**
-   * The field to change, if the message cannot name it: `secret` for the Secrets of the class, otherwise a path in the
-   * class. mcm adds the field to the message. Set `place` only for errors before any request to the cloud.
+   * The field that the user must change, if the message does not contain it. The value is `secret` for the Secrets of
+   * the class, or a path in the class. mcm adds the field to the message. Set `place` only for errors before any
+   * request to the cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
@@ -32,10 +33,10 @@ export class MachineError extends Error {
    */
   readonly found: readonly FoundInstance[];
 
-  /** True if the class or its Secrets are invalid, so the driver was not called. */
+  /** True if the class or its Secrets are invalid, so that mcm did not call the driver. */
   readonly unsent: boolean;
 
-  /** @param options.throttled The default is true for `Unavailable` with a wait that the cloud requests. */
+  /** @param options.throttled The default is true for `Unavailable` with a wait time from the cloud. */
   constructor(
     code: MachineCode,
     message: string,

@@ -19,8 +19,8 @@ interface Asked {
 }
 
 /**
- * Returns true if a VM has the tag of another control cluster. The machine controller neither adopts nor deletes such
- * a VM. A process without a known control cluster treats all VMs as its own.
+ * Returns true if a VM has the tag of another control cluster. The machine controller neither adopts nor deletes such a
+ * VM. If the control cluster of the process is unknown, the function returns false for all VMs.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;

@@ -1,5 +1,5 @@
 /**
- * Maximum wait that is accepted from a cloud or a proxy, in milliseconds. All machines of an account wait for this
+ * The maximum time that a cloud or a proxy can make mcm wait, in milliseconds. All machines of an account wait for this
  * time.
  */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
@@ -11,8 +11,8 @@ export const boundedWait = (ms: number | undefined): number | undefined =>
   ms === undefined || Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
 
 /**
- * Returns the wait that an answer requests: `Retry-After` (RFC 9110: seconds or a date), or a header of the cloud in
- * milliseconds.
+ * Returns the wait time that a response requests: `Retry-After` (RFC 9110: seconds or a date), or a header of the cloud
+ * in milliseconds.
  * @param now The current time, to interpret a date
  * @returns milliseconds, more than 0 and at most one hour; undefined if no wait is requested
  */

@@ -21,7 +21,7 @@ type Source<Spec, Credentials> = Pick<
 /**
  * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is cached for
  * each version of a class, because every reconcile of a waiting machine reads it.
- * @returns Undefined without alternatives, so the shortage of the class applies
+ * @returns undefined without alternatives. In this case, a shortage applies to the whole class
  */
 export function createChoices<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
@@ -41,13 +41,14 @@ export function createChoices<Spec, Credentials>(
     known.set(machineClass, ofClass);
     const choices = ofClass.get(id) ?? choicesOf(driver, { machineClass, data: secrets.data, text, account, zone });
     ofClass.set(id, choices);
-    // A zone has its own shortage, even as the only choice.
+    // A zone is tracked separately, even if it is the only offering.
     return choices.length > (zone ? 0 : 1) ? choices : undefined;
   };
 }
 
 /**
- * No key contains a secret, so this is a hash. User data is excluded, because it differs between pools of one account.
+ * The key is a hash, so that it contains no secret. User data is excluded, because it differs between pools of one
+ * account.
  */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
@@ -92,7 +93,7 @@ const within = (zone: Alternative | undefined, alternatives: readonly Alternativ
         .filter((each) => each.zone === undefined && each.subnet === undefined)
         .map((each) => ({ ...zone, ...each }));
 
-/** Undefined for an invalid class, which the creation of a machine reports. */
+/** Undefined for an invalid class. The creation of a machine reports the problem of the class. */
 function specOf<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
   machineClass: MachineClass,

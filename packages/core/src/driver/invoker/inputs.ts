@@ -5,7 +5,7 @@ import { dataVersion, secretKeysOf } from '../schemas/credentials.ts';
 const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
-/** The generation of the class, so that a change of the metadata does not change the version. */
+/** The generation of the class. A change of the metadata does not change the generation. */
 function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
   const { uid, generation = 0 } = machineClass.metadata;

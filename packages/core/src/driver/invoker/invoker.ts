@@ -119,7 +119,7 @@ type ForMachine<Spec, Credentials> = <T>(
   work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
 ) => Promise<T>;
 
-/** A driver has both calls or neither. */
+/** A driver has either both power calls or no power call. */
 const powerCalls = <Spec, Credentials>(
   driver: InvokerOptions<Spec, Credentials>['driver'],
   forMachine: ForMachine<Spec, Credentials>,
@@ -159,7 +159,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** The class and the Secrets are read when a stage needs them. */
+/** A stage of the call reads the class and the Secrets only if it needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -221,7 +221,10 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/** A machine of an unsupported class kind gets no new VM. mcm deletes the machine with the class of that name. */
+/**
+ * If the kind of the class is not supported, a machine gets no new VM. mcm still deletes the machine, with the class of
+ * this name.
+ */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 
@@ -233,20 +236,21 @@ async function create<Spec, Credentials>(
 ): Promise<CreatedInstance> {
   const { machine, machineClass } = request;
   const rendered = await render(userDataOf(secrets, machine.metadata.name, machineClass)).catch((thrown: unknown) => {
-    // The target cluster failed, not the cloud. Without a cause, the error does not look like a network problem of the
-    // cloud.
+    // The target cluster failed, not the cloud. The error omits its cause, so that it does not look like a network
+    // problem of the cloud.
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
   // The requests for the bootstrap token may take long, so this process may have lost the Lease.
   await confirmLeader(fence, 'create');
-  // A Buffer prints as text, so the redaction finds the user data in it. A plain array would print as a list of
+  // A Buffer is printed as text, so the redaction can find the user data. A plain array would be printed as a list of
   // numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // An error of the cloud may quote the rendered user data in base64. Only this function knows these bytes.
+    // An error of the cloud may contain the rendered user data in base64. Only this function knows the rendered data,
+    // so the function removes it.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

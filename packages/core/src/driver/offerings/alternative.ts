@@ -87,7 +87,8 @@ function parseJson(text: string): unknown {
 export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
 
 /**
- * Returns the offering that is recorded on a Machine. Undefined for the first choice, or without a record.
+ * Returns the offering that is recorded on a Machine. Returns undefined for the first choice, and for a machine without
+ * a record.
  * @throws MachineError `InvalidArgument` if a user edited the record. With another offering, the driver could miss the
  * VM or create a second one.
  */
@@ -103,7 +104,7 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
   );
 }
 
-/** Like {@link recordedAlternative}, but undefined for an edited record. */
+/** Like {@link recordedAlternative}, but returns undefined for an edited record. */
 export const offeringOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.CapacityOffering);
 

@@ -24,8 +24,8 @@ export interface AlternativeRules<Spec> {
   /** Returns the offering of a provider spec. Two specs with equal offerings share their capacity. */
   offering(spec: Spec): Offering;
   /**
-   * Returns the part of the cloud that `list` searches for the spec, such as a zone. Alternatives in another part need
-   * their own listing. If absent, one listing contains the VMs of all alternatives.
+   * Returns the part of the cloud that `list` searches for the spec, such as a zone. Alternatives in another part of
+   * the cloud need a separate listing. If this method is absent, one listing contains the VMs of all alternatives.
    */
   listing?(spec: Spec): string;
 }
@@ -47,7 +47,7 @@ export function alternativeProblems<Spec>(
   });
 }
 
-/** If the list has any problem, the result is empty, so that no VM gets an unintended offering. */
+/** If the list contains any problem, the result is empty, so that no VM gets an unintended offering. */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,
   text: string | undefined,

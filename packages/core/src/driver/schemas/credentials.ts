@@ -78,7 +78,7 @@ export function dataVersion(secret: Secret): string {
 
 /**
  * Merges the Secrets of a class; `credentialsSecretRef` takes precedence over `secretRef`. User data may be any bytes,
- * and credentials must be UTF-8. Other keys are skipped if their values are not UTF-8.
+ * and credentials must be UTF-8. All other keys are skipped if their values are not UTF-8.
  * @param find Returns the Secret of a key
  * @param isCredential Returns true if the driver reads the key; default all keys
  */
@@ -109,7 +109,7 @@ export function readSecrets(
   };
 }
 
-/** @throws MachineError without user data, because no VM can be created */
+/** @throws MachineError if there is no user data, because no VM can be created without it */
 export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): Uint8Array {
   const { userData } = secrets;
   if (userData !== undefined) return userData;

@@ -47,7 +47,8 @@ export const decodeSpec = <Spec>(schema: z.ZodType<Spec>, machineClass: MachineC
   parse(schema, machineClass.providerSpec, specProblem(machineClass));
 
 /**
- * Parses the input of a call with the driver's own `decode`, or else with its schemas.
+ * Parses the input of a call with the driver's `decode` function. If the driver has no such function, its schemas are
+ * used.
  * @throws MachineError with each invalid field and its rule
  */
 export function decodeInput<Spec, Credentials>(

@@ -38,7 +38,7 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   /** Schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * Replaces the schemas, for a driver with its own rules, texts or codes. Called before every call to the cloud.
+   * Replaces the schemas, for drivers with special rules, texts or codes. Called before every call to the cloud.
    * `foldGoJson` decodes a provider spec in the same way as Go.
    * @throws MachineError
    */
@@ -50,8 +50,8 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
-   * Applies the alternatives of a class to its provider spec. After a creation that is refused with
-   * `ResourceExhausted`, no VM may remain, so that the next call can use another offering.
+   * Applies the alternatives of a class to its provider spec. If the driver refuses a creation with
+   * `ResourceExhausted`, it must leave no VM, so that the next call can use another offering.
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**

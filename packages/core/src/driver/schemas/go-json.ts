@@ -29,10 +29,8 @@ const unwrap = (definition: Definition): Definition =>
 const zeroOf = (definition: Definition): unknown => (definition.type === 'object' ? {} : ZERO[definition.type]);
 
 /**
- * Decodes a JSON value in the same way as Go decodes it into a struct. Unknown keys are removed and reported. The
- * schema checks the types.
- * - Keys match in any letter case. The last of several values is used, and objects are merged.
- * - null counts as absent. In lists and maps, null counts as the zero value of the type.
+ * Returns the value that Go would decode: null becomes an empty object. An absent value stays absent, and the schema
+ * refuses it.
  */
 export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
   const unknown: { path: string; nearest?: string }[] = [];

@@ -45,7 +45,7 @@ export function problemOf(
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
   if (network !== undefined) return { reason: 'CloudUnreachable', hint: networkHint(network, machineClass) };
-  // `NotFound` in a creation means that the class refers to a missing object, such as an image or a network.
+  // In a creation, `NotFound` means that the class refers to a missing object, such as an image or a network.
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;

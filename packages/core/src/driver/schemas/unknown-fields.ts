@@ -3,15 +3,15 @@ import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
-/** Undefined for any schema that is not an object, because it may read any key. */
+/** Returns undefined for a schema that is not an object, because this schema may read any key. */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };
   return shape && new Set(Object.keys(shape));
 }
 
 /**
- * Returns one sentence for each field of a provider spec that the driver does not know. Such a field is no error:
- * another version of the driver may know it, and the original ignores it.
+ * Returns one sentence for each field of a provider spec that the driver does not know. An unknown field is not an
+ * error, because another version of the driver may know the field, and the original ignores it.
  */
 export function unknownFields<Spec, Credentials>(
   driver: Pick<DriverDefinition<Spec, Credentials>, 'name' | 'providerSpec'>,

@@ -19,13 +19,13 @@ const SHORTEST_LINE = 12;
 const SHORTEST_ENCODED = 9;
 
 /**
- * Patterns of secrets from any source. The cost of each pattern must be linear, because a console may consist of
- * blanks or of starts of tokens. Therefore, each lookbehind with whitespace has a lookahead before it.
+ * Patterns of secrets from any source. The cost of each pattern must be linear, because a console may contain long runs
+ * of blanks or token prefixes. Therefore, each lookbehind with whitespace has a lookahead before it.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, // bootstrap token
-  /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, // JSON web token, or its start
+  /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, // A JSON web token, or the start of one
   /\b(AKIA|ASIA)[A-Z0-9]{16}\b/g,
   /(?=[^\s"'])(?<=\bauthorization["']?\s*[:=]\s*["']?(bearer|basic)\s+)[^\s"']+/gi,
   /(?=[\w.~+/-]{12})(?<=\b(bearer)\s+)[\w.~+/-]{12,}=*/gi,
@@ -34,8 +34,8 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets: known values as a whole, by line, encoded (base64, URL, JSON), wrapped or colored.
- * All text that looks like a key, token or password is removed too.
+ * Returns the text without secrets. The function removes known values: as a whole, by line, encoded (base64, URL,
+ * JSON), wrapped or colored. All text that looks like a key, token or password is also removed.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
@@ -79,7 +79,10 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** Bytes that are not text have no lines, so their base64 is removed in parts of this many bytes. */
+/**
+ * Bytes that are not text have no lines. Therefore the base64 of these bytes is removed in parts of this length, in
+ * bytes.
+ */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {

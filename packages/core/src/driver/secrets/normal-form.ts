@@ -64,7 +64,7 @@ class Builder {
     }
   }
 
-  /** Each byte has its own position in the original. */
+  /** Each byte has a separate position in the original text. */
   copy(bytes: string, placeOf: (index: number) => readonly [from: number, to: number]): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -121,7 +121,7 @@ export function normalForm(text: string): NormalForm {
 /** Minimum length of an encoded value to remove. A shorter value occurs in base64 or hexadecimal text by chance. */
 const SHORTEST_ENCODED = 6;
 
-/** The encodings are plain, hexadecimal, and base64 at any position in a longer text. */
+/** Returns the search texts for a secret: plain, hexadecimal, and base64 at any position in a longer text. */
 export function needlesOf(value: SecretValue, shortest: number): readonly string[] {
   const bytes = bytesOf(value);
   const text = typeof value === 'string' ? normalForm(value).text : '';
@@ -142,7 +142,7 @@ function inBase64(bytes: Buffer): readonly string[] {
     const inner = encoded
       .slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
       .toLowerCase();
-    // The normal form has no whitespace. `+` and `/` occur unescaped, or as `-` and `_`.
+    // The normal form has no whitespace. The text contains `+` and `/` unescaped, or as `-` and `_`.
     return inner.length < SHORTEST_ENCODED ? [] : [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }

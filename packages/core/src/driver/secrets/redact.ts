@@ -30,8 +30,8 @@ export function partsOfLine(line: string): readonly string[] {
 }
 
 /**
- * Keys of a key file (JSON) with secret values. All other keys contain names of accounts and addresses, which errors
- * should show.
+ * Keys of a key file (JSON) with secret values. The values of all other keys, such as account names and addresses, may
+ * appear in errors.
  */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
@@ -45,7 +45,7 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/** Clouds receive user data in base64 and return this base64 in errors. */
+/** Clouds receive user data in base64, and may return this base64 text in errors. */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
@@ -63,7 +63,7 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/** Drivers parse the key file, so an error may quote a single value of it. */
+/** Drivers parse the key file, so an error may contain a single value of the file. */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
@@ -73,14 +73,14 @@ function within(value: string, depth = 0): readonly string[] {
   }
 }
 
-/** A word that does not occur in an ordinary sentence. */
+/** Matches a word that is not an ordinary word. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
 /** A short line of user data that assigns a secret. */
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
-/** A short line of user data with one word that does not occur in an ordinary sentence. */
+/** A short line of user data with one word that is not an ordinary word. */
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** Most lines contain only ordinary words. */
+/** Returns the secret part of a line. Most lines contain only ordinary words. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
@@ -95,7 +95,7 @@ const wordsOf = (value: string): readonly string[] =>
         .split(/\s+/)
         .filter((word) => OPAQUE_WORD.test(word));
 
-/** Without forms that are too short. */
+/** Omits search texts that are too short. */
 function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   const texts = textsOf(value);
   const whole = needlesOf(typeof value === 'string' ? value.trim() : value, SHORTEST_SECRET);
@@ -146,7 +146,7 @@ const withoutChoices = (secrets: Secrets): Secrets =>
     Object.entries(secrets).filter(([key, value]) => !CHOICES[key]?.includes(textsOf(value)[0]?.trim() ?? '')),
   );
 
-/** All lines of a logger have the same set of secrets. */
+/** All log lines of a logger use the same set of secrets. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
   const known = new WeakMap<Secrets, readonly string[]>();
   return (secrets) => {
@@ -158,12 +158,15 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
-/** The forms match texts that are escaped, in other letter cases, with whitespace, in hexadecimal and in base64. */
+/**
+ * The search texts match secrets that are escaped, in other letter cases, with whitespace, in hexadecimal and in
+ * base64.
+ */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
 ]);
 
-/** The longest values first, because a short value may be a part of a longer value. */
+/** Removes the longest values first, because a short value may be part of a longer value. */
 function without(text: string, pieces: readonly string[]): string {
   let result = text;
   const present = [...new Set(pieces)].filter((piece) => text.includes(piece));
@@ -192,7 +195,7 @@ const denseOf = remembered((secrets) =>
   }),
 );
 
-/** Removes runs that contain a part of a secret, plain or in base64, because servers truncate quoted texts. */
+/** Removes runs of text that contain a part of a secret, plain or in base64. Servers truncate texts that they quote. */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
   return text.replaceAll(RUN, (run) => {
@@ -222,7 +225,7 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   // Tokens of Google.
   [/\bya29\.[\w.-]{8,}/g, '***'],
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Rendered user data contains a bootstrap token, which is in no Secret of the class.
+  // Rendered user data contains a bootstrap token. No Secret of the class contains this token.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
@@ -236,10 +239,10 @@ export function redact(text: string, secrets: Secrets): string {
 }
 
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** A shorter word is a scheme, a name of a parameter, or a date. */
+/** A shorter word is an authentication scheme, a parameter name, or a date. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
-/** Fields of a form for a token service that contain credentials. */
+/** Fields with credentials in a form for a token service. */
 const CONFIDENTIAL_FIELD = /(secret|assertion|token)$/i;
 
 /** The parts of a request that an answer may quote. */
@@ -249,13 +252,13 @@ export interface Sent {
 }
 
 /**
- * Removes the credentials of the request from the text of its answer. A token that a service issued matches no
- * pattern, so only the sender can remove it. Call this function before the text becomes an error.
+ * Removes the credentials of a request from the text of its response. An issued token has no recognizable form, so only
+ * the sender can remove it. Call this function before the text becomes an error.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
   const words = reported.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
-  // An answer may quote only the value of `Signature=…`.
+  // The response may contain only the value of `Signature=…`.
   const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
   const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
   const confidential = [...values.filter(({ length }) => length >= SHORTEST_WORD), ...fields.filter(Boolean)];
@@ -273,7 +276,7 @@ export function redactingLogger(log: Logger, secrets: Secrets): Logger {
     if (typeof value === 'string') return redact(value, secrets);
     if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
     if (typeof value !== 'object' || value === null) return value;
-    // Without this check, a logger would print each byte.
+    // Without this check, a logger would print every byte as a number.
     if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
     if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
     return cleanFields(value as Fields, depth + 1);

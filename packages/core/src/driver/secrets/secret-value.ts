@@ -21,8 +21,8 @@ export function isText(bytes: Uint8Array): boolean {
 const known = new WeakMap<Uint8Array, readonly string[]>();
 
 /**
- * The first text is the value itself, with U+FFFD for bytes that are not UTF-8. For gzip data, the second text is the
- * decompressed text. A VM may show both texts on its console.
+ * Returns the texts in a value. The first text is the value, with U+FFFD for bytes that are not UTF-8. For gzip data,
+ * the second text is the decompressed text. A VM may show both texts on its console.
  */
 export function textsOf(value: SecretValue): readonly string[] {
   if (typeof value === 'string') return [value];
@@ -34,7 +34,7 @@ export function textsOf(value: SecretValue): readonly string[] {
   return texts;
 }
 
-/** Undefined for other bytes, and for a text of more than 4 MiB. */
+/** Returns undefined for data that is not gzip, and for a text of more than 4 MiB. */
 export function unpackedText(value: Uint8Array): string | undefined {
   if (!GZIP.every((byte, i) => value[i] === byte)) return undefined;
   try {

@@ -13,8 +13,8 @@ export interface AdoptionOptions {
 }
 
 /**
- * Looks for the VM of a machine without a recorded VM. Another controller may have created the VM and stopped before it
- * recorded the VM.
+ * Looks for the VM of a machine without a recorded VM. Another controller may have created the VM, and stopped before
+ * it recorded the VM.
  * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; otherwise the error of
  * the driver
  */

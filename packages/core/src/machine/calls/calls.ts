@@ -44,7 +44,7 @@ const NOTHING: CallMemory = {};
 /**
  * Runs the driver calls of all machines.
  * - No reconcile waits for a call. The end of a call starts the next reconcile of its machine.
- * - Each machine UID has one call at a time, so `create` and `delete` of one machine never overlap.
+ * - There is one call at a time for each machine UID, so `create` and `delete` of one machine never overlap.
  * - A call that ignores its abort signal blocks only its own machine and no longer counts for the limit.
  */
 export class DriverCalls {

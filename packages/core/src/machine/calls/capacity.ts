@@ -16,18 +16,21 @@ export interface CapacityOptions {
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
 
-/** The wait doubles after each failed probe, up to this multiple of the first wait. */
+/** After each failed probe, the wait doubles. The maximum is this multiple of the first wait. */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * Each wait except the first gets a random extension of at most this fraction. Classes that ran out of capacity at the
- * same time then probe at different times.
+ * Each wait except the first gets a random extension of at most this fraction. Therefore classes that ran out of
+ * capacity at the same time probe at different times.
  */
 const JITTER = 0.2;
 /** A shortage ends when this many creations may run at the same time or when no machine waits. */
 const OPEN_FROM = 64;
-/** A shortage that had no probe for this time is removed. */
+/** A shortage is removed if there was no probe for this time. */
 const FORGET_AFTER_MS = 86_400_000;
-/** After this time, the gate stops expecting an announced `create`: the machine was deleted, or its record failed. */
+/**
+ * After this time, the gate no longer expects a `create` call that was announced. Either the machine was deleted, or
+ * its record failed.
+ */
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';
 
@@ -37,12 +40,12 @@ export interface OfferingShortage {
   readonly retryAt: Date;
 }
 
-/** An offering or a pair of class and zone, with possibly exhausted capacity. */
+/** An offering, or a pair of class and zone, that may have no capacity. */
 interface Place {
   readonly key: string;
   /**
-   * Versions of the class and its Secrets. A shortage applies only to these versions. A shortage of an offering applies
-   * to all classes, so its value is constant.
+   * Versions of the class and its Secrets. The shortage of a class applies only to these versions. The shortage of an
+   * offering applies to all classes, so this value is constant for an offering.
    */
   readonly inputs: string;
   /** Absent if the shortage is about a class in a zone. */
@@ -71,7 +74,8 @@ const keyFor = (machine: Machine): string =>
  * - After one refusal, all these machines wait. One machine at a time retries, with growing waits.
  * - Each success doubles the number of machines that may call `create` at the same time.
  * - A change of the class or its Secret ends the shortage.
- * - A new process starts without this state. Machines with the error in their status start with one probe.
+ * - A new process starts without this state. For machines with the error in their status, the new process first sends
+ *   one probe.
  */
 export class CapacityGate {
   readonly #options: CapacityOptions;
@@ -192,7 +196,7 @@ export class CapacityGate {
     return entry?.inputs === place.inputs ? entry : undefined;
   }
 
-  /** Only a refused probe changes a known shortage. All other refused calls started before the first refusal. */
+  /** Only a refused probe changes a known shortage. All other refused calls started before the shortage was known. */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;
     const entry = known ?? this.#open(place, error);

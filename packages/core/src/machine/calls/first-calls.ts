@@ -2,7 +2,10 @@ import type { Clock, Key } from '@mcm/kube';
 
 /** Maximum time for which other machines wait for the result of the first call. */
 const WAIT_MS = 120_000;
-/** A success proves the capacity of an offering for this time. After this time, one machine makes a first call again. */
+/**
+ * A success proves the capacity of an offering for this time. After this time, one machine must again make the first
+ * call.
+ */
 const PROVEN_MS = 600_000;
 
 interface FirstCall {
@@ -15,8 +18,9 @@ interface FirstCall {
 const NONE: ReadonlySet<Key> = new Set();
 
 /**
- * Coordinates the first calls for offerings without a recent result. One machine calls the cloud, and the other machines
- * wait for the result. So an offering without capacity causes one refused call instead of one call for each machine.
+ * Coordinates the first calls for offerings without a recent result. One machine calls the cloud, and the other
+ * machines wait for the result. Therefore an offering without capacity causes one refused call, and not one call for
+ * each machine.
  */
 export class FirstCalls {
   readonly #clock: Clock;

@@ -15,7 +15,10 @@ export interface MachineCallsOptions extends AdoptionOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
 }
 
-/** Makes the driver calls for machines: derives the input of each call from its machine, and checks the result. */
+/**
+ * Makes the driver calls for machines. The class derives the input of each call from its machine, and checks the
+ * result.
+ */
 export class MachineCalls {
   readonly #options: MachineCallsOptions;
 
@@ -82,7 +85,10 @@ export class MachineCalls {
   }
 }
 
-/** A VM without an ID or a Node without a name could never be found again. Such a result is a bug of the driver. */
+/**
+ * mcm could never find a VM without an ID, or a Node without a name, again. A result without them is a bug of the
+ * driver.
+ */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {
   if (providerId && (nodeName || !hasTarget)) return;
   throw new MachineError(

@@ -31,7 +31,7 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly memory: Pick<Scope['memory'], 'drain'>;
 }
 
-/** Counts live reads of Nodes of machines with frequent changes of their health. */
+/** Counts direct reads of Nodes whose machines change their health often. */
 export interface Rechecks {
   readonly all: number;
   readonly stale: number;
@@ -123,7 +123,7 @@ export class NodeActions {
     });
   }
 
-  /** Removes the condition last, so that after a crash another process still finds the cordon. */
+  /** The condition is removed last, so that another process still finds the cordon after a crash. */
   async uncordon({ o: { node }, signal }: Scope): Promise<void> {
     if (!node) return;
     const change = { spec: { unschedulable: false } } as const;
@@ -140,8 +140,8 @@ export class NodeActions {
   }
 
   /**
-   * Sends one delete request for each attachment, also after a refusal of one request. While a volume is attached, its
-   * pod cannot start on another node.
+   * Sends one delete request for each attachment, even if the server refuses one of the requests. While a volume is
+   * attached, its pod cannot start on another node.
    */
   async deleteAttachments(
     scope: Scope,
@@ -149,8 +149,8 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // A later attachment to a Node of this name has the same name and is in use. The UID as precondition protects this
-    // later attachment.
+    // A later attachment to a Node with the same name has the same name and is in use. The UID as a precondition
+    // protects the later attachment.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -192,7 +192,7 @@ export class NodeActions {
     }
   }
 
-  /** The precondition with the UID prevents the deletion of a new Node of the same name. */
+  /** With the UID as a precondition, the request cannot delete a new Node with the same name. */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
     if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);

@@ -38,7 +38,8 @@ type Rest = Extract<
 >;
 
 /**
- * Executes planned actions. Answers go to the caches at once, so the next reconcile sees the writes of this process.
+ * Executes planned actions. The responses update the caches at once, so the next reconcile sees the writes of this
+ * process.
  */
 export class Performer {
   readonly #options: PerformerOptions;
@@ -151,7 +152,7 @@ export class Performer {
     return this.#options.control.resource(machines, o.machine.metadata.namespace);
   }
 
-  /** The UID in the patch makes the server refuse the request for a new machine of the same name. */
+  /** With the UID in the patch, the server refuses the request if a new machine has the same name. */
   async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
     const { name, uid } = scope.o.machine.metadata;
     const patch = { ...body, metadata: { ...body.metadata, uid } };

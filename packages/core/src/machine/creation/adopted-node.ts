@@ -3,7 +3,7 @@ import { isInstance } from '../../node/instance.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** Only before the join. A later cordon belongs to another client or to a deletion. */
+/** This applies only before the join. A later cordon comes from another client or from a deletion. */
 function joins({ status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';

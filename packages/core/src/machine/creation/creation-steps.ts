@@ -17,7 +17,7 @@ export const CREATION_STEPS = [
 export interface CreationStep {
   readonly type: (typeof CREATION_STEPS)[number];
   readonly status: 'True' | 'False' | 'Unknown';
-  /** An error code or the missing object, as one word. */
+  /** An error code or the missing object, as a single word. */
   readonly reason: string;
   /** The start of the stage, if the stored objects contain it. */
   readonly since?: string;
@@ -28,8 +28,8 @@ type Finding = Omit<CreationStep, 'type'>;
 const since = (time: string | null | undefined): Pick<CreationStep, 'since'> => (time ? { since: time } : {});
 
 /**
- * Returns the current stages of a creation: creation of the VM, initialization, join (incident 26). The stages are
- * computed from the stored objects on each request.
+ * Returns the current stages of a creation: creation of the VM, initialization, join (incident 26). The function
+ * computes the stages from the stored objects at each call.
  */
 export function creationSteps(machine: Machine, node: Node | undefined): readonly CreationStep[] {
   const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));

@@ -28,14 +28,14 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   if (o.machine.spec.providerID) return planCompletion(o, now);
   const plan = planVm(o, now);
-  // A plan with `create` first removes the annotation about the missing VM. Adding the annotation here again would
-  // delay the call forever.
+  // A plan with `create` first removes the annotation about the missing VM. If the annotation were added again here,
+  // the call would never happen.
   return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
 }
 
 /**
- * The phase stays empty while the first creation runs: the orphan collection of the original recognizes a creation by
- * the empty phase.
+ * The phase stays empty during the first creation, because the orphan collection of the original recognizes a creation
+ * by the empty phase.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
@@ -58,7 +58,8 @@ function planOverdue(o: MachineObservation, call: FailedCall): Plan {
 
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // A VM of this machine would be deleted at once, because the owner replaces the machine. The original creates the VM.
+  // If mcm created a VM for this machine, the VM would be deleted at once, because the owner replaces the machine. The
+  // original creates the VM.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
@@ -204,8 +205,8 @@ function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, 
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
-  // A machine whose VM is gone never gets a second VM. The creation ends with the join of the Node or with the creation
-  // timeout.
+  // If the VM of a machine is gone, the machine never gets a second VM. The creation ends when the Node joins or the
+  // creation timeout expires.
   if (error.code === 'NotFound' || error.code === 'Unimplemented')
     return act('the cloud does not initialize the VM', pending(o, now));
   return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
@@ -228,7 +229,8 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
 
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // Both functions must use the same time. With different times, they would overwrite each other's status.
+  // Both functions must use the same time. With different times, each function would overwrite the status of the other
+  // function.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });

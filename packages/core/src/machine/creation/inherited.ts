@@ -2,8 +2,8 @@ import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
 /**
- * UIDs of the machines that existed when this process became the leader. Another process may have sent calls for these
- * machines.
+ * The UIDs of the machines that existed when this process became the leader. An earlier leader may have sent calls for
+ * these machines.
  */
 export class InheritedMachines {
   readonly #uids = new Set<string>();

@@ -21,8 +21,8 @@ export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boo
   last !== undefined && !last.outcome.ok && last.outcome.error.credentialsRefused;
 
 /**
- * Adds an annotation that the machine has no VM, if its class is invalid or has refused credentials. A later process can
- * then delete the machine without its class.
+ * Adds an annotation that the machine has no VM, if its class is invalid or the cloud refused the credentials of the
+ * class. A later process can then delete the machine without its class.
  */
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!(lastCallWasNotSent(o) || lastCallWasRefused(o)) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
@@ -33,7 +33,10 @@ export function planNote(o: MachineObservation): Plan | undefined {
 export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
-/** The annotation must go before the first `create`: after a crash, it is unknown whether the call reached the cloud. */
+/**
+ * The annotation must be removed before the first `create`. After a crash, it is unknown whether the call reached the
+ * cloud.
+ */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;
   return act('mcm creates the VM next', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });

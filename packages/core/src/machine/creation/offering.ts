@@ -6,13 +6,13 @@ interface Waiting {
   readonly waitsFor: { readonly shortage?: Shortage; readonly until?: Date };
 }
 
-/** A refusal because of missing capacity proves that the machine has no VM. */
+/** If the cloud refused a creation because of missing capacity, the machine has no VM. */
 export const refusedCapacity = ({ calls: { last } }: Pick<MachineObservation, 'calls'>): boolean =>
   last?.kind === 'create' && !last.outcome.ok && last.outcome.error.code === 'ResourceExhausted';
 
 /**
- * A machine may use another offering only if the results of all its `create` calls are known. A call without an answer
- * may have created a VM, and an earlier process may have made such a call.
+ * A machine may use another offering only if the results of all its `create` calls are known. A call without a response
+ * may have created a VM. An earlier process may also have made such a call.
  */
 function isFree(o: MachineObservation, record: string | undefined): boolean {
   if (refusedCapacity(o)) return true;

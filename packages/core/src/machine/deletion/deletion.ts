@@ -34,9 +34,8 @@ const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninit
 
 /**
  * Plans the next step of a deletion from the observed Node, pods and VM. The status of a waiting machine contains a
- * text of the original that shows the completed steps. So the original can continue a deletion of mcm, and mcm a
- * deletion of the original. Source: machine-controller-manager, pkg/util/provider/machinecontroller,
- * triggerDeletionFlow.
+ * text of the original that shows the completed steps. Therefore the original can continue a deletion that mcm began,
+ * and vice versa. Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
   const plan = planNext(o, now);
@@ -275,8 +274,8 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
  * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. Without the Node,
  *   Kubernetes would delete the pods and ignore their budgets.
  * - An empty Node needs no finalizer. The drain still evicts a pod that was bound before the cordon.
- * - A Node that is being deleted keeps the finalizer until its VM is deleted. Without the finalizer, a running
- *   kubelet would register the Node again.
+ * - A Node that is being deleted keeps the finalizer until its VM is deleted. If the Node were deleted earlier, a
+ *   running kubelet would register the Node again.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
@@ -372,8 +371,8 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Deletes the Node and then the Machine, after the VM. Before the deletion of the VM, a running kubelet would register
- * the Node again. The Node of a kept VM stays cordoned until the orphan collection deletes it.
+ * Deletes the Node and then the Machine, after the VM. If the Node were deleted before the VM, a running kubelet would
+ * register the Node again. The Node of a kept VM stays cordoned until the orphan collection deletes it.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('the VM is kept for an investigation', { do: 'removeFinalizer' });

@@ -11,7 +11,7 @@ import { at, operation, say } from './deletion-status.ts';
 /** Minimum time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
-/** mcm skips the status write if the pods on the Node end within this time after the last blocker is gone. */
+/** mcm skips the status write if the pods on the Node end within this time after the last blocker has gone. */
 const PASSES_MS = 10_000;
 
 /** A status write, or the earliest time of the next write. */
@@ -22,7 +22,7 @@ export interface Description {
 
 export const evicting = (pods: readonly PodRef[]): string => at('drain', `Evicting ${listed(pods.map(nameOf))}.`);
 
-/** Terminating pods cause no write, unless the status still contains a former blocker. */
+/** Terminating pods cause no write, unless the status still contains a blocker from before. */
 export function describeDrain(o: MachineObservation, drain: DrainObservation, plan: DrainPlan, now: Date): Description {
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
@@ -68,7 +68,7 @@ function namesTheSame(a: string, b: string): boolean {
 
 /**
  * After a lost Lease, two processes with separate memories may drain the same machine for a while. The delay limits how
- * often they overwrite the status.
+ * often these processes overwrite the status.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

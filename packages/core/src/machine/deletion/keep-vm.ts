@@ -33,8 +33,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * Returns true if no pod of the VM may already run on another node. Pods with deletion grace period 0 and pods of a
- * deleted Node may still run on an unreachable VM.
+ * Returns true if no pod of the VM may already run on another node. On an unreachable VM, pods that were deleted with
+ * grace period 0, and pods of a deleted Node, may still run.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

@@ -36,13 +36,16 @@ export interface HealthPlan {
   readonly joined?: boolean;
   readonly deadline?: Date | undefined;
   readonly ask?: true;
-  /** Set for a write that counts as flapping. mcm may delay such a write. */
+  /** Set if the write counts as flapping. mcm may delay this write. */
   readonly writes?: HealthWrite;
   readonly read?: true;
   readonly because: string;
 }
 
-/** A later copy of the conditions of a Pending machine saves writes: the next phase often includes them. */
+/**
+ * The conditions of a Pending machine are copied after this delay. The delay saves writes, because the next change of
+ * the phase often includes the conditions.
+ */
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
 /**
@@ -61,8 +64,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // An outage can make a healthy machine look unhealthy, but never the reverse. So a Ready Node in an outdated cache
-  // counts as Ready.
+  // An outage can make a healthy machine look unhealthy, but cannot make an unhealthy machine look healthy. Therefore a
+  // Ready Node in an outdated cache counts as Ready.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health checks are paused` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -319,7 +322,10 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
   };
 }
 
-/** Without a free replacement in the deployment, the machine waits. Changes of its peers start the next check. */
+/**
+ * Without a free replacement in the deployment, the machine waits. Changes of the other machines of the deployment
+ * start the next check.
+ */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
     const { lookAgainAt } = o.breaker;
@@ -346,8 +352,8 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
 }
 
 /**
- * After a failed in-place update, all other conditions of the node may be healthy, so the message names this failure
- * too.
+ * After a failed in-place update, all other conditions of the node may be healthy. Therefore the message also contains
+ * this failure.
  */
 function lastingConditions(o: MachineObservation): string {
   if (!o.node) return missing(o);
@@ -359,7 +365,7 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Prepends the reason of the wait to the last description, once. The original only logs the reason. Names and numbers
+ * Adds the reason of the wait once, before the last description. The original only logs the reason. Names and numbers
  * of other machines would cause a write for each change of one machine.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {

@@ -26,7 +26,7 @@ export interface ReachabilityTimings {
   /** Time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`. */
   readonly periodMs: number;
   /**
-   * If an API server is unreachable for longer than this, the controller freezes. Flag:
+   * If an API server is unreachable for longer than this time, the controller freezes. Flag:
    * `--machine-safety-apiserver-statuscheck-timeout`.
    */
   readonly timeoutMs: number;
@@ -48,7 +48,7 @@ const PROBE_NAME = 'dummy-name';
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/** The maximum age of data for health checks includes the time of one probe. */
+/** The maximum age of data for health checks. The age includes the time of one probe. */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
@@ -119,7 +119,7 @@ export class ReachabilityCheck {
     for (const cache of this.#assessed()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
   }
 
-  /** An API server with an older state after a restore counts as an outage until the cache is verified. */
+  /** After a restore, an API server with an older state counts as an outage until the cache is verified. */
   #onDoubt(doubted: boolean): void {
     if (doubted) this.#state = { frozen: true, downSince: this.#options.clock.monotonic() };
     else this.#options.check();
@@ -210,8 +210,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * The data becomes outdated even if the server answers. Nodes without read permission do not count, because mcm then
-   * checks no health.
+   * Returns how old the data is, because data can become outdated even if the server responds. Without read permission
+   * for Nodes, the Nodes do not count, because mcm then checks no health.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -220,7 +220,7 @@ export class ReachabilityCheck {
   }
 }
 
-/** `NotFound` and `Forbidden` count as answers. */
+/** The responses `NotFound` and `Forbidden` prove that the server is reachable. */
 async function probe(
   cluster: 'control' | 'target',
   { clock, log }: ReachabilityOptions,

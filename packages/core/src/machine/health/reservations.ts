@@ -1,6 +1,6 @@
 /**
  * Machines that mcm is marking as Failed. The machines of a group share a limit of replacements. The caches show a mark
- * only after the answer to its write, so a reservation blocks the other machines of the group until then. The original
+ * only after the response to its write. Until then, a reservation blocks the other machines of the group. The original
  * blocks workers with permits for this purpose (pkg/util/permits).
  */
 export class Reservations {

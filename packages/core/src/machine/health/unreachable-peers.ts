@@ -8,14 +8,14 @@ import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 /** The decision about an unreachable machine in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
   /**
-   * The VM exists, and all other machines are unreachable too. The network is the likely cause, so mcm does not replace
-   * the machine.
+   * The VM exists, but all other machines are also unreachable. The network is the likely cause, so mcm does not
+   * replace the machine.
    */
   | { readonly held: OpenBreaker; readonly answer: string }
   | { readonly ask: true }
   /** A lookup is running, or the next lookup starts at this time. */
   | { readonly waitUntil: Date | undefined }
-  /** `answer` is a sentence about the VM. Without an answer in time or without a lookup, `answer` is absent. */
+  /** `answer` is a sentence about the VM. Undefined without a lookup, or if the cloud did not respond in time. */
   | { readonly replace: true; readonly answer?: string };
 
 export interface ConfirmationInput {
@@ -28,8 +28,8 @@ export interface ConfirmationInput {
 }
 
 /**
- * Decides from the answer of the cloud whether mcm replaces an unreachable machine. One answer is valid as long as the
- * machine is unreachable.
+ * Decides from a lookup in the cloud whether mcm replaces an unreachable machine. The result of one lookup is valid as
+ * long as the machine is unreachable.
  * - If all machines are unreachable and the cloud does not answer, lookups continue for one more health timeout.
  *   After that time, mcm replaces the machine.
  * - If other machines are reachable, the machine itself is the likely cause. mcm replaces the machine after any

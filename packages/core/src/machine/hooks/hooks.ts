@@ -11,8 +11,8 @@ const ignores = ({ machine, interruptions }: MachineObservation): boolean =>
   ignoresHooks(machine, interruptions === true);
 
 /**
- * Starts the hooks of a stage, and waits until their owners have finished them. Returns undefined if the machine
- * continues.
+ * Starts the hooks of a stage, and waits until their owners have finished these hooks. Returns undefined if the machine
+ * need not wait.
  * - After the timeout of a hook with `Continue`, mcm removes its annotation with a warning.
  * - A hook with `Block` has no limit. After its timeout, mcm only sends a warning.
  */

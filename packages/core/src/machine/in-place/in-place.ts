@@ -50,8 +50,8 @@ const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node i
  * Returns the condition that the labels of the node require, or undefined if the condition does not change. Source:
  * machine-controller-manager, updateNodeConditionBasedOnLabel.
  * - A node cannot become selected before it is a candidate.
- * - A failed update can start again after the removal of its result and selection. The original blocks a failed
- *   update forever.
+ * - A failed update can start again after a user removes its result and selection. In the original, a failed update
+ *   blocks the node forever.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -115,8 +115,8 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
 }
 
 /**
- * The phase comes first. After a crash between the writes, the next reconcile finds the drained node and completes the
- * step.
+ * The phase is written first. After a crash between the two writes, the next reconcile finds the drained node and
+ * completes the step.
  */
 function drained({ machine }: MachineObservation, now: Date): Plan {
   const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;

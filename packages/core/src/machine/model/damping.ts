@@ -17,7 +17,7 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 const FRESH_MS = 60_000;
 
-/** The requirement before a write: a delay until a time, or a read of the Node. */
+/** The requirement before a write: either a delay until a time, or a read of the Node. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**
@@ -56,8 +56,8 @@ const FREE_REPEATS = 3;
 /**
  * Returns the time until which the same report must wait, or undefined without a wait.
  *
- * Two processes can work on one machine for a moment and see different reasons. The delay, which doubles up to one
- * minute, stops the two processes from overwriting each other's report without end.
+ * Two processes can work on one machine for a moment and see different reasons. The delay doubles up to one minute.
+ * Therefore the two processes do not overwrite each other's report without end.
  */
 export function repeatAfter(reported: Reported | undefined, text: string, now: Date): Date | undefined {
   if (reported?.text !== text || isOver(reported, now) || reported.repeats < FREE_REPEATS) return undefined;

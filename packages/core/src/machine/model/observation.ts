@@ -20,7 +20,10 @@ export interface ObservedOffering {
   readonly record: string;
   readonly text: string;
   readonly shortage?: Shortage;
-  /** Set if another machine makes the first call for the offering. This machine waits at most until this time. */
+  /**
+   * Set if another machine makes the first call for the offering. This machine waits for the result, at the latest
+   * until this time.
+   */
   readonly awaitsFirstCall?: Date;
 }
 
@@ -66,7 +69,8 @@ export interface SettledCall {
   /** Number of consecutive failures of this kind of call, including this call; 0 after a success. */
   readonly failures: number;
   /**
-   * Versions of the class and Secrets of the call. After a change of these versions, the next attempt does not wait.
+   * Versions of the class and Secrets that the call used. After a change of these versions, the next attempt does not
+   * wait.
    */
   readonly inputs: string;
 }
@@ -101,7 +105,7 @@ export interface MachineObservation {
   readonly node?: Node | undefined;
   /** The Node with the name of the new VM. This Node may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /** A stale Node: it has the name of the machine's Node and belongs to an earlier VM of no machine. */
+  /** A stale Node. The Node has the name of the machine's Node, but belongs to an earlier VM that has no machine. */
   readonly conflictingNode?: Node;
   readonly conflictCameBack?: true | undefined;
   /**
@@ -111,7 +115,10 @@ export interface MachineObservation {
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
   /** True if mcm saw the deletion of the Node. */
   readonly nodeWasDeleted?: boolean | undefined;
-  /** True if the API servers were unreachable for too long. mcm then checks no health, and only deletions continue. */
+  /**
+   * True if the API servers were unreachable for too long. In this case, mcm checks no health, and only deletions
+   * continue.
+   */
   readonly frozen: boolean;
   readonly doubt?: Doubt | undefined;
   readonly healthWrites?: HealthWrites | undefined;
@@ -128,7 +135,7 @@ export interface MachineObservation {
   };
   /** Number of machines of the same deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
-  /** If absent, the maximum is one. */
+  /** The maximum of `replacementsInProgress`. Default: one. */
   readonly replacementsAllowed?: number;
   /** Set if too many machines became unreachable at the same time with this machine. */
   readonly breaker?: OpenBreaker | undefined;

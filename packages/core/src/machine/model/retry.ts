@@ -11,7 +11,7 @@ const SHORT_RETRY_MS = 5_000;
 const MEDIUM_RETRY_MS = 180_000;
 export const LONG_RETRY_MS = 600_000;
 
-// The first wait after a temporary error is the 5 s of the original. The longer waits limit the load on an unavailable
+// The first wait after a temporary error is 5 s, as in the original. The longer waits limit the load on an unavailable
 // cloud.
 const transient: Backoff = { firstMs: SHORT_RETRY_MS, maxMs: 60_000 };
 const medium: Backoff = { firstMs: MEDIUM_RETRY_MS, maxMs: MEDIUM_RETRY_MS };
@@ -63,7 +63,7 @@ export const CALL_RETRIES = {
 export const isTransient = (code: MachineCode): boolean =>
   code === 'Unknown' || code === 'DeadlineExceeded' || code === 'Aborted' || code === 'Unavailable';
 
-/** If the cloud requests a longer wait, this wait is used. */
+/** If the cloud requests a longer wait, mcm uses this wait. */
 export function retryAfter(backoff: Backoff, error: MachineError, failures: number): number {
   const doubled = backoff.firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);
   return Math.max(Math.min(doubled, backoff.maxMs), error.retryAfterMs ?? 0);

@@ -224,7 +224,7 @@ function endOf(o: MachineObservation, now: Date): string {
   if (value === PreserveValues.False)
     return `The preservation of the machine ended because of ${requestText(o, value)}`;
   if (phaseOf(o.machine) === 'Failed') return 'The preservation of the machine ended: a user removed the annotation';
-  // The recovery of the machine may have removed a request for Failed machines only.
+  // When the machine recovered, a request that is only for Failed machines may have been removed.
   const gone = value === '' ? ', or a user removed the annotation' : '';
   return `The preservation ended: the machine is not Failed${gone}`;
 }
@@ -240,7 +240,7 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
   });
 }
 
-/** Removes the machine's own annotation, because the annotation could become effective later. */
+/** Removes the annotation of the machine, because it could become effective later. */
 function recordNodeValue({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
   const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
@@ -255,7 +255,7 @@ function recordNodeValue({ machine, node }: MachineObservation): Plan | undefine
 type Changes = Record<string, string | null>;
 
 /**
- * The machine-config controller removes its scale-down protection after its update, so the preservation adds its own
+ * The machine-config controller removes its scale-down protection after its update, so the preservation adds a separate
  * protection.
  */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
@@ -265,7 +265,7 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 
-/** A scale-down protection that another client added stays. */
+/** A scale-down protection of another client remains. */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
   return defined({

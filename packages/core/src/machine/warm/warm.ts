@@ -27,8 +27,8 @@ const annotatePower = (power: string | null): Action => ({
 });
 
 /**
- * Plans the power state of a warm machine. The record of the power state precedes each call. So a later process repeats
- * the call and does not treat a stopped VM as unhealthy.
+ * Plans the power state of a warm machine. The record of the power state precedes each call. Therefore a later process
+ * repeats the call, and does not treat a stopped VM as unhealthy.
  */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);

@@ -3,10 +3,10 @@ import { formatTime } from '@mcm/api';
 import type { Violation } from '../../objects/violations.ts';
 import { type Freeze, parseRules, type Window, type WindowRules } from './parse.ts';
 
-/** The reason why a rollout may not continue now, and the time from which it may continue. */
+/** The reason why a rollout must wait, and the time from which it may continue. */
 export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
-  /** The next time at which all rules allow the rollout. Undefined if the rules never allow it at the same time. */
+  /** The next time at which all rules allow the rollout. Undefined if there is no such time. */
   readonly opensAt: Date | undefined;
   /** As a clause. */
   readonly because: string;
@@ -15,7 +15,7 @@ export interface ClosedWindow {
 /** Maximum number of steps of the search for the next opening. */
 const MOST_STEPS = 1_000;
 
-/** A window is open if its last start was less than its duration ago. */
+/** A window is open if the time since its last start is shorter than its duration. */
 const isOpen = ({ schedule, durationMs }: Window, at: number): boolean => {
   const opened = schedule.nextRun(new Date(at - durationMs));
   return opened !== null && opened.getTime() <= at;
@@ -55,7 +55,8 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 const printed = (time: number): string => formatTime(new Date(time));
 
 /**
- * Returns why a deployment and its class forbid a rollout to continue at `now`. All objects with rules must allow it.
+ * Returns why a deployment and its class forbid a rollout to continue at `now`. All objects with rules must allow the
+ * rollout.
  * @returns undefined if the rollout may continue
  */
 export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
@@ -128,9 +129,9 @@ export function closedBy(
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/** A longer timer is not possible, and the system clock may be set during the wait. */
+/** A timer cannot be longer than this, and the system clock may be set during the wait. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/** If `time` is undefined, the wait has no end. */
+/** Returns the time of the next check. If `time` is undefined, the wait has no end. */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));

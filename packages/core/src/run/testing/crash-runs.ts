@@ -9,7 +9,7 @@ class CrashPoint {
   crashed = false;
   onCrash: () => void = () => undefined;
 
-  /** Throws at the point where the process stops, and at all later points. */
+  /** Throws at the stop point of the process, and at all later points. */
   pass(): void {
     if (this.crashed) throw new Error('this process has crashed');
     if (this.passed++ !== this.deadline) return;
@@ -19,7 +19,7 @@ class CrashPoint {
   }
 }
 
-/** Every write has two stop points: before the request is sent, and before its answer is read. */
+/** Every write has two stop points: before the request is sent, and before its response is read. */
 const crashing =
   (crash: () => CrashPoint) =>
   (transport: Transport): Transport => {
@@ -41,7 +41,7 @@ export interface CrashResult {
 
 export interface CrashTest {
   readonly rig: Rig;
-  /** Runs until the condition is true, also if processes stop before. */
+  /** Runs until the condition is true, even if processes stop before. */
   readonly settled: (done: () => Promise<boolean>, maxMs?: number) => Promise<void>;
 }
 

@@ -5,7 +5,7 @@ export type Server = 'control' | 'target';
 
 /**
  * The ways in which an API server is unreachable:
- * - `refused`: connections are refused, and open ones are closed.
+ * - `refused`: connections are refused, and open connections are closed.
  * - `silent`: no data arrives in either direction.
  * - `hanging`: requests get no answer, and open watches continue.
  * - `failing`: requests get an error, and open watches continue.
@@ -36,7 +36,7 @@ export class Cuts {
     this.#monotonic = monotonic;
   }
 
-  /** Time of the last answer to a request other than a watch, by the monotonic clock. */
+  /** Time of the last response to a request that is not a watch, by the monotonic clock. */
   answeredAt(server: Server): number {
     return this.#answeredAt.get(server) ?? 0;
   }

@@ -4,8 +4,8 @@ import type { Transport, TransportResponse } from '@mcm/kube';
 const PROBE = /\/dummy-name$/;
 
 /**
- * Answers repeated probes of the same object with the first answer, without the server. In an idle hour, nine of ten
- * requests are probes, so tests run faster.
+ * Returns the first response again for repeated probes of the same object, without the server. In an idle hour, nine of
+ * ten requests are probes, so tests run faster.
  */
 export function withKnownProbes(transport: Transport): Transport {
   const known = new Map<string, TransportResponse>();

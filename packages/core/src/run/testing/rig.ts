@@ -225,7 +225,7 @@ export class Rig {
     return (await this.admin.resource(pods, NAMESPACE).list()).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Runs until `done` returns true, or fails after `maxMs` of virtual time. */
+  /** Runs until `done` returns true. If `maxMs` of virtual time pass before, the test fails. */
   until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     return this.clock.runUntil(done, { maxMs });
   }

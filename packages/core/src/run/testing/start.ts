@@ -16,7 +16,8 @@ export interface StartOptions extends Partial<RigOptions> {
 }
 
 /**
- * Creates a rig with its own control plane, without objects and without a running controller. Both end with the test.
+ * Creates a rig with a separate control plane, without objects and without a running controller. Both end with the
+ * test.
  */
 export async function createRig({
   crds: served = crds,

@@ -1,7 +1,9 @@
 import { type Machine, machines } from '@mcm/api';
 import type { KubeClient } from '@mcm/kube';
 
-/** From the server, because with outdated data the caller could delete a VM or Node that is in use. */
+/**
+ * Reads the machines from the server, because with outdated data the caller could delete a VM or Node that is in use.
+ */
 export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
   const found = new Map<string, Machine>();
   let token: string | undefined;

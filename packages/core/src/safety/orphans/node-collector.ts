@@ -92,8 +92,8 @@ export class NodeCollector {
   }
 
   /**
-   * A suspected Node belongs to this controller, its kubelet does not report, and the caches contain no machine for
-   * it.
+   * A Node is suspected if it belongs to this controller, its kubelet does not report, and the caches contain no
+   * machine for it.
    */
   #isSuspect(node: Node): boolean {
     const { caches, namespace } = this.#o;
@@ -164,7 +164,7 @@ export class NodeCollector {
         return;
       }
       if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // The write of the mark, which removes the finalizer, has failed.
-      // The UID and the version are preconditions: after a new report of the kubelet, the deletion fails with a
+      // The UID and the version are preconditions. After a new report of the kubelet, the deletion fails with a
       // conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));

@@ -121,7 +121,7 @@ export class OrphanDrains {
     return waitsFor;
   }
 
-  /** A Machine that was created for the VM after the search began makes the Node schedulable again. */
+  /** If a Machine was created for the VM after the search began, it makes the Node schedulable again. */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));
     return recorders.some(({ spec }) => isInstance(spec.providerID, providerId));

@@ -71,7 +71,7 @@ const passing = (because: string): Kept => ({ because, passing: true });
  * - The kubelet of the Node does not report.
  * - The Node is old enough.
  * - The Node already had no machine in an earlier search.
- * - Since then, every class was listed, and no listing contains its VM.
+ * - Since then, every class was listed, and no listing contains the VM of the Node.
  */
 export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {
   const { namespace, minAgeMs, firstSeen, confirmAfterMs, listings } = evidence;

@@ -13,8 +13,8 @@ export interface OrphanOptions {
   /** Flag: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
   /**
-   * A VM or Node must be at least this old to be an orphan. Two searches with at least this interval must find no
-   * machine.
+   * A VM or Node must be at least this old to be an orphan. Two searches must find no machine, and the interval between
+   * these searches must be at least this long.
    */
   readonly confirmAfterMs: number;
   /** Maximum number of VMs, and of Nodes, that are deleted in an hour. */
@@ -49,7 +49,7 @@ export interface OrphanReconcileOptions {
   readonly options: OrphanOptions;
   /** Returns the control cluster of this process, if known. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Returns true if API servers were unreachable for too long. While this is true, no VM is treated as an orphan. */
+  /** Returns true if API servers were unreachable for too long. During this time, no VM is treated as an orphan. */
   readonly frozen: () => boolean;
   readonly wake: (key: Key) => void;
   readonly journal?: Journal | undefined;

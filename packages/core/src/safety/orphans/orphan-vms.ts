@@ -21,9 +21,12 @@ export function isOrphan(
   return phase !== undefined && phase !== 'CrashLoopBackOff';
 }
 
-/** The control clusters whose orphans this control cluster may delete. */
+/**
+ * The control clusters whose orphans this control cluster may delete: itself, and the control clusters that it
+ * replaces.
+ */
 export interface Owners {
-  /** The UID of this control cluster. Undefined if unknown: new VMs then have no tag of the control cluster. */
+  /** The UID of this control cluster. If it is unknown, new VMs have no tag of the control cluster. */
   readonly own: string | undefined;
   /** Control clusters that this control cluster replaces. */
   readonly former: readonly string[];

@@ -48,7 +48,10 @@ const NODES_KEY: Key = 'nodes';
 const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
 
-/** The deletion of a machine, or several VMs for a machine, start a search of its class and of the Nodes. */
+/**
+ * Finds the searches that a change starts. The deletion of a machine, or several VMs for a machine, start a search of
+ * its class and of the Nodes.
+ */
 export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const { metadata, spec } = change.object;
   const key = makeKey(metadata.namespace, spec.class.name ?? '');
@@ -64,9 +67,9 @@ interface ClassState {
   firstSeen: ReadonlyMap<string, Date>;
   /** The last reported decision about each VM, by provider ID. */
   reported: ReadonlyMap<string, string>;
-  /** Number of consecutive failures of the listing that were already handled. */
+  /** Number of consecutive failures of the listing that were already processed. */
   failures: number;
-  /** Provider IDs that operators had released at the last reconcile, on any class. */
+  /** Provider IDs that operators had released on any class, at the time of the last reconcile. */
   seenReleases?: ReadonlySet<string>;
   /** Set if an event has reported that the VMs of the class cannot be listed. */
   unlisted?: true;
@@ -79,9 +82,9 @@ interface ClassState {
 }
 
 /**
- * Finds VMs and Nodes without a Machine. Each class has a key, and there is one key for all Nodes. So a class with a
- * slow cloud delays only the deletion of its own VMs, and of Nodes. The deletion of Nodes needs the listings of all
- * classes.
+ * Finds VMs and Nodes without a Machine. Each class has a key, and there is one key for all Nodes. Therefore a class
+ * with a slow cloud delays only the deletion of its VMs, and the deletion of Nodes. The deletion of Nodes needs the
+ * listings of all classes.
  */
 export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;
@@ -180,7 +183,7 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** After a release, the search starts at once. */
+  /** After a VM is released, the search starts at once. */
   #releases(machineClass: MachineClass, state: ClassState): boolean {
     const released = new Set([machineClass, ...this.#others(machineClass)].flatMap(releasedVms));
     const isMore = state.seenReleases !== undefined && [...released].some((id) => !state.seenReleases?.has(id));
@@ -266,8 +269,9 @@ export class OrphanCollector {
   }
 
   /**
-   * Deletes VMs that are confirmed as orphans. A live list of machines, newer than the list of VMs, confirms them: a
-   * cache may be outdated, and a deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
+   * Deletes VMs that are confirmed as orphans. A list of machines from the server confirms the orphans. This list must
+   * be newer than the list of VMs, because a cache may be outdated and a deleted VM cannot be restored. Returns true if
+   * Nodes of VMs are being drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -342,8 +346,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns the time until which a VM without a Node is kept. An orphan from a lost creation is found within the
-   * creation timeout. A later orphan had a machine, and therefore also a Node.
+   * Returns the time until which a VM without a Node is kept. If an orphan comes from a lost creation, it is found
+   * within the creation timeout. Any later orphan had a machine, and therefore also a Node.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -366,7 +370,7 @@ export class OrphanCollector {
     }
   }
 
-  /** The event may be on another class of the same cluster, because these classes list the same VMs. */
+  /** The event may be on another class of the same cluster, because all classes of a cluster list the same VMs. */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);
   }

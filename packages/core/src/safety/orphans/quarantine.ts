@@ -17,8 +17,8 @@ export interface QuarantineView {
   readonly releasedElsewhere?: readonly string[] | undefined;
   readonly listed: number;
   /**
-   * Number of VMs without a machine, confirmed or not. A VM counts if it has a Ready Node, or if it is too old to have
-   * lost its machine during its creation.
+   * Number of VMs without a machine, including unconfirmed orphans. A VM counts if it has a Ready Node, or if it is too
+   * old to have lost its machine during its creation.
    */
   readonly lost: number;
   /** The time since which the API server has an older state than the cloud. */
@@ -56,8 +56,8 @@ export const releasedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.ReleaseVMs);
 
 /**
- * The Node of a VM names the class of its former machine. Otherwise the first class by name reports, so that the
- * result does not depend on the order of the searches.
+ * Returns the class that reports a VM. The Node of a VM contains the class of its former machine. Without a Node, the
+ * first class by name reports, so that the result does not depend on the order of the searches.
  */
 export function reportingClass(classes: readonly MachineClass[], node: Node | undefined): MachineClass | undefined {
   const key = node?.metadata.annotations?.[Annotations.MachineClassOfNode];
@@ -77,7 +77,7 @@ export const quarantineText = ({ providerId, machineName }: ListedInstance, beca
 /**
  * Records on the class which of its VMs are in quarantine, for a later process. Deleted VMs are removed from the list
  * of released VMs.
- * @param elsewhere VMs in quarantine on other classes. An operator may release them on this class too.
+ * @param elsewhere VMs in quarantine on other classes. An operator may also release these VMs on this class.
  * @throws KubeError
  */
 export async function noteQuarantine(

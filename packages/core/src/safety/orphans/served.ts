@@ -16,7 +16,7 @@ export interface ListedVm {
 export type Use =
   /** The Node of the VM is not Ready, or Nodes cannot be read. */
   | { readonly use: 'none' }
-  /** The VM never joined, or its Node object is lost and its kubelet may still run pods. */
+  /** The VM never joined, or its Node object is lost. In the second case, its kubelet may still run pods. */
   | { readonly use: 'unseen' }
   /** The Node belongs to a machine, so the provider ID of this machine is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
@@ -24,9 +24,9 @@ export type Use =
   | { readonly use: 'unclaimed'; readonly node: Node };
 
 /**
- * Returns whether a Ready Node runs on the VM. The Node's provider ID decides. A Node with an incomparable ID counts
- * if it belongs to the machine with the VM's name. Such a Node does not count if the listing contains the recorded VM
- * of this machine.
+ * Returns whether a Ready Node runs on the VM. The provider ID of the Node determines the result. If the provider ID
+ * cannot be compared, the Node counts if it belongs to the machine with the VM's name. Exception: the listing contains
+ * the recorded VM of this machine.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

@@ -14,7 +14,10 @@ export interface OvershootOptions {
   readonly periodMs: number;
 }
 
-/** A set freezes if it has `upper` machines or more. The freeze ends if the set has `lower` machines or fewer. */
+/**
+ * The limits of a freeze. A set freezes if it has `upper` machines or more. The freeze ends if the set has `lower`
+ * machines or fewer.
+ */
 export interface Thresholds {
   readonly upper: number;
   readonly lower: number;
@@ -22,8 +25,8 @@ export interface Thresholds {
 
 /**
  * Returns the numbers at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A). The surge
- * comes from the spec, for every strategy, and is zero if absent. In the original, such a deployment makes the check
- * fail for every following set (BUG-9). `safetyDown` 0 counts as 1.
+ * comes from the spec, for every strategy, and is zero if absent. In the original, a deployment without a surge makes
+ * the check fail for all following sets (BUG-9). `safetyDown` 0 counts as 1.
  */
 export function thresholds(
   set: MachineSet,
@@ -35,14 +38,17 @@ export function thresholds(
   const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
   const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
-  // With equal numbers, the freeze would start and end again forever (F-12).
+  // If both numbers were equal, the freeze would start and end again forever (F-12).
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
 /** The decision about a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
-/** An object with only the label or only the condition has an incomplete freeze. */
+/**
+ * Whether the object has any mark of a freeze. If it has only the label or only the condition, the freeze is
+ * incomplete.
+ */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,

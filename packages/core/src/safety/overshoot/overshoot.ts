@@ -102,8 +102,8 @@ export class OvershootReconciler {
 
   /**
    * Freezes a set because of the observed number of machines, even if another client writes the set at the same time.
-   * At the next reconcile, the machines may already be deleted, and the overshoot would not be reported. The cache is
-   * outdated, so the method reads the set from the server.
+   * If the freeze waited for the next reconcile, the machines could already be deleted and the overshoot would not be
+   * reported. The cache is outdated, so the method reads the set from the server.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -160,7 +160,9 @@ export class OvershootReconciler {
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
-  /** As in the original, the status comes first. The label stops the set, and the condition explains it. */
+  /**
+   * As in the original, the status is written first. The label stops the set, and the condition explains the freeze.
+   */
   async #writeSet(
     set: MachineSet,
     conditions: readonly AnyCondition<MachineSetConditionType>[],
@@ -249,7 +251,7 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
   return deployment ? [keyOfSet(set), keyOfDeployment(deployment)] : [keyOfSet(set)];
 }
 
-/** Changes of machines and replicas start the check, without a timer. */
+/** Changes of machines and replicas start the check. There is no timer. */
 export function createOvershootController(
   context: ControllerContext,
   options: OvershootOptions & { readonly concurrency: number },

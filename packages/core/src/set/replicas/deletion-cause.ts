@@ -24,7 +24,10 @@ export interface DeletionDecision {
   readonly alive: number;
 }
 
-/** @param toDelete The machines in the order of `planReplicas`: named machines, surplus machines, failed machines */
+/**
+ * @param toDelete the machines in the order of `planReplicas`: first named machines, then surplus machines, then failed
+ *   machines
+ */
 export function deletionCauses(
   toDelete: readonly Machine[],
   { set, deployment, siblings, named, alive }: DeletionDecision,
@@ -44,7 +47,7 @@ export function deletionCauses(
   );
 }
 
-/** Returns one cause for all machines, or each cause with its machines. */
+/** Returns one cause for all machines, or a list of causes with their machines. */
 export function causeText(names: readonly string[], causes: ReadonlyMap<string, DeletionCause>, most: number): string {
   const groups = [...Map.groupBy(names, (name) => causes.get(name))].flatMap(([cause, group]) =>
     cause === undefined ? [] : [{ cause, group }],

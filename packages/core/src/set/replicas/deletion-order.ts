@@ -11,8 +11,9 @@ import { compareText } from '../../values/integers.ts';
 import type { ZoneRank } from '../../zones/ranks.ts';
 
 /**
- * The phases in the order of deletion, the least useful phase first. The original ranks machines without a phase, and
- * those in an in-place update, like Terminating ones. So it deletes a machine in creation before a Failed one (ODD-3).
+ * The phases in the order of deletion, the least useful phase first. In the original, machines without a phase and
+ * machines in an in-place update have the same rank as Terminating machines. Therefore the original deletes a machine
+ * in creation before a Failed machine (ODD-3).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',

@@ -16,8 +16,8 @@ type LostStateCounts = Readonly<Record<LostState, number>>;
 const NONE: LostStateCounts = { served: 0, unjoined: 0 };
 
 /**
- * Limits the number of lost replicas to the number of missing machines. Replicas whose machine has run pods come
- * first, because their replacements delay other replacements longer.
+ * Limits the number of lost replicas to the number of missing machines. Replicas whose machine has run pods come first,
+ * because their replacements delay all other replacements for longer.
  */
 function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateCounts {
   const first = Math.min(served, open);
@@ -40,8 +40,8 @@ function hasHadMachines({ metadata, status }: MachineSet): boolean {
 const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
- * Counts the replicas of a set that lost their machine and have no replacement yet. With this count, the set
- * distinguishes replacements from additional machines.
+ * Counts the replicas of a set that lost their machine and have no replacement yet. With this number, the set can
+ * distinguish replacements from additional machines.
  */
 export class LostReplicas {
   /** The state that each existing machine has reached, by UID. When a machine is deleted, this state is still known. */

@@ -75,8 +75,8 @@ export class MachineWriter {
   }
 
   /**
-   * Creates the machines with a slow start. An existing machine of the set with the name counts as success: the answer
-   * to an earlier request was lost, or the cache is outdated.
+   * Creates the machines with a slow start. If the set already has a machine with the name, the creation counts as a
+   * success. The cause is a lost response to an earlier request, or an outdated cache.
    * @param vacancies The lost machines, which the first new machines replace.
    */
   async create(
@@ -132,7 +132,7 @@ export class MachineWriter {
       unanswered.delete(draft.name);
       return made;
     } catch (error) {
-      // The refusal belongs only to this request. An earlier request may still arrive at the server.
+      // The refusal concerns only this request. An earlier request may still arrive at the server.
       const isRefused = error instanceof KubeError && !mayHaveHappened(error);
       if ((isRefused && !wasOpen) || taken.has(draft.name)) unanswered.delete(draft.name);
       throw error;
@@ -151,7 +151,8 @@ export class MachineWriter {
     } catch (error) {
       if (mayHaveHappened(error)) return { machine: await this.#lookFor(set, name, error, signal), isNew: true };
       if (!isAlreadyExists(error)) throw error;
-      // From the server, because the owner of the existing machine decides whether the set needs another machine.
+      // The machine is read from the server, because the owner of the existing machine decides whether the set needs
+      // another machine.
       const existing = await this.#client.get(name, { signal });
       if (controllerOf(existing)?.uid === set.metadata.uid) {
         log.info('Machine already exists', { set: set.metadata.name, machine: name });
@@ -163,8 +164,8 @@ export class MachineWriter {
   }
 
   /**
-   * Reads the machine from the server after a creation without an answer. If the machine exists without a record,
-   * another set could create a surplus machine.
+   * Reads the machine from the server after a create request without a response. If the machine existed without an
+   * entry, another set could create a surplus machine.
    */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
@@ -224,8 +225,8 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // From the server: if the cache showed a deleted machine as available, the deployment would delete another
-      // machine.
+      // The machine is read from the server. If the cache showed a deleted machine as available, the deployment would
+      // delete another machine.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
@@ -240,7 +241,7 @@ export class MachineWriter {
   ): Promise<boolean> {
     const found = await ignoreNotFound(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.machines.recordWrite(found);
-    // With another UID, another machine of the same name exists, and the machine to delete is gone.
+    // If the UID differs, another machine with the same name exists, and the machine to delete is gone.
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
@@ -248,7 +249,7 @@ export class MachineWriter {
     return isGone;
   }
 
-  /** The UID in the patch makes the server refuse the patch for another machine of the same name. */
+  /** With the UID in the patch, the server refuses the patch if another machine has the same name. */
   async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
     const bound = { ...body, metadata: { ...body.metadata, uid } };
     const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });

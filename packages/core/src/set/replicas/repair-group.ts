@@ -106,7 +106,7 @@ export class RepairGroups {
 
   /**
    * Returns the number of machines that the set may create while other machines of its deployment are still
-   * terminating. Undefined without a limit. Machines that the other sets still have to create are subtracted. Source:
+   * terminating. Returns undefined without a limit. Machines that other sets must still create are subtracted. Source:
    * incident 24, exceeded quotas.
    */
   roomOf(set: MachineSet): number | undefined {
@@ -122,7 +122,7 @@ export class RepairGroups {
   }
 }
 
-/** For terminating machines that count towards the surge, see {@link RepairGroups.roomOf}. */
+/** For terminating machines that count as surge, see {@link RepairGroups.roomOf}. */
 export function roomOfSet(
   deployment: MachineDeployment,
   set: MachineSet,

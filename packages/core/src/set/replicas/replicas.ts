@@ -21,9 +21,7 @@ export interface SetSnapshot {
   readonly nodeAnnotations: NodeAnnotations;
   /** If absent, all failed machines may be replaced. */
   readonly replaceable?: ReadonlySet<Machine> | undefined;
-  /**
-   * Number of machines that may be created while other machines are still terminating. If absent, there is no limit.
-   */
+  /** Number of machines that may be created while other machines are still terminating. Undefined means no limit. */
   readonly room?: number | undefined;
   readonly lacksClass?: boolean;
   readonly scaler?: ScalerRequest | undefined;
@@ -53,8 +51,8 @@ export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' |
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
 /**
- * Returns all named machines that a reduction of the replicas covers. If the set has a surplus, further named machines
- * follow up to the surplus.
+ * Returns all named machines that are part of a reduction of the replicas. If the set has a surplus, more named
+ * machines follow, up to the surplus.
  */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);

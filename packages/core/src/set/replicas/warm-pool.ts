@@ -35,7 +35,7 @@ const readiest = (a: Machine, b: Machine): number =>
  * Uses warm machines of the deployment for a set. The observed version is the precondition of two writes, so no other
  * controller can use the machine.
  * 1. The status gets the phase `Pending`, so the machine does not count as available.
- * 2. The set becomes its owner, with the labels, annotations and spec of a new machine.
+ * 2. The set becomes the owner of the machine, which gets the labels, annotations and spec of a new machine.
  *
  * After a crash between both writes, the next process continues with the second write.
  */

@@ -10,7 +10,7 @@ import { deletionOrder } from './deletion-order.ts';
 /** Maximum number of deployments whose zones are remembered. */
 const MOST_DEPLOYMENTS = 1_000;
 
-/** The zones of a deployment from the view of one of its sets. */
+/** The zones of a deployment, as one of its sets uses them. */
 interface DeploymentZones extends ZoneInput {
   /** UID of the deployment. */
   readonly uid: string;
@@ -27,8 +27,9 @@ interface DeploymentZones extends ZoneInput {
 export class ZonePlaces {
   readonly #context: ControllerContext;
   /**
-   * Number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without surge deletes
-   * a machine before it creates the next one. From these numbers, the new machine gets the zone of the old one.
+   * Number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without surge
+   * deletes a machine before it creates the next one. With these numbers, the new machine gets the zone of the deleted
+   * machine.
    */
   readonly #before = new Map<string, ReadonlyMap<string, number>>();
 
@@ -85,7 +86,7 @@ export class ZonePlaces {
     const input = this.#inputOf(set);
     if (!input) return undefined;
     const states = zoneStates(input);
-    // The numbers are only a preference, so they may be lost.
+    // The numbers are only a preference, so their loss is harmless.
     if (this.#before.size > MOST_DEPLOYMENTS) this.#before.clear();
     this.#before.set(input.uid, machinesByZone(states));
     const ordered = alive.toSorted(deletionOrder(now, isPostponed));

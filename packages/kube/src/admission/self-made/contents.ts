@@ -28,7 +28,7 @@ const tried = <T>(read: () => T): T | undefined => {
   try {
     return read();
   } catch {
-    return undefined; // A user edited the Secret, so unreadable parts are created again.
+    return undefined; // A user edited the Secret, so mcm creates the unreadable parts again.
   }
 };
 
@@ -60,7 +60,9 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
   return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
 }
 
-/** Reads the data (base64) of a Secret, without damaged entries and keys that do not belong to their certificate. */
+/**
+ * Reads the certificates in a Secret (base64). Omits damaged entries, and keys that do not belong to their certificate.
+ */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));

@@ -39,8 +39,8 @@ const keyPair = (): Promise<webcrypto.CryptoKeyPair> =>
 const derOf = (pem: string): Buffer => Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
 
 /**
- * Creates a certificate authority that can sign serving certificates, but no further authorities.
- * @param purpose The served endpoint, which is a part of the name of the authority.
+ * Creates a certificate authority that can sign serving certificates, but cannot sign other authorities.
+ * @param purpose the name of the served endpoint, for the name of the authority
  */
 export async function issueAuthority({ from, until }: Validity, purpose = 'webhooks'): Promise<ServingPair> {
   const x509 = await library();
@@ -49,7 +49,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // By this name, a client that trusts two authorities finds the authority that signed.
+      // If a client trusts two authorities, it finds the right authority by this name.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,
@@ -66,7 +66,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   return pairOf(certificate, keys.privateKey);
 }
 
-/** @param authority Certificate and key of the authority that signs, PEM. */
+/** @param authority certificate and key of the signing authority, PEM */
 export async function issueServing(
   authority: ServingPair,
   names: readonly string[],

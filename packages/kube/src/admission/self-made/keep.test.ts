@@ -46,7 +46,10 @@ class Replica {
   }
 }
 
-/** In real time: other threads create keys and signatures, and the virtual clock does not wait for these threads. */
+/**
+ * Waits in real time, because other threads create keys and signatures, and the virtual clock does not wait for these
+ * threads.
+ */
 async function until(clock: VirtualClock, done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -138,7 +138,7 @@ class CertificateKeeper {
     return written;
   }
 
-  /** If another replica was first, this replica uses its certificates. */
+  /** If another replica was faster, this replica uses the certificates of that replica. */
   async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
     const resource = this.#o.client.resource(secrets, this.#o.namespace);
     try {

@@ -11,7 +11,10 @@ const NAMES = ['mcm.default.svc', '127.0.0.1'];
 const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
-/** Executes a plan like the keeper. Words replace certificates, because the plan only reads times and names. */
+/**
+ * Executes a plan like the keeper. The test uses words instead of certificates, because the plan only reads times and
+ * names.
+ */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {
   const made: Authority[] = plan.makeAuthority
     ? [{ cert: `authority ${serial}`, key: `key ${serial}`, ...plan.makeAuthority }]

@@ -5,8 +5,8 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * Lifetimes in milliseconds. A new authority signs only after clients have trusted it for a day, so every client
- * trusts the served certificate at any time.
+ * Lifetimes in milliseconds. A new authority signs only after clients have trusted it for a day. Therefore every client
+ * always trusts the served certificate.
  */
 export const LIFETIMES = {
   authority: 365 * DAY,
@@ -19,7 +19,7 @@ export const LIFETIMES = {
 } as const;
 
 export interface CertificatePlan {
-  /** Authorities that clients continue trusting, newest first. */
+  /** Authorities that clients must continue to trust, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
   /** The serving certificate to create. If `signer` is undefined, the new authority signs it. */
@@ -49,7 +49,8 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // The newest authority that all clients trust, or else the authority that clients have trusted for the longest time.
+  // The newest authority that all clients trust. If there is none, the authority that clients have trusted for the
+  // longest time.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -60,7 +61,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   // A certificate expires with its authority. If the authority expires soon, the next authority signs the certificate.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
-  // Replicas with different names share the certificate, so the names of other replicas stay in it.
+  // Replicas with different names share the certificate, so the certificate keeps the names of other replicas.
   const all = [...new Set([...(trusted ? serving.names : []), ...names])];
   const events = [
     ms(nextDue),

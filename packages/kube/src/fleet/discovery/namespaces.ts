@@ -17,7 +17,7 @@ const KEYS = ['kubeconfig', 'value'] as const;
 
 /**
  * Finds one cluster for each selected namespace of a seed. The Secret of the namespace contains the kubeconfig of the
- * target cluster. While the seed does not answer, the known clusters stay.
+ * target cluster. While the seed does not respond, the list of clusters stays unchanged.
  */
 export function namespaceDiscovery({ seed, selector, secret, runtime }: NamespaceDiscoveryOptions): Discovery {
   return {
@@ -72,7 +72,7 @@ class Members {
       this.#found.engage({ name, namespace: name, kubeconfig, source, folder: undefined, about: secret });
       return;
     }
-    // The machines of a terminating namespace still need their controllers, and its Secret may already be deleted.
+    // The machines of a terminating namespace still need their controllers, even if the Secret is already deleted.
     if (namespace.metadata.deletionTimestamp !== undefined) return;
     const missing =
       secret === undefined ? 'does not exist; create the Secret' : `has no key ${KEYS.join(' or ')}; add this key`;

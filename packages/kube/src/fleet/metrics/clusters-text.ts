@@ -15,7 +15,7 @@ const HEAD = /^# (?:HELP|TYPE) (?<name>\S+)/;
 const SERIES = /^(?<name>[^{\s]+)(?:\{(?<labels>.*)\})? (?<value>\S+)$/;
 const PART = /_(bucket|sum|count)$/;
 
-/** A metric with its own label `cluster` keeps its value as `exported_cluster`, as Prometheus does. */
+/** If a metric already has a label `cluster`, this label becomes `exported_cluster`, as in Prometheus. */
 function labeled(name: string, labels: string, cluster: string): string {
   const own = labels.replace(/(^|,)cluster="/, '$1exported_cluster="');
   return `${name}{cluster=${JSON.stringify(cluster)}${own === '' ? '' : `,${own}`}}`;
@@ -64,7 +64,7 @@ export function clustersText(process: string, clusters: readonly ClusterText[]):
     .join('\n');
 }
 
-/** The values of the label `cluster`: a limited number of names, and `other` for all further clusters. */
+/** The values of the label `cluster`: a limited number of names, and `other` for all remaining clusters. */
 export class ClusterLabels {
   readonly #most: number;
   readonly #named = new Set<string>();

@@ -4,7 +4,7 @@ export interface Peer {
   readonly name: string;
   /** The share of the replica is proportional to the weight. A replica with weight 0 gets no clusters. */
   readonly weight: number;
-  /** Clusters whose API server does not answer this replica. */
+  /** Clusters whose API server does not respond to this replica. */
   readonly unreachable?: readonly string[];
   /** Clusters that an operator has assigned to this replica. */
   readonly clusters?: readonly string[];
@@ -12,7 +12,7 @@ export interface Peer {
 
 const BITS = 2 ** 48;
 
-/** A number between 0 and 1, both excluded, that depends only on the two names. */
+/** Returns a number between 0 and 1, both excluded. The number depends only on the two names. */
 function draw(peer: string, cluster: string): number {
   const digest = createHash('sha256').update(`${peer}\n${cluster}`).digest();
   return (digest.readUIntBE(0, 6) + 0.5) / BITS;
@@ -23,9 +23,10 @@ export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean
   weight > 0 && unreachable?.includes(cluster) !== true;
 
 /**
- * Returns the replica to which a cluster is assigned, by weighted rendezvous hashing. A replica that joins or leaves moves
- * only its own share. A replica that cannot reach the cluster is skipped, unless no replica reaches it. The choice of an
- * operator has priority over the hash. The result is a preference: only the Lease of the cluster allows writes.
+ * Returns the replica to which a cluster is assigned, by weighted rendezvous hashing. If a replica joins or leaves,
+ * only the clusters of this replica move. A replica that cannot reach the cluster is skipped, unless no replica reaches
+ * it. The choice of an operator has priority over the hash. The result is only a preference. A replica can write only
+ * if it holds the Lease of the cluster.
  */
 export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
   const reaching = peers.filter((peer) => reaches(cluster, peer));

@@ -6,8 +6,8 @@ import { createInformer, type InformerRuntime } from '../../informer/create-info
 import { type Lease, leases } from '../../types/groups.ts';
 
 /**
- * The Leases of all clusters of a seed, from one watch. A replica that takes over a cluster knows since when its Lease
- * has not been renewed. Without the permission for the watch, it waits for a whole Lease duration.
+ * The Leases of all clusters of a seed, from one watch. With this watch, a replica that takes over a cluster knows the
+ * time of the last renewal of its Lease. Without the permission for the watch, it waits for a whole Lease duration.
  */
 export class LeaseBook {
   readonly #clock: Clock;

@@ -19,7 +19,7 @@ export interface PeersOptions {
   /** Replicas of the same binary form a fleet. */
   readonly program: string;
   readonly self: Peer;
-  /** Clusters whose API server does not answer this process. */
+  /** Clusters whose API server does not respond to this process. */
   readonly unreachable: () => readonly string[];
   readonly identity: string;
   readonly timings: ElectionTimings;
@@ -36,16 +36,18 @@ const MOST_UNREACHABLE = 1_000;
 
 interface Observed {
   readonly lease: Lease;
-  /** Monotonic time of this process at the last renewal, because clocks of different machines are not compared. */
+  /**
+   * Time of this process at the last renewal, by the monotonic clock. Clocks of different machines are not compared.
+   */
   readonly atMs: number;
 }
 
-/** A Lease with a time in the past is not an observed renewal, so the comparison uses only changes. */
+/** A new Lease with an old time is not a renewal. Therefore the comparison uses only changes of the Lease. */
 const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
 
 /**
  * The live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the Leases of the other
- * replicas. While this process cannot renew its own Lease or cannot watch the others, the list stays as it was.
+ * replicas. While this process cannot renew its Lease or cannot watch the other Leases, the list stays unchanged.
  */
 export class Peers {
   readonly #o: PeersOptions;
@@ -61,17 +63,20 @@ export class Peers {
     this.#outage = createOutageLog('the peer Leases of the fleet', options.clock, options.log);
   }
 
-  /** Undefined until this process has its own peer Lease and has seen the other Leases. */
+  /** The live replicas. Undefined until this process has a peer Lease and has seen the Leases of the other replicas. */
   get live(): readonly Peer[] | undefined {
     return this.#live;
   }
 
-  /** Computes the list again after a change of the own unreachable clusters. The next renewal tells the others. */
+  /**
+   * Computes the list again after a change of the clusters that this process cannot reach. The next renewal informs the
+   * other replicas.
+   */
   reachChanged(): void {
     this.#update();
   }
 
-  /** At the end, the own Lease is released. */
+  /** Runs until the signal aborts. At the end, the peer Lease of this process is released. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, namespace, clock, random, log } = this.#o;
     const informer = createInformer<Lease>(client, leases, {
@@ -93,7 +98,8 @@ export class Peers {
       const options = {
         client,
         lease: { namespace, name: this.#prefix + self.name },
-        // The same identity in each term: after an outage, the replica takes its own Lease again without a wait.
+        // The identity is the same in each term. Therefore the replica acquires its Lease again without a wait after an
+        // outage.
         identity,
         timings,
         clock,
@@ -137,7 +143,7 @@ export class Peers {
     this.#outage.worked();
     if (this.#watching) return;
     this.#watching = true;
-    // Renewals during the outage were not observed, so all replicas count as live from now on.
+    // Renewals during the outage were not observed. Therefore all replicas count as live at the end of the outage.
     const atMs = this.#o.clock.monotonic();
     for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
     this.#update();

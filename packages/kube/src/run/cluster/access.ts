@@ -27,7 +27,7 @@ const KEPT_MOST = 256;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
-/** The client is on the same machine or in the same pod. */
+/** Returns true if the client is on the same machine or in the same pod. */
 export const isLoopback = (address: string | undefined): boolean => address !== undefined && LOOPBACK.test(address);
 
 interface TokenReview {
@@ -66,10 +66,13 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 
 /**
  * Allows clients on loopback. Other clients need a bearer token of the cluster (TokenReview), and the path as a
- * non-resource URL (SubjectAccessReview). An answer is cached for 10 s.
+ * non-resource URL (SubjectAccessReview). The result is cached for 10 s.
  */
 export function createAccess(options: {
-  /** Returns the client of the cluster that issues the tokens. While it is undefined, only loopback is allowed. */
+  /**
+   * Returns the client of the cluster that issues the tokens. If the client is undefined, only loopback clients are
+   * allowed.
+   */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;

@@ -15,12 +15,12 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Called each time the answer is missing or does not come from an API server. */
+  /** Called each time there is no response, or the response does not come from an API server. */
   readonly failed?: (error: unknown) => void;
 }
 
 /**
- * Resolves when the API server answers, and retries without limit. If the signal aborts, the promise rejects with the
+ * Resolves when the API server responds, and retries without limit. If the signal aborts, the promise rejects with the
  * reason of the signal.
  */
 export async function waitForApiServer(client: KubeClient, options: WaitOptions): Promise<void> {

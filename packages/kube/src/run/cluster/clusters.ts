@@ -13,7 +13,10 @@ import type { Metrics } from '../../metrics/create-metrics.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../../transports/undici.ts';
 import type { AnswerWatcher, CertificatesInUse, CredentialPlaces, Warnings } from '../warnings/index.ts';
 
-/** Each component has its own client, so that the logs of the API server show the component. */
+/**
+ * The clients of the clusters. Each component has a separate client, so that the logs of the API server show the
+ * component.
+ */
 export interface Cluster {
   readonly server: string;
   /** The flag of the cluster, with its value. */
@@ -62,7 +65,7 @@ export interface ClientSettings {
 
 const NONE = 'none';
 
-/** If the source of a cluster's configuration fails, mcm tries no other source. */
+/** If the configuration source of a cluster fails, mcm does not try any other source. */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
   readonly target: string | undefined;
@@ -80,8 +83,8 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 }
 
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A credential plugin replaces its certificates automatically, often every hour, so no warning is needed before they
-  // expire.
+  // A credential plugin replaces its certificates automatically, often every hour. Therefore no warning is needed
+  // before they expire.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       what: `client certificate of the ${name} cluster`,
@@ -122,7 +125,7 @@ export interface Connections {
 
 export interface OpenOptions {
   readonly source: string;
-  /** Origin of the credentials, for messages about refused ones. */
+  /** Origin of the credentials, for messages about refused credentials. */
   readonly shown: string;
   readonly dial: Dial;
   /** Maximum number of connections for urgent requests. The default is 1. */
@@ -183,7 +186,7 @@ export function clusterOf(
 }
 
 /**
- * With one connection pool if both clusters are the same.
+ * Connects to the clusters. If both clusters are the same, there is one connection pool.
  * @throws ConfigError with the name of the flag
  */
 export async function connectClusters(

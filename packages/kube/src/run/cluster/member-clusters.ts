@@ -22,7 +22,8 @@ export interface MemberSettings extends ClientSettings {
 const DEFAULT_NAMESPACE = 'default';
 
 /**
- * Each member has its own connections to its target cluster, so no request contains the credentials of another member.
+ * Connects to the clusters of a member. Each member has separate connections to its target cluster, so no request
+ * contains the credentials of another member.
  * @throws ConfigError if the kubeconfig is invalid or has expired
  */
 export async function connectMember(member: Member, settings: MemberSettings): Promise<MemberClusters> {

@@ -20,7 +20,7 @@ export interface EnvironmentState {
   readonly reached: AbortSignal;
 }
 
-/** Later phases do not wait for the results. */
+/** This phase runs in the background. Later phases do not wait for its results. */
 export const environmentPhase = (state: () => EnvironmentState): Phase => ({
   name: 'environment',
   start: async () => {

@@ -29,7 +29,7 @@ const LOOK_MS = 3_600_000;
 const LOOK_AGAIN_MS = 60_000;
 
 /**
- * Checks certificates immediately, and CRDs as soon as the API server has answered. Both checks repeat until the
+ * Checks certificates immediately, and CRDs as soon as the API server has responded. Both checks repeat until the
  * signal aborts. The promise never rejects.
  */
 export async function watchEnvironment(options: EnvironmentWatch, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ export interface Arrived {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The answer that refuses a request of a web page, sent through a browser on this machine. */
+/** The response that refuses a request of a web page in a browser on this machine. */
 export interface ForeignRefusal {
   readonly status: 403 | 421;
   readonly body: string;
@@ -16,13 +16,13 @@ export interface ForeignRefusal {
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
-/** An IP address cannot be rebound by DNS, and only names of this machine end in `localhost`. */
+/** DNS rebinding cannot change an IP address, and only names of this machine end in `localhost`. */
 function isOwnName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** The web page was served from the same address to which it sends the request. */
+/** Returns true if the web page comes from the address to which it sends the request. */
 function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return site === undefined || site === 'none' || site === 'same-origin';
   const from = urlOf(origin);
@@ -31,7 +31,7 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 
 /**
  * Refuses requests of web pages to a loopback address, which needs no credentials. Such a page has a domain that
- * resolves to this machine (DNS rebinding), or comes from another origin. Other clients are allowed, because probes
+ * resolves to this machine (DNS rebinding), or comes from another origin. All other clients are allowed, because probes
  * and scrapers use addresses and names of Pods.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {

@@ -23,7 +23,7 @@ interface HealthEnvironment {
 /** The validity of a self-signed certificate is longer than the lifetime of a pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
-/** For encryption only, because a scraper cannot verify it. */
+/** Creates a certificate for encryption only, because a scraper cannot verify it. */
 async function ownPair(clock: Clock): Promise<ServingPair> {
   const from = new Date(clock.now().getTime() - 3_600_000);
   const validity = { from, until: new Date(from.getTime() + OWN_CERTIFICATE_MS) };
@@ -58,7 +58,7 @@ async function serveSecurely(
 }
 
 /**
- * On one or two ports, as configured by the flags.
+ * Serves on one or two ports, depending on the flags.
  * @throws ConfigError with the name of the flag
  */
 export async function serveHealth(

@@ -10,11 +10,11 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Unique name of this process, which the leader election uses as the identity. */
+  /** Unique name of this process. The leader election uses this name as the identity. */
   readonly identity: string;
   print(line: string): void;
   printError(line: string): void;
-  /** A request to stop is a signal, or the end of the parent process. */
+  /** Calls `callback` when the process must stop, because of a signal or the end of the parent process. */
   onStopRequest(callback: (reason: string) => void): void;
   /** After an uncaught error, the process must end. */
   onCrash?(callback: (error: unknown) => void): void;
@@ -53,7 +53,7 @@ export function processHost(hostname: string): Host {
     onStopRequest(callback) {
       process.on('SIGTERM', () => callback('SIGTERM'));
       process.on('SIGINT', () => callback('SIGINT'));
-      // If a parent process with an IPC channel dies, its children get no signal.
+      // If the parent process with the IPC channel dies, this process gets no signal.
       if (process.connected) process.on('disconnect', () => callback('the parent process ended'));
     },
     onCrash(callback) {

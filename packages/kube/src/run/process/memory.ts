@@ -37,7 +37,10 @@ function read(heapLimit: number): MemoryUse {
   };
 }
 
-/** The used memory is known only after a full garbage collection. Returns a function that stops the calls. */
+/**
+ * Calls `callback` with the used memory after each full garbage collection, because only then the used memory is known.
+ * Returns a function that stops the calls.
+ */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));
   const observer = new PerformanceObserver((list) => {

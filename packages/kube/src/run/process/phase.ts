@@ -1,4 +1,4 @@
-/** The manager calls this function once, in the reverse order of the starts. */
+/** Stops a phase. The manager calls the function once, in the reverse order of the starts. */
 export type Stop = () => Promise<void> | void;
 
 /** One named step of a start-up. */

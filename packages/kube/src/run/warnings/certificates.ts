@@ -4,7 +4,7 @@ import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 /** Warnings start this long before the expiry, so that users have a week to issue another certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
-/** In PEM, with its key if this process has it. */
+/** The certificate in PEM, with its key if this process has the key. */
 export interface CertificateInUse {
   /** Name in the log and the metric, such as `client certificate of the control cluster`. */
   readonly what: string;
@@ -89,8 +89,8 @@ const codeOf = (error: unknown): string | undefined => {
 };
 
 /**
- * Returns undefined for other failures.
- * @param ca The source of the certificate authority
+ * Returns the problem of an untrusted server certificate, or undefined for all other failures.
+ * @param ca the source of the certificate authority
  */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {
   const code = codeOf(error);

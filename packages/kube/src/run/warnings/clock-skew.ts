@@ -1,4 +1,4 @@
-/** By the clock of this process, in milliseconds since 1970. */
+/** The times of a response, by the clock of this process, in milliseconds since 1970. */
 export interface DatedAnswer {
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -11,7 +11,7 @@ const SKEW_WARNING_MS = 10_000;
 
 /**
  * Returns the minimum difference between the clocks, in milliseconds: positive if the clock of the server is ahead, 0
- * if the clocks may be equal. The server read its clock between the request and the answer, and rounded the time down
+ * if the clocks may be equal. The server read its clock between the request and the response, and rounded the time down
  * to seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {

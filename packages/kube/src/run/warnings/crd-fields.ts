@@ -83,8 +83,8 @@ export function crdSentence(name: string, expected: Schema, served: Schema | und
 }
 
 /**
- * Undefined if there is no problem.
- * @param resources The resources from discovery
+ * Returns a sentence about a CRD without the status subresource, or undefined if there is no problem.
+ * @param resources the resources from discovery
  */
 export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {
   const expected = spec.versions.some(({ served, subresources }) => served && subresources?.status !== undefined);

@@ -14,9 +14,9 @@ export type WarningKind =
 
 export interface Warning {
   readonly kind: WarningKind;
-  /** A label of a metric, so it contains no names of objects. */
+  /** The subject of the warning. The subject is a label of a metric, so it contains no names of objects. */
   readonly subject: string;
-  /** The problem, its consequence, and a hint. */
+  /** A sentence with the problem, its consequence, and a hint. */
   readonly sentence: string;
 }
 
@@ -56,7 +56,7 @@ export class Warnings {
     this.#log.info('Warning resolved', { warning: kind, subject, was: warning.sentence });
   }
 
-  /** With a subject, only warnings of this subject count. */
+  /** Returns true if there is a warning. With a subject, only warnings about this subject count. */
   has(kind: WarningKind, subject?: string): boolean {
     if (subject !== undefined) return this.#active.has(`${kind} ${subject}`);
     return [...this.#active.values()].some((warning) => warning.kind === kind);

@@ -39,11 +39,11 @@ export interface NodeView {
 
 /** The decision for a node. */
 export interface AttachPlan {
-  /** The attachments that the controller reports as attached, each with the use that needs the attachment. */
+  /** The attachments that the controller reports as attached, each with the volume use that needs it. */
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
   /** The names of the attachments that the controller deletes. */
   readonly detach: readonly string[];
-  /** Unwanted attachments whose volume a kubelet still has mounted, with the start time of this state. */
+  /** Unwanted attachments whose volume is still mounted on the node, with the start time of this state. */
   readonly waiting: ReadonlyMap<string, number>;
   /** The time at which the first of these attachments will be detached by force. Undefined if an event comes first. */
   readonly lookAgainAt: number | undefined;
@@ -52,7 +52,7 @@ export interface AttachPlan {
   readonly refuse: readonly Wanted[];
 }
 
-/** The time for which an unhealthy node keeps a volume that none of its pods needs. */
+/** An unhealthy node keeps a volume that none of its pods needs for this time, in milliseconds. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**

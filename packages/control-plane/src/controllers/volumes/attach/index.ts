@@ -19,7 +19,9 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   /** The attachments of a node that wait for a detachment from another node. The controller reports each of them once. */
   const refused = new Map<string, Set<string>>();
 
-  /** Reports to pods that their volume is attached to another node. The message does not name pods of other namespaces. */
+  /**
+   * Adds an event to pods whose volume is attached to another node. The message does not name pods of other namespaces.
+   */
   const reportTaken = ({ volume, pods, holders }: Wanted): void => {
     const users = caches.usersOf(volume, holders);
     for (const pod of pods) {
@@ -97,7 +99,7 @@ function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: stri
   attachments.onChange(({ type, object }) => {
     if (type === 'deleted') {
       forget(object.metadata.name ?? '');
-      // Another node may wait for this volume.
+      // The deletion may allow another node to attach the volume.
       const volume = text(look(object, 'spec', 'source'), 'persistentVolumeName');
       for (const claim of caches.claimsOf(volume)) enqueueClaim(claim);
     }

@@ -41,7 +41,7 @@ export class AttachCaches {
   }
 
   /**
-   * Collects the facts about a node.
+   * Collects the data about a node.
    * @param unwantedSince The times of `KnownAttachment.unwantedSince` by the name of the attachment.
    */
   observe(name: string, unwantedSince: ReadonlyMap<string, number>, now: number): NodeView {

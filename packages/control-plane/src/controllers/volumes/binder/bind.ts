@@ -25,16 +25,16 @@ export const referenceTo = (claim: ApiObject): Plain => ({
 /** Returns the patch that reserves a volume for a claim, or undefined if the volume is already reserved for this claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // If the volume named this claim before the binding, a user has reserved the volume. Such a reservation remains after the
-  // claim is deleted.
+  // If the volume already referred to this claim before the binding, a user has reserved the volume. The reservation
+  // remains after the deletion of the claim.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
 }
 
 /**
- * The writes of a binding. A write without a change is omitted. If another client has changed the object, the event of its
- * change triggers the write again.
+ * The writes of a binding. The writer omits writes without a change. If another client has changed the object, the
+ * event of that change triggers another attempt.
  */
 export class BindingWriter {
   readonly #api: Api;
@@ -61,8 +61,8 @@ export class BindingWriter {
   }
 
   /**
-   * Sets the status of a claim. Returns whether the status has changed. The status of a claim without a volume has neither
-   * modes nor a capacity.
+   * Sets the status of a claim. Returns whether the status has changed. If the claim has no volume, the status has no
+   * access modes and no capacity.
    */
   async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
     const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);
@@ -113,7 +113,7 @@ function boundStatus(claim: ApiObject, phase: string, volume: ApiObject): Plain 
   const status = look(claim, 'status');
   const { accessModes, capacity, volumeAttributesClassName } = look(volume, 'spec');
   const patch: Plain = jsonEquals(status.accessModes, accessModes) ? {} : { accessModes };
-  // While the file system of a bound claim is resized, its size may differ.
+  // During a resize of the file system of a bound claim, the sizes of the claim and the volume may differ.
   if (phaseOf(claim) === phase) return patch;
   const size = volume.metadata.annotations?.[PRE_RESIZE];
   patch.phase = phase;

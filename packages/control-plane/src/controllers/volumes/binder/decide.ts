@@ -32,11 +32,11 @@ export interface ClaimView {
   /** The volume that the claim names in its spec. */
   readonly named: ApiObject | undefined;
   /**
-   * The candidates for a claim that names no volume. Candidates are volumes with a claimRef to this claim, and, unless
-   * `delayed`, free volumes of its class.
+   * The candidates for a claim without a volume name. Candidates are volumes with a claimRef to this claim. Unless
+   * `delayed` is true, free volumes of the same class are also candidates.
    */
   readonly candidates: readonly ApiObject[];
-  /** Whether the scheduler chooses the volume, because the class waits for the first pod. */
+  /** Whether the scheduler chooses the volume, because the StorageClass has the binding mode `WaitForFirstConsumer`. */
   readonly delayed: boolean;
   readonly defaultClass: string | undefined;
   /** The names of pods that use the claim and have no node yet. */
@@ -114,7 +114,7 @@ export type VolumeStep =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   | { readonly kind: 'reclaim' }
   | { readonly kind: 'unbind' }
-  /** Process the claim first, because its decision determines the binding. */
+  /** Process the claim first, because the decision about the claim determines the binding. */
   | { readonly kind: 'ask claim'; readonly claim: ApiObject }
   | {
       readonly kind: 'report';

@@ -81,8 +81,8 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   offersModes(volume, claim);
 
 /**
- * Whether one volume is preferred to another volume. Fewer access modes are better, then a reservation for the claim, then
- * the smaller size.
+ * The preferred volume has fewer access modes. If the number is equal, a volume with a reservation for the claim is
+ * preferred, and then the smaller volume.
  */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;
@@ -94,7 +94,8 @@ function isBetter(a: ApiObject, b: ApiObject): boolean {
 
 /**
  * Finds the volume for a claim that names no volume. A volume that is reserved for the claim takes precedence over the
- * smallest suitable free volume. With `promisedOnly`, only reserved volumes are found, for claims that wait for a pod.
+ * smallest suitable free volume. With `promisedOnly`, which is for claims that wait for a pod, returns only reserved
+ * volumes.
  * @see FindMatchingVolume of k8s.io/component-helpers
  */
 export function findVolume(

@@ -39,7 +39,7 @@ export interface Provisioning {
 
 /**
  * Provisions a volume for a claim. For the built-in provisioner, the volume is a directory of the node. For other
- * provisioners, the claim gets a request to them.
+ * provisioners, the function adds an annotation with the name of the provisioner to the claim.
  */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
@@ -84,7 +84,7 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
 
 /**
  * Records the provisioner in the annotations of the claim. Returns undefined if another client has changed the claim in
- * between.
+ * the meantime.
  */
 async function nameProvisioner(
   writer: BindingWriter,

@@ -39,7 +39,7 @@ export class BinderCaches {
     this.naming = this.claims.index((claim) => [volumeNameOf(claim)]);
   }
 
-  /** Collects the facts about a claim. */
+  /** Collects the data about a claim. */
   observe(claim: ApiObject): ClaimView {
     const key = keyOf(claim);
     const className = classOfClaim(claim);

@@ -15,7 +15,7 @@ export interface CronDecision {
   /** With `write`, only the status is written. A run writes the status together with its job. */
   readonly action: 'none' | 'write' | { readonly run: Date; readonly replaces: boolean };
   readonly events: readonly CronEvent[];
-  /** The time of the next run. If absent, an event triggers the next sync. */
+  /** The time of the next run. If undefined, only an event triggers the next sync. */
   readonly lookAgainAt?: Date | undefined;
 }
 

@@ -34,8 +34,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Creates and deletes pods. If one of the two fails, the other still runs. Returns the time at which a failed pod may be
-   * replaced, or undefined.
+   * Creates and deletes pods. If the creations fail, the deletions still run, and vice versa. Returns the time at which
+   * a failed pod may be replaced, or undefined.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;
@@ -84,7 +84,10 @@ export class DaemonWriter {
     await this.#history.forget(idle.slice(0, Math.max(0, old.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
+  /**
+   * Writes the status. Returns the time at which the status changes without an event, or undefined if no such time
+   * exists.
+   */
   async report(view: DaemonView): Promise<Date | undefined> {
     const { status, lookAgainAt } = daemonStatus(view);
     const old = look(view.set, 'status');
@@ -99,7 +102,7 @@ export class DaemonWriter {
       const make = (index: number) => this.#owned.create(set, daemonPod(set, hash, plan.create[index] ?? ''));
       await inBatches(plan.create.length, make, BURST);
     } catch (error) {
-      // A terminating namespace accepts no pods, and the set is deleted with it.
+      // A terminating namespace accepts no pods, and the set is deleted together with its namespace.
       if (!isTerminating(error)) throw error;
     }
   }

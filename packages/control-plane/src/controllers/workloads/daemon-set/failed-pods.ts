@@ -11,8 +11,8 @@ export class FailedPods {
   readonly #failures = new Map<string, { readonly count: number; readonly at: number }>();
 
   /**
-   * Returns the time until which a failed pod is not replaced. The delay doubles with each failure, and a change of the set
-   * resets the delay. If the pod can be replaced now, counts the failure and returns undefined.
+   * Returns the time at which a failed pod may be replaced. The delay doubles with each failure, and a change of the
+   * set resets the delay. If the pod can be replaced now, counts the failure and returns undefined.
    */
   waitUntil(set: ApiObject, pod: ApiObject, time: Date): Date | undefined {
     const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;

@@ -14,7 +14,7 @@ import { FailedPods } from './failed-pods.ts';
 import { HASH_LABEL, placementOn } from './node.ts';
 import { type DaemonView, planPlacement, planUpdate, viewOf } from './plan.ts';
 
-/** Whether the fields of a node that decide about daemon pods are equal. Heartbeats do not change these fields. */
+/** Whether a change of a node leaves its need for daemon pods unchanged. Heartbeats do not affect this need. */
 const sameForDaemons = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'spec').taints, look(old, 'spec').taints);

@@ -15,7 +15,7 @@ export interface DaemonView {
   readonly now: Date;
 }
 
-/** Groups the pods of a set by node, and decides for each node whether it must have a pod. */
+/** The names of the nodes that get a pod. */
 export function viewOf(
   set: ApiObject,
   hash: string,
@@ -37,7 +37,7 @@ export function viewOf(
 }
 
 export interface DaemonPlan {
-  /** The names of the nodes on which pods are created. */
+  /** The ended pods for which the controller writes an event. */
   readonly create: readonly string[];
   readonly delete: readonly ApiObject[];
   /** The ended pods for which an event is written. */
@@ -86,14 +86,19 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
   return surplus;
 }
 
-/** Returns the pods of nodes that do not exist. No kubelet deletes these pods, so the set deletes them. */
+/**
+ * Returns the deleted pods of nodes that do not exist. These nodes have no kubelet to remove the pods, so the
+ * controller removes them.
+ */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
     .filter(([node]) => !placements.has(node))
     .flatMap(([, pods]) => pods.filter((pod) => nodeNameOf(pod) === '' && !isDying(pod)));
 }
 
-/** Plans pods for nodes that lack one, and the deletion of pods on other nodes (`podsShouldBeOnNode`). */
+/**
+ * Plans the creation of pods on nodes that need one, and the deletion of pods on other nodes (`podsShouldBeOnNode`).
+ */
 export function planPlacement(view: DaemonView): DaemonPlan {
   const create: string[] = [];
   const gone: ApiObject[] = [];
@@ -113,7 +118,10 @@ export function planPlacement(view: DaemonView): DaemonPlan {
   return { create, delete: [...gone, ...waitingForNobody(view)], ended };
 }
 
-/** Returns the old and the new pod of a node, or undefined if there are several pods of one kind. */
+/**
+ * Returns the pod with the old template and the pod with the new template on a node. Returns undefined if there are
+ * several pods with the old or the new template.
+ */
 function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
   const [fresh, ...others] = live.filter((pod) => isUpdated(view.set, view.hash, pod));

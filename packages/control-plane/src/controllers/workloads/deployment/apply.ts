@@ -27,8 +27,8 @@ import {
 const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revisionOf(a), revisionOf(b));
 
 /**
- * Applies the steps of deployments. If another client changed the object, the write does nothing. The event of the change
- * triggers the next sync.
+ * Applies the steps of deployments. If another client has changed the object in the meantime, the writer writes
+ * nothing. The event of the change triggers the next sync.
  */
 export class DeploymentWriter {
   readonly #api: Api;
@@ -156,8 +156,8 @@ export class DeploymentWriter {
     const sets = setsOf(view);
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
-    // All other sets with pods get the new size only in the annotation. Otherwise the next sync would detect the change of
-    // the size again.
+    // All other sets with pods get the new size of the Deployment only in the annotation. Without this annotation, the
+    // next sync would detect the change of the size again.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });

@@ -66,7 +66,7 @@ export function decide(view: DeploymentView): Step {
   return { kind: 'roll out' };
 }
 
-/** Returns the differences between the current set and its deployment, or undefined. */
+/** Returns the annotations and the readiness delay that the current set does not have yet, or undefined. */
 function changeOf(deployment: ApiObject, fresh: ApiObject, revision: bigint): SetChange | undefined {
   const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, revision);
   const wanted = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;

@@ -25,7 +25,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return owner === undefined ? [] : [owner.uid];
   });
 
-  /** Adopts matching sets and releases other sets. Returns the deployment with its sets. */
+  /** Adopts sets that match the selector, and releases sets that do not match. Returns the deployment with its sets. */
   const observe = async (deployment: ApiObject): Promise<DeploymentView> => {
     const sets = (await adoption.claim(deployment)).filter((set) => !isDying(set));
     const fresh = findFresh(deployment, sets);

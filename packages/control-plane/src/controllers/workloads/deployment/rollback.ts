@@ -27,8 +27,8 @@ function lastRevision(sets: readonly ApiObject[]): bigint {
 }
 
 /**
- * Returns the annotations after a rollback. The result contains the annotations of the set, and the own annotations of the
- * deployment, which it keeps (`SetDeploymentAnnotationsTo`).
+ * Returns the annotations after a rollback: the annotations of the set, and the annotations that a rollback does not
+ * replace in the deployment (`SetDeploymentAnnotationsTo`).
  */
 function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
   const isOwn = (name: string): boolean => OWN_ANNOTATIONS.has(name);
@@ -39,8 +39,8 @@ function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject):
 }
 
 /**
- * Plans a rollback to a revision with its template and annotations. The annotation of the request is removed in every case
- * (`rollback`).
+ * Plans a rollback to a revision with its template and annotations. The plan always removes the annotation that
+ * requests the rollback (`rollback`).
  */
 export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: bigint): Rollback {
   const { [ROLLBACK]: _wish, ...annotations } = deployment.metadata.annotations ?? {};

@@ -29,8 +29,8 @@ const annotated = (set: ApiObject, name: string): number | undefined => {
 };
 
 /**
- * Whether the size of the deployment has changed since its sets were scaled. After such a change, the annotations of sets
- * with pods contain another size.
+ * Whether the size of the deployment has changed since its sets were scaled. If the size has changed, the annotations
+ * of sets with pods still contain the old size.
  */
 export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
   [...old, ...(fresh === undefined ? [] : [fresh])]
@@ -86,9 +86,9 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 }
 
 /**
- * Plans the sizes of the sets after a change of the size of their deployment, without a rollout step (`scale`). The plan is
- * used if the rollout is paused, or if the size changed during the rollout. The plan includes sets that keep their size,
- * because their annotations may change.
+ * Plans the sizes of the sets after a change of the size of their deployment, without a rollout step (`scale`). The
+ * controller uses this plan if the rollout is paused, or if the size changed during the rollout. The plan includes sets
+ * with an unchanged size, because their annotations may change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

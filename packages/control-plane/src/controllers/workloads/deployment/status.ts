@@ -116,8 +116,8 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // The wanted size of the sets is used instead of the actual size. Therefore pods that could not be created count as
-    // unavailable.
+    // The status uses the wanted size of the sets instead of the actual size. Therefore pods that could not be created
+    // count as unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     ...(collisionCount === undefined ? {} : { collisionCount }),
@@ -150,7 +150,8 @@ export function rolloutStatus(
     if (isComplete(deployment, status)) {
       conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
     } else if (hasProgressed(old, status)) {
-      // Any progress renews the time of the condition, even with the same reason, because the deadline starts at this time.
+      // Any progress renews the time of the condition, even if the reason stays the same. The progress deadline starts
+      // at this time.
       const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
       const [fresher] = withCondition([], facts, now);
       const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};
@@ -163,7 +164,7 @@ export function rolloutStatus(
   return status;
 }
 
-/** Copies the failure of a set to the conditions of the deployment. The failure of the new set takes precedence. */
+/** Copies the failure condition of a set to the deployment. A failure of the new set takes precedence. */
 function withFailures(
   conditions: readonly Plain[],
   fresh: ApiObject | undefined,

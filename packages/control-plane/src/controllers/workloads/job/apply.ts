@@ -11,7 +11,7 @@ import { jobPod } from './pods.ts';
 import type { JobReport } from './status.ts';
 import type { TrackedPods } from './tracked-pods.ts';
 
-/** Whether a status already has these values. Zero, null and absent are equal. */
+/** Whether a status already has these values. The values zero, null and absent count as equal. */
 function saysAlready(old: Plain, status: Plain): boolean {
   return Object.entries(status).every(([field, value]) => {
     if (field === 'uncountedTerminatedPods') {
@@ -29,8 +29,8 @@ function saysAlready(old: Plain, status: Plain): boolean {
 }
 
 /**
- * Creates and deletes the pods of jobs, and writes their status. The class collects errors of pods, so that it always writes
- * the status.
+ * Creates and deletes the pods of jobs, and writes their status. If the creation or deletion of a pod fails, the class
+ * still writes the status.
  */
 export class JobWriter {
   readonly #api: Api;
@@ -45,7 +45,9 @@ export class JobWriter {
     this.#tell = tell;
   }
 
-  /** Deletes pods, and returns the deleted pods. @param quietly whether the deletion of a pod does not count as a failure */
+  /**
+   * Deletes pods, and returns the deleted pods. @param quietly if true, a deleted pod does not count as a failed pod
+   */
   async remove(job: ApiObject, list: readonly ApiObject[], quietly: boolean, errors: unknown[]): Promise<ApiObject[]> {
     const one = async (pod: ApiObject): Promise<ApiObject[]> => {
       try {
@@ -69,7 +71,7 @@ export class JobWriter {
     try {
       await inBatches(list.length, one);
     } catch (error) {
-      // A terminating namespace accepts no pods, and the job is deleted with it.
+      // A terminating namespace accepts no pods, and the Job is deleted together with its namespace.
       if (!isTerminating(error)) errors.push(error);
     }
     return made;
@@ -81,8 +83,8 @@ export class JobWriter {
     if (!saysAlready(look(job, 'status'), status)) {
       const patch = { metadata: { resourceVersion }, status };
       const place = { namespace, name, subresource: 'status' };
-      // After a conflict, the event of the other change triggers the next sync. No finalizer is removed before the status is
-      // written.
+      // After a conflict, the event of the change by the other client triggers the next sync. Until the status is
+      // written, every pod keeps its finalizer.
       if ((await allowing(this.#api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
       for (const { type, reason, message } of events) this.#tell(job, type, reason, message);
     }

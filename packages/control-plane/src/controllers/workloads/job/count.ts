@@ -15,7 +15,7 @@ export const isTracked = (pod: ApiObject): boolean => pod.metadata.finalizers?.i
 export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
-/** Whether a pod is replaced only after its failure, and not already when its deletion starts. */
+/** True if a pod is replaced only after the pod has failed. False if a pod is replaced when its deletion starts. */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
@@ -49,22 +49,24 @@ export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
   return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;
 }
 
-/** The finished pods of a job: the pods that the status counts, and new pods. */
+/** The finished pods of a Job: pods that the status already counts, and pods that finished later. */
 export interface JobCount {
   readonly active: readonly ApiObject[];
   readonly terminating: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** The counters of the status. The counters include only pods whose end is recorded and whose finalizer is removed. */
+  /** The counters of the status. The counters include a pod when its end is recorded and its finalizer is removed. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  /** The UIDs of pods whose end the status records, and that still have the finalizer. */
+  /** The UIDs of pods that still have the finalizer, and whose end is recorded in the status. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
   /** The indexes that have failed. Undefined if the job has no limit per index. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
-  /** The last failed pod of each index without a successor. The pod contains the number of attempts. */
+  /**
+   * The last failed pod of each index that has no newer pod. The annotations of the pod contain the number of attempts.
+   */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
 
@@ -87,7 +89,10 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/** Returns the finished pods in the status: the UIDs of pods that still have the finalizer, and the number of other pods. */
+/**
+ * Returns the finished pods in the status: the UIDs of pods that still have the finalizer, and the numbers of all other
+ * pods.
+ */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));

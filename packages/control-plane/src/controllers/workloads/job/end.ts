@@ -35,8 +35,8 @@ const REACHED: End = {
 };
 
 /**
- * Returns the end of a job that has enough completions and no running pods. A job that does not set the number of
- * completions needs one.
+ * Returns the end of a Job that has enough completions and no running pods. If the Job does not set `completions`, one
+ * succeeded pod is enough.
  */
 export function completionOf(job: ApiObject, count: JobCount, active: number): End | undefined {
   const completions = number(look(job, 'spec'), 'completions');
@@ -60,8 +60,8 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
 }
 
 /**
- * Returns the result of a job, if it has ended. Some pods may still exist. A result that the conditions already contain is
- * kept.
+ * Returns the result of a Job that has ended. Some pods of the Job may still exist. If the conditions already contain a
+ * result, this result remains.
  */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {

@@ -120,8 +120,8 @@ function follow(of: {
 }
 
 /**
- * Runs the pods of Jobs. The end of a pod is recorded in the status of its job before the pod is deleted, so that each pod
- * counts exactly once.
+ * Runs the pods of Jobs. Before a finished pod is deleted, its end is recorded in the status of the Job. Therefore each
+ * pod counts exactly once.
  * @see kubernetes pkg/controller/job
  */
 export const jobController: Controller = { name: 'job', setup };

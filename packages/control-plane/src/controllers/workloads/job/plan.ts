@@ -26,7 +26,7 @@ export interface PodPlan {
 export const NOTHING: PodPlan = { create: [], delete: [] };
 
 /**
- * Returns the surplus pods. Duplicates of an index come first, then the first pods in the order of deletion
+ * Returns the surplus pods. Pods with a duplicate index come first, and then pods in the order of deletion
  * (`activePodsForRemoval`).
  */
 function surplus(job: ApiObject, active: readonly ApiObject[], least: number): readonly ApiObject[] {

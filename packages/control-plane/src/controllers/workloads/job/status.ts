@@ -7,7 +7,7 @@ import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 
-/** The maximum number of ended pods in the status, which limits the size of the status. The next sync adds further pods. */
+/** The maximum number of ended pods that the status lists. The next sync adds the remaining pods. */
 const MOST_NOTED = 500;
 
 interface JobEvent {
@@ -39,8 +39,8 @@ interface Tracking {
 }
 
 /**
- * Whether the finalizer of a pod may be removed. The last failed pod of an index keeps its finalizer until its
- * replacement records the number of failures. At the end of the job, all finalizers may be removed.
+ * Whether the finalizer of a pod may be removed. The last failed pod of an index keeps its finalizer until the next pod
+ * of the index contains the number of failures. When the Job ends, all finalizers may be removed.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
@@ -82,7 +82,10 @@ interface Facts {
   readonly message: string;
 }
 
-/** Sets a condition. Returns the same list without a change, or if the condition would be False and does not exist. */
+/**
+ * Sets a condition. Returns the list unchanged if the condition already has this value, or if it would be False and
+ * does not exist.
+ */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   const at = formatTime(now);
@@ -102,10 +105,10 @@ function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, suc
 }
 
 /**
- * The status of a job after a sync (`syncJob`).
- * - `end`: the end of the job, decided before pods were created or deleted. Undefined if some of its pods could not be
- *   deleted
- * - `isManaged`: whether the sync created or deleted pods of a job without an end
+ * Returns the status of a Job after a sync (`syncJob`).
+ * - `known`: the result of the Job before the sync created or deleted pods, or undefined if the sync could not delete
+ *   some pods
+ * - `isManaged`: whether the sync created or deleted pods of a Job without a result
  */
 export function reportJob(
   job: ApiObject,
@@ -153,7 +156,7 @@ export function reportJob(
   };
   if (end !== undefined) {
     conditions = withCondition(conditions, { ...end, status: 'True' }, now);
-    // The end is reported only when no remaining pod can change the counts of the job.
+    // The end is reported only after every remaining pod has finished.
     if (!isFull && succeeded.length + failed.length === 0 && terminating === 0) {
       const type = end.type === 'SuccessCriteriaMet' ? 'Complete' : 'Failed';
       conditions = withCondition(conditions, { ...end, type, status: 'True' }, now);

@@ -20,7 +20,10 @@ export const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
 export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
-/** Returns the time at which the last container or sidecar of a pod ended. Returns undefined while one of them runs. */
+/**
+ * Returns the time at which the last container or sidecar of a pod ended. Returns undefined if a container or sidecar
+ * still runs.
+ */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
   const names = new Set(sidecars.map(({ name }) => name));
@@ -35,7 +38,7 @@ function containersEndedAt(pod: ApiObject): number | undefined {
 }
 
 /**
- * The end of a pod in milliseconds (`getFinishedTime`). The first of these times that exists counts:
+ * The end of a pod in milliseconds (`getFinishedTime`). Returns the first existing time of this list:
  *
  * - the end of its containers,
  * - the time at which it became unready,
@@ -54,7 +57,10 @@ export function finishedAt(pod: ApiObject): number {
   return new Date(deletionTimestamp).getTime() - (number(pod.metadata, 'deletionGracePeriodSeconds') ?? 0) * 1000;
 }
 
-/** The new backoff after these pods have ended. Failures count since the last success (`newBackoffRecord`). */
+/**
+ * Returns the backoff after these pods have ended. The backoff counts failures since the last success
+ * (`newBackoffRecord`).
+ */
 export function nextBackoff(backoff: Backoff, succeeded: readonly ApiObject[], failed: readonly ApiObject[]): Backoff {
   const ends = failed.map(finishedAt);
   if (succeeded.length === 0) {

@@ -11,7 +11,10 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/** Whether a call had an effect. A call with an allowed refusal returns undefined, and had no effect. */
+/**
+ * Whether a call had an effect. If the server refused the call with an allowed code, the call returns undefined and had
+ * no effect.
+ */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
 /** Applies the plans of stateful sets. */
@@ -61,7 +64,10 @@ export class StatefulWriter {
     await this.#history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns the time at which the status changes without an event. Undefined if no such time exists. */
+  /**
+   * Writes the status. Returns the time at which the status changes without an event, or undefined if no such time
+   * exists.
+   */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
     const old = look(set, 'status');
@@ -81,7 +87,7 @@ export class StatefulWriter {
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }
 
-  /** Reports the result of a call as an event. A call without an effect (false) is not reported. */
+  /** Reports the result of a call as an event. If the call returned false, it had no effect and is not reported. */
   async #reported(
     verb: 'Create' | 'Update' | 'Delete',
     set: ApiObject,

@@ -9,8 +9,8 @@ import { CLAIMS } from '../../runtime/resources.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
 /**
- * The owner references that a claim must have, by the retention policy of the set. The garbage collector deletes a claim
- * with its owner.
+ * Returns the owner references that the retention policy of the set requires for a claim. The garbage collector deletes
+ * the claim together with its owner.
  */
 function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined, claim: ApiObject): OwnerReference[] {
   const isOurs = ({ uid, kind, name }: OwnerReference): boolean =>

@@ -24,7 +24,8 @@ const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
 /**
- * Returns the revision for a new pod with an ordinal. A pod that is deleted before its update gets the old revision again.
+ * Returns the revision for a new pod with an ordinal. If a pod is deleted before its update, the new pod gets the old
+ * revision.
  */
 function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
@@ -67,7 +68,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
       return { create, delete: gone };
     }
   }
-  // With `Parallel`, missing or finished pods do not delay other pods.
+  // With `Parallel`, a missing or finished pod does not delay the other pods.
   if (inOrder && (waits || create.length > 0)) return { create, delete: gone };
 
   const condemned = pods

@@ -19,7 +19,7 @@ const TERMINATION_POLICIES = ['File', 'FallbackToLogsOnError'];
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 const RECURSIVE_MODES = ['Disabled', 'Enabled', 'IfPossible'];
 
-/** The properties of the pod that the validation of a container needs. */
+/** The properties of the pod that the validation of its containers needs. */
 export interface ContainerContext {
   readonly volumes: ReadonlySet<string>;
   readonly claims: ReadonlyMap<string, Plain>;

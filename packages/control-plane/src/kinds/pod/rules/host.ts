@@ -65,7 +65,10 @@ const hostProcessOf = (owner: Plain): boolean | undefined => {
   return typeof hostProcess === 'boolean' ? hostProcess : undefined;
 };
 
-/** Checks that either all containers of a pod are host processes, or none (`validateWindowsHostProcessPod`). */
+/**
+ * Checks that all containers of a pod are host processes, or that no container is a host process
+ * (`validateWindowsHostProcessPod`).
+ */
 export function hostProcessFindings(findings: Findings, spec: Plain, path: string): void {
   const ofPod = hostProcessOf(spec);
   let all = 0;
@@ -89,7 +92,9 @@ export function hostProcessFindings(findings: Findings, spec: Plain, path: strin
   findings.invalid(`${path}.hostNetwork`, false, why);
 }
 
-/** Checks that a pod with its own user namespace uses no other namespace of the host (`validateHostUsers`). */
+/**
+ * Checks a pod with its own user namespace. The pod must not use any other namespace of the host (`validateHostUsers`).
+ */
 export function hostUsersFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostUsers !== false) return;
   const why = 'when `hostUsers` is false';
@@ -148,7 +153,7 @@ const NOT_IN_CONTAINER = [
   'runAsUser',
   'runAsGroup',
 ];
-/** Fields that are refused only if they are true. */
+/** Fields that the server refuses only if their value is true. */
 const IF_TRUE = new Set(['hostPID', 'hostIPC']);
 
 function windowsFindings(findings: Findings, spec: Plain, path: string): void {

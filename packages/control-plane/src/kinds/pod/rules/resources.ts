@@ -168,8 +168,8 @@ const shownClaim = (claim: Plain): Plain => ({
 });
 
 /**
- * Validates the device claims that a container uses. Each entry must be a claim of the pod, or one request of such a claim,
- * without duplicates.
+ * Validates the device claims that a container uses. Each entry refers to a claim of the pod, or to one request of a
+ * claim. Duplicates are errors.
  */
 export function deviceClaimFindings(
   findings: Findings,

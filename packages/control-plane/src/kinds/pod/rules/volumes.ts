@@ -56,7 +56,7 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 
 /**
  * Validates the volumes of a pod. Returns the names of valid volumes, which containers can mount.
- * @param podName the name of the pod, which is part of the names of claims. Absent for a template
+ * @param podName the name of the pod, for the names of its claims. Undefined for a template
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {
   const names = new Set<string>();

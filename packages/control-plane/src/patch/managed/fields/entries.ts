@@ -10,7 +10,7 @@ export interface Ownership {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly set: FieldSet;
-  /** The entry from which this was parsed, if it has not changed. */
+  /** The entry from which these fields were parsed. Undefined if the fields have changed since. */
   readonly entry?: ManagedFieldsEntry;
 }
 
@@ -43,13 +43,13 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
   return owners;
 }
 
-/** Whether the entries are `[{}]`, which requests to clear all managers. */
+/** Whether the entries are `[{}]`. With this value, a client removes all managers. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
 /**
- * Whether two entries belong to the same manager. Applies with the same name have one manager for all API versions.
- * Updates with the same name have one manager for each version.
+ * Whether two entries belong to the same manager. An apply manager is the same for all API versions. For updates, each
+ * API version has its own manager.
  */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;
@@ -72,7 +72,7 @@ function toEntry(owner: Ownership): ManagedFieldsEntry {
 
 const text = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The order of entries: applies first, then by time, manager, version and subresource. */
+/** The order of entries: apply entries come first, and then time, manager, version and subresource decide. */
 const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.operation, b.operation) ||
   text(a.time ?? '', b.time ?? '') ||
@@ -80,7 +80,7 @@ const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.apiVersion, b.apiVersion) ||
   text(a.subresource, b.subresource);
 
-/** Merges the oldest update managers of a version if there are too many (`capManagersManager`). */
+/** Merges the oldest update entries of an API version if there are too many entries (`capManagersManager`). */
 function fold(owners: readonly Ownership[]): Ownership[] {
   const updaters = owners.filter((owner) => owner.operation === 'Update').sort(inOrder);
   if (updaters.length <= MAX_UPDATE_MANAGERS) return [...owners];

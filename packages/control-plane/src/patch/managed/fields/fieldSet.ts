@@ -21,7 +21,7 @@ const NO_CHILDREN: ReadonlyMap<string, FieldSet> = new Map();
 /** The empty set. */
 export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
 
-/** A set with only the empty path. As a child, it means a path that ends here. */
+/** A set that contains only the empty path. As a child, this set marks the end of a path. */
 export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
 
 /** Creates a set. Without members, the result is the empty set. */
@@ -32,7 +32,7 @@ export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> 
 
 export const isEmptySet = (set: FieldSet): boolean => !set.self && set.children.size === 0;
 
-/** The paths that are in one of the sets or in both. */
+/** The paths that are in at least one of the two sets. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptySet(b)) return a;
   if (isEmptySet(a)) return b;
@@ -44,7 +44,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self || b.self, children);
 }
 
-/** The members of `a` that are not in `b`; `a` itself if nothing is removed. */
+/** The members of `a` that are not in `b`. If nothing is removed, returns `a` itself. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || isEmptySet(a)) return a;
   let children: Map<string, FieldSet> | undefined;
@@ -84,7 +84,9 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
   return true;
 }
 
-/** The paths in the order of structured-merge-diff: first all members of a level, then the paths below each. */
+/**
+ * The paths in the order of structured-merge-diff: first all members of a level, and then the paths below each member.
+ */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   const keys = [...set.children.keys()].sort();
   for (const key of keys) if (set.children.get(key)?.self) yield [...prefix, key];
@@ -127,7 +129,7 @@ function format(set: FieldSet, isRoot: boolean): JsonObject {
   if (set.self && !isRoot && set.children.size > 0) fields['.'] = {};
   for (const key of [...set.children.keys()].sort()) {
     const child = set.children.get(key);
-    // Keys have a prefix, so none of them can be a name of the prototype.
+    // Keys have a prefix, so a key cannot equal the name of a prototype member.
     if (child !== undefined) fields[key] = format(child, false);
   }
   return fields;

@@ -5,8 +5,8 @@ import { roundTrip } from '../../../resources/shape.ts';
 const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
- * The empty object with which a new object is compared. For a built-in kind, it contains the structures of Go's zero
- * value (`spec: {}`), so that these get no manager. For a custom kind, it has no fields.
+ * The empty object that is compared with a new object. For a built-in kind, the empty object contains the zero
+ * structures of Go (`spec: {}`), so that these structures get no manager. For a custom kind, it has no fields.
  */
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);

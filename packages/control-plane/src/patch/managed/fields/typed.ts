@@ -23,13 +23,13 @@ function fits(value: unknown, node: SchemaNode): boolean {
   }
 }
 
-/** Whether an item has at least one key of its list. Items of other lists need no key. */
+/** Whether an item has at least one key of its list. Items of lists without keys always pass. */
 const hasKeys = (item: unknown, list: SchemaNode): boolean =>
   list.listType !== 'map' || Object.keys(itemKeys(item, list)).length > 0;
 
 /**
  * Whether the field manager can read a value with its schema: all values have the right types, and items of associative
- * lists have their keys. Null is valid everywhere.
+ * lists have their keys. Null is valid for every type.
  */
 export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false): boolean {
   if (value === undefined || value === null) return true;

@@ -2,7 +2,7 @@ import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../../../apimachinery/objects/kind.ts';
 import { nodeOf, type SchemaNode } from '../../../schema/model/node.ts';
 
-/** How a value is merged: as a whole, by key, or by item. */
+/** How the server merges a value: as a whole, by key, or by item. */
 export type Shape = 'leaf' | 'map' | 'list';
 
 const text: JsonSchema = { type: 'string' };
@@ -36,8 +36,8 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // The published schema has this default. The server can then read an item without the key, and refuses the
-          // item later.
+          // With this default of the published schema, the server can read an item without the key. A later validation
+          // refuses the item.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -51,7 +51,7 @@ const META: JsonSchema = {
 /** The type of a field. If its schema is undefined, the value determines the type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether the field belongs to a structure, and is not a key of a map. */
+  /** True if the field belongs to a structure, and false if it is a key of a map. */
   readonly declared: boolean;
   /** Whether the schema contains the field. */
   readonly known: boolean;
@@ -88,7 +88,10 @@ const isAssociative = (node: SchemaNode): boolean =>
 
 const typeOf = (node: SchemaNode): string | undefined => (node.intOrString ? 'scalar' : node.types[0]);
 
-/** How a value of this type is merged. Without a schema, the value determines it, and lists are merged as a whole. */
+/**
+ * How the server merges a value of this type. Without a schema, the value determines the method, and lists are merged
+ * as a whole.
+ */
 export function shapeOf(node: SchemaNode | undefined, value: unknown): Shape {
   const type = node === undefined ? undefined : typeOf(node);
   if (node === undefined || type === undefined) return isRecord(value) && node?.mapType !== 'atomic' ? 'map' : 'leaf';

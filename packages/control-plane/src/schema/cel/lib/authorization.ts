@@ -19,7 +19,10 @@ export interface AccessQuestion {
   readonly name: string;
 }
 
-/** Decides about permissions of one user. With `as`, it decides for the service account with this namespace and name. */
+/**
+ * Decides about permissions of one user. With `as`, the decision is for the service account with this namespace and
+ * name.
+ */
 export interface AccessOracle {
   ask(question: AccessQuestion): { readonly allowed: boolean; readonly reason: string };
   as(namespace: string, name: string): AccessOracle;
@@ -58,7 +61,10 @@ const NOTHING: Omit<AccessQuestion, 'verb'> = {
   name: '',
 };
 
-/** A check whose verb is still missing. There are three kinds of checks: for a path, a group and a resource. */
+/**
+ * A permission check whose verb is not set yet. There are three types of checks: for a path, for a group, and for a
+ * resource.
+ */
 class Check extends AuthorizationValue {
   readonly opaque: string;
   readonly oracle: AccessOracle;

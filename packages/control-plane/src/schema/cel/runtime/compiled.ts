@@ -17,7 +17,7 @@ export type Run = (frame: Frame) => unknown;
 export interface Compiled {
   readonly type: CelType;
   readonly run: Run;
-  /** The maximum cost, as cel-go estimates it. */
+  /** The maximum cost of the expression, with the same estimate as cel-go. */
   readonly cost: number;
   /** The maximum number of bytes, items or entries of the value. */
   readonly size: number;
@@ -53,7 +53,7 @@ export function truth(value: unknown): boolean {
 /** Whether values of a type have a size that affects costs. */
 export const isSizedType = (type: CelType): boolean => ['string', 'bytes', 'list', 'map', 'dyn'].includes(type.kind);
 
-/** The maximum size of a value, from its schema if there is one. */
+/** The maximum size of a value. If there is a schema, the limits of the schema are used. */
 export function sizeOf(type: CelType, node: SchemaNode | undefined): number {
   if (node !== undefined) return maxSize(node);
   return isSizedType(type) ? Number.POSITIVE_INFINITY : 1;

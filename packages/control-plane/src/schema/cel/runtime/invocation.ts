@@ -11,7 +11,9 @@ import { noOverload } from './no-overload.ts';
 export const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
   name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);
 
-/** Plans a call of the overload that matches the values. With only one overload, no choice is needed. */
+/**
+ * Plans a call of the overload that matches the values. If there is only one overload, the plan contains no selection.
+ */
 export function invocation(overloads: readonly Overload[], args: readonly Compiled[]): Run {
   const runs = args.map((arg) => arg.run);
   const [only] = overloads;

@@ -17,7 +17,9 @@ function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
   }
 }
 
-/** Plans the loop of a macro. For each item, it sets the slots of the variables and then evaluates the arguments. */
+/**
+ * Plans the loop of a macro. For each item, the loop sets the slots of the variables and then evaluates the arguments.
+ */
 export function loop(expr: Comprehension, range: Run, slots: readonly number[], args: readonly Run[]): Run {
   const [first = 0, second] = slots;
   const [predicate, transform] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
@@ -78,7 +80,10 @@ export function loop(expr: Comprehension, range: Run, slots: readonly number[], 
   }
 }
 
-/** Evaluates a test for each item until one determines the result. An error counts only if no item does. */
+/**
+ * Evaluates a test for each item until an item determines the result. The result is an error only if no item determines
+ * the result.
+ */
 function decide(items: Iterable<unknown>, test: () => boolean, decisive: boolean): boolean {
   let failure: CelRuntimeError | undefined;
   for (const _ of items) {

@@ -35,8 +35,8 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * Types whose Go values report the error for an operator or `size` themselves. For other types, the operator reports that it
- * has no overload.
+ * Types whose Go values report the error for an operator or for `size`. For all other types, the operator reports that
+ * it has no overload.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -53,14 +53,14 @@ const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
   size: new Set(['string', 'bytes', 'list', 'map', ...TIMES]),
 };
 
-/** The error for a call without an overload for its values. */
+/** The error for a call if no overload accepts its values. */
 export function noOverload(name: string, values: readonly unknown[]): CelRuntimeError {
   const [first] = values;
   const looking = LOOKING[name];
   if (looking !== undefined) {
     return new CelRuntimeError(looking.has(typeWord(first)) ? 'no such overload' : `no such overload: ${name}`);
   }
-  // The error for a function with one argument contains the type.
+  // The error for a function with one argument contains the type of the argument.
   const isPlain = /^[A-Za-z]/.test(name) && values.length === 1;
   return new CelRuntimeError(isPlain ? `no such overload: ${name}(${typeWord(first)})` : 'no such overload');
 }

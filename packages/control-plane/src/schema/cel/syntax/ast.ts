@@ -50,7 +50,7 @@ export interface Comprehension {
   readonly at: number;
   readonly macro: MacroName;
   readonly range: Expr;
-  /** The names of one variable (item or key) or of two (index or key, value). */
+  /** The name of the only variable (item or key), or the names of two variables (index or key, and value). */
   readonly variables: readonly string[];
   readonly args: readonly Expr[];
 }

@@ -31,7 +31,7 @@ const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new
   ['optFlatMap/2', { macro: 'optFlatMap', variables: 1 }],
 ]);
 
-/** The name of a structure from an expression such as `a.b.c`. Undefined if it is not a name. */
+/** Returns the name of the structure in an expression such as `a.b.c`, or undefined if the expression is not a name. */
 function nameOf(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.optional) return undefined;
@@ -174,7 +174,9 @@ class Parser {
     return this.suffixes(this.primary());
   }
 
-  /** The error for a dot without a field, as the grammar reports it: the rule that failed, and its input. */
+  /**
+   * The error for a dot without a field. As in cel-go, the error contains the grammar rule that failed and the input.
+   */
   private noField(dot: Token, found: Token, optional: boolean): never {
     if (optional) return this.fail(`mismatched input '${found.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`);
     const read = found.kind === 'end' ? '' : this.source.slice(dot.at + 1, found.at) + found.text;

@@ -35,7 +35,10 @@ function minBytes(node: SchemaNode | undefined, depth = 0): number {
 
 const FORMAT_SIZES: Readonly<Record<string, number>> = { date: 10, 'date-time': 30, duration: 30 };
 
-/** The maximum number of elements of a value: bytes of a string, items, or entries. */
+/**
+ * Returns the maximum number of elements of a value. Elements are bytes of a string, items of a list, or entries of a
+ * map.
+ */
 export function maxSize(node: SchemaNode): number {
   switch (node.intOrString ? 'string' : node.types[0]) {
     case 'string': {
@@ -95,7 +98,7 @@ const SAME_SIZE = new Set(
   'lowerAscii upperAscii trim reverse substring charAt find replace split findAll bytes'.split(' '),
 );
 
-/** The maximum size of the result of a call; infinite if it is unknown. */
+/** Returns the maximum size of the result of a call, or infinity if the size is unknown. */
 export function resultSize(name: string, args: readonly Sized[]): number {
   if (name === '_+_' || name === 'format') return sizeAt(args, 0) + sizeAt(args, 1);
   if (name === 'replace') return sizeAt(args, 0) * Math.max(1, sizeAt(args, 2));

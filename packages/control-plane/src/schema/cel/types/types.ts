@@ -28,7 +28,7 @@ export interface ObjectType {
   readonly kind: 'object';
   readonly name: string;
   readonly node: SchemaNode;
-  /** Whether it is a whole resource with apiVersion, kind and metadata. */
+  /** Whether the value is a whole resource with apiVersion, kind and metadata. */
   readonly isResource: boolean;
 }
 

@@ -71,7 +71,7 @@ export function candidates(overloads: readonly Overload[], args: readonly CelTyp
   return found;
 }
 
-/** The type that both types have in common, or else dyn. */
+/** Returns the common type of two types, or dyn if they have no common type. */
 export function join(a: CelType, b: CelType): CelType {
   if (a.kind === 'dyn' || b.kind === 'dyn') return DYN;
   if (assignable(a, b, new Map()) && assignable(b, a, new Map())) return a;

@@ -73,15 +73,15 @@ export interface DriverInvoker {
   /** Returns the offerings that the machine may have, the first choice first. Undefined without alternatives. */
   choicesOf(machine: Machine): readonly Choice[] | undefined;
   /**
-   * Returns the problems of the alternatives of a class, one sentence each. With a problem, the machines of the class
-   * have no alternatives.
+   * Returns the problems of the alternatives of a class, one sentence each. If there is a problem, the machines of the
+   * class have no alternatives.
    */
   alternativeProblems(machineClass: MachineClass, text?: string): readonly string[];
   /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
   /**
-   * Returns one sentence for each field of a class that has no effect, with the most similar known field. These fields
-   * do not count as errors.
+   * Returns one sentence for each field of a class that has no effect, together with the most similar known field.
+   * These fields are not errors.
    */
   unknownFields(machineClass: MachineClass): readonly string[];
   userDataOf(machine: Machine): Uint8Array | undefined;
@@ -154,12 +154,14 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */
   readonly fence?: Fence | undefined;
-  /** Returns the control cluster of this process, see `OWNER_TAG`. Without it, VMs do not get this tag. */
+  /**
+   * Returns the control cluster of this process, see `OWNER_TAG`. If this function is absent, VMs do not get this tag.
+   */
   readonly owner?: (() => string | undefined) | undefined;
   /** Control clusters that this control cluster replaces. */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observe?: ObserveCall | undefined;
-  /** Returns classes with other credentials, for calls whose credentials the cloud refuses. */
+  /** Returns other classes for the same machine, for calls whose credentials the cloud refuses. */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   /**
    * Returns the offerings that are recorded on machines of a class, for listings. If absent, only the offerings of the
@@ -169,8 +171,8 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly observeApi?: ObserveApi | undefined;
   readonly observeWait?: ObserveWait | undefined;
   /**
-   * Called when the cloud refuses a class, and after each successful call. If present, errors of the class or the
-   * Secret contain a hint.
+   * Called when the cloud refuses a class, and after each successful call. With this function, errors of the class or
+   * the Secret contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
   readonly tracer?: DriverTracer | undefined;

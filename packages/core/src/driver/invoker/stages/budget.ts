@@ -12,8 +12,8 @@ import type { Call, DecodedCall, Stage } from './call.ts';
 const MOST = 200;
 
 /**
- * The learned rates of clouds, one rate for each set of credentials. The time that a call waits counts for its
- * deadline.
+ * The learned rate limits of clouds, one for each set of credentials. The deadline of a call includes its time in the
+ * queue.
  */
 export class CallBudgets {
   readonly #clock: Clock;
@@ -71,7 +71,9 @@ const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
   list: 'audit',
 };
 
-/** All calls for a machine that is being deleted have the lane of deletions, because its deletion waits for them. */
+/**
+ * All calls for a machine that is being deleted have the lane of deletions, because its deletion waits for these calls.
+ */
 const laneOfCall = ({ name, machine }: Pick<Call, 'name' | 'machine'>): Lane =>
   machine?.metadata.deletionTimestamp === undefined ? LANE_OF[name] : 'delete';
 

@@ -20,15 +20,15 @@ export interface Call {
   readonly requireClass: () => MachineClass;
   readonly secretsNow: () => ClassSecrets;
   /**
-   * The alternative whose part of the cloud a listing searches. If absent, the listing searches the part of the class
-   * or the machine.
+   * The alternative whose part of the cloud a listing searches. If undefined, the listing searches the part of the
+   * cloud where the class or the machine is.
    */
   readonly alternative?: Alternative | undefined;
   readonly onOverdue: OnOverdue | undefined;
   readonly progress: Progress;
 }
 
-/** Inner stages write this state, and outer stages read it after a failure. */
+/** The inner stages of a call write this state, and the outer stages read it after a failure. */
 interface Progress {
   /**
    * True if the driver has received the request. Any earlier error comes from the class, its Secrets or this process.

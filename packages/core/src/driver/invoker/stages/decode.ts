@@ -18,7 +18,7 @@ export interface DecodeOptions<Spec, Credentials>
   readonly log: Logger;
 }
 
-/** Reads the class and its Secrets at the time of the call, not earlier. */
+/** Reads the class and its Secrets immediately before the call. */
 export const decodeStage =
   <Spec, Credentials>(options: DecodeOptions<Spec, Credentials>): Stage<TimedCall, DecodedCall<Spec, Credentials>> =>
   async (call, next) => {
@@ -67,8 +67,8 @@ function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, 
 }
 
 /**
- * mcm must still delete the machines of a class that has become invalid. All calls except `create` therefore use its
- * last valid spec (incident 27).
+ * mcm must still delete the machines of a class that became invalid. Therefore all calls except `create` use the last
+ * valid spec of the class (incident 27).
  */
 function decode<Spec, Credentials>(
   { driver, former }: DecodeOptions<Spec, Credentials>,

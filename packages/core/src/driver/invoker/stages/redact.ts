@@ -6,7 +6,7 @@ import { scrub } from './scrub.ts';
 
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
-/** An error with such a code shows that the cloud has accepted the class and its credentials. */
+/** An error with this code shows that the cloud has accepted the class and its credentials. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
 /**
@@ -27,8 +27,8 @@ export const redactStage =
   };
 
 /**
- * Marks a permanent error before the call of the driver. The class or its Secrets cause this error, so no VM was
- * created.
+ * Marks a permanent error that occurs before the driver is called. The class or its Secrets cause this error, so no VM
+ * was created.
  */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;
