@@ -190,7 +190,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     const stops = await Promise.all([startWebhooks(context), startAutoscaler(context)]);
     return async () => void (await Promise.all(stops.map((stop) => stop?.())));
   },
-  units: async ({ control, target, namespace, runtime, metrics, flags: given, clock, log, pages }) => {
+  units: async ({ control, target, namespace, runtime, metrics, flags: given, clock, log, pages, region }) => {
     const { meters } = metrics;
     const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });
     const journal = journalOf(given);
@@ -198,7 +198,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     const known = () => ({ secrets: [], tokens: [] });
     pages.serve(journalPage({ journal, version: VERSION, controller: NAME, clock, known }));
     return createControllers(
-      { control, target, namespace, runtime, metrics: metrics.queues, meters, traces, journal },
+      { control, target, namespace, runtime, metrics: metrics.queues, meters, traces, journal, region },
       {
         concurrency: given['concurrent-syncs'],
         concurrencyByController: given['concurrent-syncs-by-controller'],

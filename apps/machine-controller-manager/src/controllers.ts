@@ -39,6 +39,7 @@ import {
   type Node,
   nodes,
   type QueueMetrics,
+  type RegionReach,
   type Unit,
 } from '@mcm/kube';
 
@@ -62,6 +63,8 @@ export interface Environment {
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts'> | undefined;
   /** Receives the decisions. If absent, decisions are not recorded. */
   readonly journal?: Journal | undefined;
+  /** The clusters of the same region of a fleet. */
+  readonly region?: (() => RegionReach | undefined) | undefined;
 }
 
 /** The settings of the operator. Times are in milliseconds. */
@@ -131,7 +134,10 @@ export function createControllers(environment: Environment, settings: ManagerSet
     nodes: target && nodeInformer && { client: target, informer: nodeInformer },
     creations: new CreationsUnderWay(),
     disruptions: new DisruptionsUnderWay(),
-    safeguards: new Safeguards({ machines: cached, classes, nodes: nodeInformer }, settings),
+    safeguards: new Safeguards(
+      { machines: cached, classes, nodes: nodeInformer, region: environment.region },
+      settings,
+    ),
     recorder,
     clock: runtime.clock,
     random: runtime.random,

@@ -108,6 +108,7 @@ export {
 export { variableOf } from './flags/given.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export { fleetFlags } from './fleet/flags.ts';
+export type { RegionReach } from './fleet/regions.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
 export { faultsOf, faultText, isHeld } from './informer/faults.ts';
 export { deepFreeze } from './informer/freeze.ts';

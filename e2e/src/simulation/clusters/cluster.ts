@@ -120,6 +120,11 @@ export class SimulatedCluster {
     if (left.length > 0) reporter.violate(`${this.name}: VM ${vm.name} is deleted with running pods ${names}`);
   }
 
+  silence(): void {
+    const { cloud } = this.#cloud;
+    for (const { id } of cloud.instances.list()) cloud.kubelets.order(id, { silent: true });
+  }
+
   vms(): readonly string[] {
     return [...this.#cloud.cloud.instances.list()]
       .filter(({ state }) => state !== 'terminated')

@@ -38,6 +38,8 @@ export interface FleetWorldOptions {
   /** The time until a killed process starts again. */
   readonly restartMs: () => number;
   readonly defect: FleetDefect;
+  /** The health timeout of each machine. Default: `2h`. */
+  readonly healthTimeout?: string;
 }
 
 /** The size and the class that a user requested. */
@@ -66,6 +68,7 @@ export class FleetWorld {
   readonly #seedPlane: ControlPlane;
   readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
   readonly #end = new AbortController();
+  readonly #healthTimeout: string;
 
   private constructor(
     options: FleetWorldOptions,
@@ -75,6 +78,7 @@ export class FleetWorld {
     reporter: Reporter,
   ) {
     this.clock = clock;
+    this.#healthTimeout = options.healthTimeout ?? '2h';
     this.#seedPlane = plane;
     this.#clusters = clusters;
     this.reporter = reporter;
@@ -166,7 +170,11 @@ export class FleetWorld {
         strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
         template: {
           metadata: { labels },
-          spec: { creationTimeout: '2h', healthTimeout: '2h', class: { kind: 'MachineClass', name: 'blue' } },
+          spec: {
+            creationTimeout: '2h',
+            healthTimeout: this.#healthTimeout,
+            class: { kind: 'MachineClass', name: 'blue' },
+          },
         },
       },
     });
@@ -280,6 +288,11 @@ export class FleetWorld {
     return left.length + vms.length === 0
       ? undefined
       : `VMs ${vms} and machines ${left.map(({ metadata }) => metadata.name)} of the deleted namespace are left`;
+  }
+
+  /** Stops the kubelets of a cluster. */
+  silence(cluster: string): void {
+    this.#clusters.get(cluster)?.silence();
   }
 
   get drained(): number {

@@ -22,7 +22,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@mcm/kube';
-import { UnreachableCensus } from '../disruption/census.ts';
+import { type CensusSources, UnreachableCensus } from '../disruption/census.ts';
 import { replacementGroup } from '../disruption/replacements.ts';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { instanceKey } from '../node/instance.ts';
@@ -84,9 +84,10 @@ export interface CacheOptions {
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly runtime: InformerRuntime;
+  readonly region?: CensusSources['region'];
 }
 
-export function createCaches({ control, target: targetClient, namespace, runtime }: CacheOptions): Caches {
+export function createCaches({ control, target: targetClient, namespace, runtime, region }: CacheOptions): Caches {
   const target = targetClient && targetCaches(targetClient, runtime);
   const classes = createInformer(control, machineClasses, { ...runtime, namespace, indexes: { secret: secretKeysOf } });
   const cached = createInformer(control, machines, {
@@ -106,7 +107,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
     machines: cached,
     classes,
     secrets: createInformer(control, secrets, { ...runtime, namespace }),
-    census: new UnreachableCensus({ machines: cached, classes, nodes: target?.nodes }),
+    census: new UnreachableCensus({ machines: cached, classes, nodes: target?.nodes, region }),
     target,
     attachLimits: target && new AttachLimits(target),
   };

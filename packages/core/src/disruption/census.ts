@@ -1,5 +1,5 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
-import { type Informer, type Key, type KubeObject, keyOf, makeKey, type Node } from '@mcm/kube';
+import { type Informer, type Key, type KubeObject, keyOf, makeKey, type Node, type RegionReach } from '@mcm/kube';
 import { offeringOf } from '../driver/offerings/alternative.ts';
 import { millis } from '../values/timestamps.ts';
 import {
@@ -10,6 +10,7 @@ import {
   type OpenBreaker,
   openBreaker,
   reachabilityMarks,
+  regionBreaker,
   scopesOf,
   zoneIn,
 } from './unreachable.ts';
@@ -23,6 +24,8 @@ export interface CensusSources {
   readonly classes: Source<MachineClass>;
   /** Undefined without a target cluster. */
   readonly nodes: Source<Node> | undefined;
+  /** The clusters of the same region. Absent outside of a fleet. */
+  readonly region?: (() => RegionReach | undefined) | undefined;
 }
 
 const UNREACHABLE = 'unreachable/';
@@ -158,7 +161,8 @@ export class UnreachableCensus {
   /**
    * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, the circuit breaker
    * counts machines that became unreachable at about the same time. For all other machines, it counts every group that
-   * became unreachable together, and recently recovered machines. Source: incidents 12 and 13.
+   * became unreachable together, and recently recovered machines. Source: incidents 12 and 13. In a
+   * fleet, the clusters of the region count too.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
@@ -169,7 +173,7 @@ export class UnreachableCensus {
         if (open) return open;
       }
     }
-    return undefined;
+    return regionBreaker(this.#sources.region?.(), limits, now);
   }
 
   /**

@@ -25,5 +25,8 @@ export function overriddenUntil(machine: Machine, machineClass: MachineClass | u
 export const overridesBreaker = (machine: Machine, machineClass: MachineClass | undefined, now: Date): boolean =>
   overriddenUntil(machine, machineClass, now) !== undefined;
 
-export const breakerMessage = ({ scope, unreachable, joined }: OpenBreaker, thresholdPercent?: number): string =>
-  `${unreachable} of ${joined} machines of the ${scope} became unreachable at the same time${thresholdPercent === undefined ? '' : ` (limit ${thresholdPercent} %)`}. mcm replaces no unhealthy machine of the ${scope} until the machines recover. To override the circuit breaker, annotate the MachineClass or the Machine with ${Annotations.BreakerOverride}: "<RFC 3339 expiry> <reason>".`;
+export const breakerMessage = (
+  { scope, unreachable, joined, counted = 'machines' }: OpenBreaker,
+  thresholdPercent?: number,
+): string =>
+  `${unreachable} of ${joined} ${counted} of the ${scope} became unreachable at the same time${thresholdPercent === undefined ? '' : ` (limit ${thresholdPercent} %)`}. mcm replaces no unhealthy machine of the ${scope} until the ${counted} recover. To override the circuit breaker, annotate the MachineClass or the Machine with ${Annotations.BreakerOverride}: "<RFC 3339 expiry> <reason>".`;

@@ -24,11 +24,17 @@ class Reported<T extends KubeObject> {
 }
 
 /** @param options `target` is false if there is no target cluster. */
-export function fixedCensus({ target = true }: { readonly target?: boolean } = {}) {
+export function fixedCensus({
+  target = true,
+  region,
+}: {
+  readonly target?: boolean;
+  readonly region?: CensusSources['region'];
+} = {}) {
   const machines = new Reported<Machine>();
   const classes = new Reported<MachineClass>();
   const nodes = new Reported<Node>();
-  const sources = { machines, classes, nodes: target ? nodes : undefined } as unknown as CensusSources;
+  const sources = { machines, classes, nodes: target ? nodes : undefined, region } as unknown as CensusSources;
   const census = new UnreachableCensus(sources);
   return { machines, classes, nodes, census };
 }

@@ -2,7 +2,7 @@ import type { Machine, MachineClass, MachinePhase } from '@mcm/api';
 import { describe, expect, test, vi } from 'vitest';
 import { at, hc, machine, NOON, node } from '../machine/testing.ts';
 import { mirrored } from '../settings/conditions.ts';
-import { overridesBreaker } from './override.ts';
+import { breakerMessage, overridesBreaker } from './override.ts';
 import { fixedCensus } from './test-census.ts';
 import { BREAKER_DEFAULTS, reachabilityMarks } from './unreachable.ts';
 
@@ -315,4 +315,29 @@ test.each([
 ])('an override needs an expiry to come and a reason: %s', (text, overrides) => {
   const annotations = { 'node.machine.sapcloud.io/replace-despite-common-silence': text };
   expect(overridesBreaker(machine({ metadata: { annotations } }), undefined, NOON)).toBe(overrides);
+});
+
+describe('a region of a fleet', () => {
+  const inRegion = (unreachable: number, clusters: number, region = 'north') => {
+    const { machines, census } = fixedCensus({ region: () => ({ region, unreachable, clusters }) });
+    const mine = given(unreachableMachine);
+    for (const one of [mine, ...many(9, { phase: 'Running' })]) machines.put(one);
+    return census.breakerOf(mine, BREAKER_DEFAULTS, NOON);
+  };
+  const unreachableMachine: Given = { phase: 'Unknown', since: -11 };
+
+  test('a machine is not replaced while many clusters of its region do not answer', () => {
+    const open = inRegion(3, 6);
+    expect(open).toMatchObject({ scope: 'region north', unreachable: 3, joined: 6, counted: 'clusters' });
+    expect(open?.lookAgainAt).toEqual(new Date(NOON.getTime() + 60_000));
+    expect(open && breakerMessage(open)).toMatch(
+      /^3 of 6 clusters of the region north became unreachable at the same time\. .* until the clusters recover\./,
+    );
+    expect(inRegion(3, 3, '')?.scope).toBe('fleet');
+  });
+
+  test('a machine is replaced if few clusters of its region do not answer', () => {
+    expect(inRegion(2, 2)).toBeUndefined();
+    expect(inRegion(3, 7)).toBeUndefined();
+  });
 });

@@ -1,4 +1,5 @@
 import type { Machine } from '@mcm/api';
+import type { RegionReach } from '@mcm/kube';
 import { millis } from '../values/timestamps.ts';
 
 /** Times are rounded to the minute, so counting over a time window needs only a few lookups. */
@@ -90,6 +91,8 @@ export interface OpenBreaker {
   readonly scope: string;
   readonly unreachable: number;
   readonly joined: number;
+  /** What the two numbers count. The default is machines. */
+  readonly counted?: 'machines' | 'clusters' | undefined;
   /**
    * The time at which a recovered machine no longer counts as unreachable. Undefined if only events can change the
    * circuit breaker.
@@ -113,6 +116,22 @@ export function openBreaker(
   if (!open) return undefined;
   const lookAgainAt = nextForgotten(count, scope, limits.stableMs, now);
   return { scope, unreachable, joined, lookAgainAt };
+}
+
+/** Another look at the clusters of a region. No event reports that a cluster answers again. */
+const REGION_LOOK_MS = 60_000;
+
+/** In a region with many clusters that do not answer, the network is the likely cause. The limits are those of machines. */
+export function regionBreaker(
+  reach: RegionReach | undefined,
+  { minimumCount, thresholdPercent }: BreakerLimits,
+  now: Date,
+): OpenBreaker | undefined {
+  if (reach === undefined) return undefined;
+  const { region, unreachable, clusters: joined } = reach;
+  if (unreachable < minimumCount || unreachable * 100 < joined * thresholdPercent) return undefined;
+  const scope = region === '' ? 'fleet' : `region ${region}`;
+  return { scope, unreachable, joined, counted: 'clusters', lookAgainAt: new Date(now.getTime() + REGION_LOOK_MS) };
 }
 
 /** The next time at which a recovered machine has been reachable for long enough. */

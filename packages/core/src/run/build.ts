@@ -37,7 +37,7 @@ export function buildMachineController<Spec, Credentials>(
 ): MachineController {
   const { control, target, namespace, clock, random, log } = options;
   const runtime: InformerRuntime = { clock, random, log, ...options.runtime };
-  const caches = createCaches({ control, target, namespace, runtime });
+  const caches = createCaches({ control, target, namespace, runtime, region: options.region });
   const wake: Wake = {
     machine: (key, afterMs) => controllers.machine.enqueue(key, afterMs),
     orphans: (key) => controllers.orphan.enqueue(key),

@@ -244,6 +244,7 @@ function unitOf<Spec, Credentials>(
     traceIdOf: tracing?.idOf,
     owner: cluster.owner,
     fence: cluster.fence,
+    region: context.region,
     siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
     journal,
   });

@@ -9,6 +9,7 @@ import type {
   ObserveDecisions,
   QueueMetrics,
   Random,
+  RegionReach,
 } from '@mcm/kube';
 import type { ObserveApi } from '../driver/contract/driver.ts';
 import type { DriverTimeouts, ObserveCall, ObserveWait } from '../driver/invoker/api/invoker-api.ts';
@@ -76,6 +77,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly owner?: (() => string | undefined) | undefined;
   /** Checked before each call that changes the cloud. Undefined if no other process can be the leader. */
   readonly fence?: Fence | undefined;
+  /** The clusters of the same region of a fleet. */
+  readonly region?: (() => RegionReach | undefined) | undefined;
   /**
    * True if a VM can be deleted with the credentials of another class when the cloud refuses the credentials of its
    * own class. The default is true.

@@ -35,6 +35,8 @@ export interface ClusterStatus {
 
 export interface Progress {
   state(state: 'starting' | 'waiting' | 'serving' | 'stopping', holder?: string): void;
+  /** Whether the API server of the cluster has not answered for a long time. */
+  silent(silent: boolean): void;
 }
 
 /** A label of a metric. */

@@ -1,6 +1,7 @@
 import type { ClusterStatus } from './cluster-state.ts';
 import type { Discovered, Discovery, Member } from './member.ts';
 import { assigned, type Peer, reaches } from './peers/assignment.ts';
+import { type RegionReach, Regions } from './regions.ts';
 import { ServedCluster, type ServedClusterParts } from './served-cluster.ts';
 
 export interface PeerList {
@@ -31,10 +32,17 @@ export class Fleet implements Discovered {
   readonly #parts: ServedClusterParts;
   readonly #clusters = new Map<string, ServedCluster>();
   readonly #ending = new Set<Promise<void>>();
+  readonly #regions: Regions;
 
   constructor(options: FleetOptions) {
     this.#o = options;
     this.#peers = options.peers({ changed: () => this.#assignAll(), unreachable: () => this.#unreachable() });
+    this.#regions = new Regions({
+      clock: options.clock,
+      replica: options.replica,
+      clusters: () => this.#clusters.values(),
+      peers: () => this.#peers.live ?? [],
+    });
     this.#parts = {
       ...options,
       elsewhere: (name) => this.#elsewhere(name),
@@ -60,6 +68,16 @@ export class Fleet implements Discovered {
     return [...this.#clusters.values()]
       .map(({ status }) => status)
       .sort((a, b) => (a.cluster < b.cluster ? -1 : Number(a.cluster > b.cluster)));
+  }
+
+  /** Undefined for an unknown cluster. */
+  regionOf(cluster: string): RegionReach | undefined {
+    const region = this.#clusters.get(cluster)?.region;
+    return region === undefined ? undefined : this.#regions.of(region);
+  }
+
+  regions(): readonly RegionReach[] {
+    return this.#regions.list();
   }
 
   /** Releases the peer Lease first, so that other replicas already wait for the Leases of the clusters. */

@@ -9,6 +9,8 @@ export interface Member {
   /** The kubeconfig of the target cluster, as YAML. */
   readonly kubeconfig: string;
   readonly source: string;
+  /** Clusters of one region can fail together. Undefined if it is unknown. */
+  readonly region?: string | undefined;
   /** Folder for relative paths. Undefined if the kubeconfig must not refer to files or programs. */
   readonly folder: string | undefined;
   /** Object that receives events about the cluster. */

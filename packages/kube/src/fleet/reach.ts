@@ -60,22 +60,26 @@ export class Reach {
    * not respond for 30 s and another replica may reach it.
    * @param probe Sends a request.
    * @param elsewhere Whether another replica may reach the API server.
+   * @param noted Called with true after 30 s without an answer, and with false after an answer.
    */
   async watch(
     probe: () => Promise<void>,
     elsewhere: () => boolean,
+    noted: (silent: boolean) => void,
     signal: AbortSignal,
   ): Promise<Unreachable | undefined> {
     while (!signal.aborted) {
       await this.#silence(signal);
       while (this.#silentSince !== undefined && !signal.aborted) {
         await probe().catch(() => undefined); // The transport has observed the missing answer.
+        if (this.#silentMs >= LIMIT_MS) noted(true);
         if (this.#silentMs >= LIMIT_MS && elsewhere())
           return new Unreachable(
             `the API server of the cluster did not answer for ${LIMIT_MS / 1000} s (${this.#failure}); another replica tries`,
           );
         await pause(this.#clock, PROBE_MS, signal);
       }
+      noted(false);
     }
     return undefined;
   }

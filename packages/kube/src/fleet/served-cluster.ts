@@ -83,6 +83,8 @@ export class ServedCluster {
   /** True if the last run ended because the API server did not respond. */
   #silent = false;
   #unreachable = false;
+  /** True while the API server does not answer a served cluster. */
+  #mute = false;
   #probing = false;
 
   constructor(name: string, parts: ServedClusterParts) {
@@ -110,6 +112,16 @@ export class ServedCluster {
   /** True after two consecutive runs ended because the API server did not respond to this replica. */
   get unreachable(): boolean {
     return this.#unreachable;
+  }
+
+  /** True if the API server does not answer this replica. */
+  get outage(): boolean {
+    return this.#unreachable || this.#mute || this.#silent;
+  }
+
+  /** Empty if the discovery found none. Undefined without a usable kubeconfig. */
+  get region(): string | undefined {
+    return this.#member && (this.#member.region ?? '');
   }
 
   assign(replica: string, own: boolean): void {
@@ -204,7 +216,8 @@ export class ServedCluster {
     this.#set('elsewhere');
     await pause(clock, PROBE_MS * (1 + RETRY.jitter * random.next()), signal);
     try {
-      if (!signal.aborted) await probe(this.#runOf(member, { state: () => undefined }, signal));
+      if (!signal.aborted)
+        await probe(this.#runOf(member, { state: () => undefined, silent: () => undefined }, signal));
       if (!signal.aborted) this.#setUnreachable(false);
     } catch (error) {
       const lost = error instanceof Unreachable || error instanceof OtherCluster;
@@ -233,6 +246,9 @@ export class ServedCluster {
         this.#set(state);
         if (state === 'waiting') this.#setUnreachable(false);
       },
+      silent: (silent) => {
+        this.#mute = silent;
+      },
     };
     progress.state('starting');
     this.#silent = false;
@@ -252,6 +268,7 @@ export class ServedCluster {
         failed(member, reasonOf(error), this.#error);
       } else log.debug('Cluster ended with an error during its stop', { cluster: this.#name, error: errorText(error) });
     }
+    this.#mute = false;
     this.#holder = '';
     return servedFrom === undefined ? 0 : clock.monotonic() - servedFrom;
   }

@@ -6,6 +6,7 @@ import { fencedClient } from '../election/fenced-client.ts';
 import { createRecorder } from '../events/create-recorder.ts';
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
+import type { RegionReach } from '../fleet/regions.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import { observingClient } from '../observe/client.ts';
 import type { ObserveDecisions } from '../observe/decisions.ts';
@@ -29,6 +30,7 @@ export interface ContextParts<F extends Flags> {
   readonly warnings: Warnings;
   /** Name of the cluster in the fleet mode. */
   readonly cluster?: string;
+  readonly region?: () => RegionReach | undefined;
   /** The default is the value of `--namespace`. */
   readonly namespace?: string;
   /** If set, writes are sent only while no other process can be the leader. */
@@ -66,6 +68,7 @@ export function createContext<F extends Flags>(
   const context: BinaryContext<F> = {
     flags: parts.flags,
     cluster: parts.cluster,
+    region: parts.region,
     sameCluster: clusters.same,
     namespace: parts.namespace ?? flags.namespace,
     control: controlAs('controllers'),

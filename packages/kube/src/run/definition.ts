@@ -8,6 +8,7 @@ import type { Fence } from '../election/fence.ts';
 import type { CommonDefaults, CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { Program } from '../flags/parse-flags.ts';
+import type { RegionReach } from '../fleet/regions.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import type { ObserveDecisions } from '../observe/decisions.ts';
@@ -20,6 +21,8 @@ export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   /** Name of the cluster in the fleet mode, in which one process has many contexts. */
   readonly cluster: string | undefined;
+  /** The reach of the clusters in the same region of the fleet. Absent outside of the fleet mode. */
+  readonly region?: (() => RegionReach | undefined) | undefined;
   readonly namespace: string;
   /** True if the machine objects and the nodes are in the same cluster. */
   readonly sameCluster: boolean;

@@ -96,7 +96,15 @@ export class FleetProcess<F extends Flags> {
       return `${host.identity}.${terms}`;
     };
     this.#book = seed && new LeaseBook(parts.home.control.client('fleet'), leaseNameOf(parts.definition), runtime);
-    const shared = { ...parts, seed, slots, nextIdentity, book: this.#book, serving: this.#serving };
+    const shared = {
+      ...parts,
+      seed,
+      slots,
+      nextIdentity,
+      book: this.#book,
+      serving: this.#serving,
+      region: (name: string) => this.#fleet.regionOf(name),
+    };
     this.#fleet = new Fleet({
       replica: replicaOf(fleetFlags),
       discovery: this.#discovery(),
@@ -237,6 +245,7 @@ export class FleetProcess<F extends Flags> {
       body: JSON.stringify({
         replica: replicaOf(this.#p.fleetFlags),
         replicas: this.#fleet.peers ?? [],
+        regions: this.#fleet.regions(),
         clusters: this.status(),
       }),
     });

@@ -9,6 +9,7 @@ import type { KubeClient } from '../contract/client.ts';
 import { isNotFound } from '../contract/errors.ts';
 import type { TransportRequest } from '../contract/transport.ts';
 import type { ClusterStatus } from '../fleet/cluster-state.ts';
+import type { RegionReach } from '../fleet/regions.ts';
 import { handlerTransport } from '../transports/handler.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../transports/undici.ts';
 import { configMaps, namespaces, secrets } from '../types/core.ts';
@@ -91,6 +92,7 @@ export interface Replica {
   kill(): void;
   readonly exit: Promise<number>;
   readonly status: () => Promise<readonly ClusterStatus[]>;
+  readonly regions: () => Promise<readonly RegionReach[]>;
   readonly scrape: () => Promise<string>;
   readonly errors: readonly string[];
 }
@@ -114,17 +116,20 @@ export class FleetRig {
   readonly redirected = new Map<string, string>();
   /** The cluster of each server, for clusters whose server has a different name. */
   readonly #clusterOf = new Map<string, string>();
+  readonly #regions: ReadonlyMap<string, string>;
   #folder = '';
 
-  private constructor(start: (options: PlaneOptions) => Promise<Plane>) {
+  private constructor(start: (options: PlaneOptions) => Promise<Plane>, regions: Readonly<Record<string, string>>) {
     this.#start = start;
+    this.#regions = new Map(Object.entries(regions));
   }
 
   static async create(
     start: (options: PlaneOptions) => Promise<Plane>,
     clusters: readonly string[],
+    regions: Readonly<Record<string, string>> = {},
   ): Promise<FleetRig> {
-    const rig = new FleetRig(start);
+    const rig = new FleetRig(start, regions);
     rig.#folder = await mkdtemp(join(tmpdir(), 'fleet '));
     await writeFile(join(rig.#folder, 'home'), rig.kubeconfig(SEED));
     for (const name of [SEED, ...clusters]) await rig.addPlane(name);
@@ -167,8 +172,15 @@ export class FleetRig {
   /** Adds a namespace of the seed with the Secret of its cluster. */
   async addCluster(name: string, kubeconfig = this.kubeconfig(name)): Promise<void> {
     const seed = this.admin(SEED);
-    await seed.resource(namespaces).create({ metadata: { name, labels: { fleet: 'yes' } } });
+    await seed
+      .resource(namespaces)
+      .create({ metadata: { name, labels: { fleet: 'yes', ...this.#regionLabels(name) } } });
     await seed.resource(secrets, name).create({ metadata: { name: 'fleet-kubeconfig' }, stringData: { kubeconfig } });
+  }
+
+  #regionLabels(name: string): Readonly<Record<string, string>> {
+    const region = this.#regions.get(name);
+    return region === undefined ? {} : { 'topology.kubernetes.io/region': region };
   }
 
   async changeKubeconfig(name: string, kubeconfig: string): Promise<void> {
@@ -277,6 +289,7 @@ export class FleetRig {
       },
       exit,
       status: async () => JSON.parse(await read('/debug/fleet')).clusters,
+      regions: async () => JSON.parse(await read('/debug/fleet')).regions,
       scrape: () => read('/metrics'),
       errors,
     };

@@ -13,8 +13,11 @@ const CLUSTERS = ['c1', 'c2', 'c3', 'c4'];
 const LEASE_AND_MORE_MS = 20_000;
 
 let rig: FleetRig;
-const setUp = async (clusters: readonly string[] = CLUSTERS): Promise<FleetRig> => {
-  rig = await FleetRig.create(startControlPlane, clusters);
+const setUp = async (
+  clusters: readonly string[] = CLUSTERS,
+  regions: Readonly<Record<string, string>> = {},
+): Promise<FleetRig> => {
+  rig = await FleetRig.create(startControlPlane, clusters, regions);
   return rig;
 };
 afterEach(async () => {
@@ -397,6 +400,39 @@ describe('an API server that does not answer', () => {
     rig.heal('c1');
     await rig.clock.advance(50_000);
     expect(await states(a)).toEqual(['c1 serving']);
+  });
+
+  test('replicas count the clusters of each region whose API server does not answer', async () => {
+    await setUp(['c1', 'c2', 'c3', 'c4'], { c1: 'north', c2: 'north', c3: 'north' });
+    const replicas = [await rig.replica('a'), await rig.replica('b')];
+    await rig.clock.advance(30_000);
+    const counts = (north: number) => [
+      { region: '', unreachable: 0, clusters: 1 },
+      { region: 'north', unreachable: north, clusters: 3 },
+    ];
+    const regions = () => Promise.all(replicas.map((replica) => replica.regions()));
+    expect(await regions()).toEqual([counts(0), counts(0)]);
+    rig.hang('c1');
+    rig.hang('c2');
+    await rig.clock.advance(240_000);
+    expect(await regions()).toEqual([counts(2), counts(2)]);
+    rig.heal('c1');
+    rig.heal('c2');
+    await rig.clock.advance(120_000);
+    expect(await regions()).toEqual([counts(0), counts(0)]);
+  });
+
+  test('the only replica counts a served cluster whose API server does not answer', async () => {
+    await setUp(['c1', 'c2']);
+    const a = await rig.replica('a');
+    await rig.clock.advance(10_000);
+    rig.hang('c1');
+    await rig.clock.advance(60_000);
+    expect(await states(a)).toEqual(['c1 serving', 'c2 serving']);
+    expect(await a.regions()).toEqual([{ region: '', unreachable: 1, clusters: 2 }]);
+    rig.heal('c1');
+    await rig.clock.advance(30_000);
+    expect(await a.regions()).toEqual([{ region: '', unreachable: 0, clusters: 2 }]);
   });
 
   test('the only replica does not stop a cluster whose API server does not answer', async () => {

@@ -7,6 +7,7 @@ import type { Flags, FlagValues } from '../flags/flag.ts';
 import { OtherCluster, recordedIdentity } from '../fleet/identity.ts';
 import type { LeaseBook } from '../fleet/peers/lease-book.ts';
 import { Reach, Unreachable } from '../fleet/reach.ts';
+import type { RegionReach } from '../fleet/regions.ts';
 import { type ClusterRun, LeaseLost } from '../fleet/served-cluster.ts';
 import type { Slots } from '../fleet/slots.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
@@ -35,6 +36,8 @@ export interface SharedParts<F extends Flags> {
   readonly book: LeaseBook | undefined;
   /** Each identity is unique. */
   readonly nextIdentity: () => string;
+  /** The reach of the clusters in the region of a cluster. */
+  readonly region: (cluster: string) => RegionReach | undefined;
   /** Called when a cluster is served, with its metrics and pages. The returned function is called at the end. */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
@@ -220,6 +223,7 @@ async function work<F extends Flags>({ run, shared, own, term, stop, end, fence 
     name: definition.name,
     flags,
     cluster: run.member.name,
+    region: () => shared.region(run.member.name),
     namespace: clusters.namespace,
     clusters,
     host,
@@ -243,7 +247,8 @@ async function work<F extends Flags>({ run, shared, own, term, stop, end, fence 
   run.progress.state('serving', host.identity);
   const running = runner.run(term);
   own.work = running.catch(() => undefined); // The race below reports the error.
-  void reach.watch(() => clusters.identity.now(), run.elsewhere, term).then((error) => error && end(error));
+  const noted = (silent: boolean): void => run.progress.silent(silent);
+  void reach.watch(() => clusters.identity.now(), run.elsewhere, noted, term).then((error) => error && end(error));
   try {
     await workUntil({ run: () => running }, { term, stop, clock: host.clock }, recorders);
   } finally {

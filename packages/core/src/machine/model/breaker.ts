@@ -7,8 +7,8 @@ import type { Action } from './plan.ts';
 export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
 
-export const heldBecause = ({ scope, unreachable, joined }: OpenBreaker): string =>
-  `${unreachable} of ${joined} machines of the ${scope} became unreachable at the same time, so mcm replaces none of them`;
+export const heldBecause = ({ scope, unreachable, joined, counted = 'machines' }: OpenBreaker): string =>
+  `${unreachable} of ${joined} ${counted} of the ${scope} became unreachable at the same time, so mcm replaces none of them`;
 
 const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
   const current = machine.status?.currentStatus;

@@ -12,6 +12,8 @@ export interface NamespaceDiscoveryOptions {
   readonly runtime: InformerRuntime;
 }
 
+/** Label of the namespace of a cluster. */
+const REGION = 'topology.kubernetes.io/region';
 /** The key of the kubeconfig in the Secret. Cluster API uses `value`. */
 const KEYS = ['kubeconfig', 'value'] as const;
 
@@ -69,7 +71,8 @@ class Members {
     if (secret !== undefined && data !== undefined) {
       const kubeconfig = Buffer.from(data, 'base64').toString('utf8');
       const source = `Secret ${name}/${this.#secret}`;
-      this.#found.engage({ name, namespace: name, kubeconfig, source, folder: undefined, about: secret });
+      const region = namespace.metadata.labels?.[REGION];
+      this.#found.engage({ name, namespace: name, kubeconfig, source, region, folder: undefined, about: secret });
       return;
     }
     // The machines of a terminating namespace still need their controllers, even if the Secret is already deleted.
