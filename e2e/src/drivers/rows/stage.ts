@@ -1,4 +1,4 @@
-import type { Machine, MachineClass } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import {
   bytesOf,
   type CreatedInstance,
@@ -23,6 +23,8 @@ export interface Given {
   readonly signal?: AbortSignal;
 }
 
+const CREATED = '2026-01-01T00:00:00Z';
+
 /** Calls a driver as the core does. The calls are sequential, and the virtual clock advances until each call ends. */
 export class Stage<Spec, Credentials> {
   readonly clock: VirtualClock;
@@ -32,6 +34,9 @@ export class Stage<Spec, Credentials> {
     readonly spec: object;
     readonly secret: Readonly<Record<string, string>>;
   };
+
+  /** The annotation of a warm machine, which the core writes before it calls the cloud. */
+  #power: string | undefined;
 
   constructor(
     clock: VirtualClock,
@@ -72,6 +77,7 @@ export class Stage<Spec, Credentials> {
   stop(given: Given = {}): Promise<unknown> {
     return this.#ended(async () => {
       if (!this.#driver.stop) throw new MachineError('Unimplemented', 'the driver has no method stop');
+      this.#power = `Stopping ${CREATED}`;
       return this.#driver.stop({ ...this.#request('stop', given), hibernate: false });
     });
   }
@@ -79,6 +85,7 @@ export class Stage<Spec, Credentials> {
   start(given: Given = {}): Promise<unknown> {
     return this.#ended(async () => {
       if (!this.#driver.start) throw new MachineError('Unimplemented', 'the driver has no method start');
+      this.#power = `Starting ${CREATED}`;
       return this.#driver.start(this.#request('start', given));
     });
   }
@@ -106,7 +113,7 @@ export class Stage<Spec, Credentials> {
 
   #request(call: 'create' | 'initialize' | 'status' | 'stop' | 'start' | 'delete' | 'list', given: Given) {
     const { provider, spec, secret } = { ...this.#base, ...given };
-    const metadata = { namespace: 'n', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' };
+    const metadata = { namespace: 'n', uid: 'u', resourceVersion: '1', creationTimestamp: CREATED };
     const machineClass: MachineClass = {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
       kind: 'MachineClass',
@@ -120,7 +127,12 @@ export class Stage<Spec, Credentials> {
     const machine: Machine = {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
       kind: 'Machine',
-      metadata: { ...metadata, name, uid: `uid-${name}` },
+      metadata: defined({
+        ...metadata,
+        name,
+        uid: `uid-${name}`,
+        annotations: this.#power === undefined ? undefined : { [Annotations.WarmPower]: this.#power },
+      }),
       spec: defined({
         class: { kind: 'MachineClass', name: 'c' },
         providerID,

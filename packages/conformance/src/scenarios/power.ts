@@ -1,4 +1,4 @@
-import type { Machine } from '@mcm/api';
+import { Annotations, type Machine } from '@mcm/api';
 import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
@@ -9,7 +9,10 @@ async function begun(stage: Stage): Promise<{ readonly process: Process; readonl
   if (!process.invoker.can.stop) throw new Skip('the driver has no stop and start');
   const plain = stage.machine();
   const { providerId } = await stage.must('creation', stage.create(process, plain));
-  const machine = { ...plain, spec: { ...plain.spec, providerID: providerId } };
+  // The core writes the annotation before it stops or starts a VM.
+  const annotations = { ...plain.metadata.annotations, [Annotations.WarmPower]: 'Stopping 2026-01-01T00:00:00Z' };
+  const metadata = { ...plain.metadata, annotations };
+  const machine = { ...plain, metadata, spec: { ...plain.spec, providerID: providerId } };
   if (process.invoker.can.initialize) await stage.must('initialize', process.invoker.initialize(machine));
   return { process, machine };
 }

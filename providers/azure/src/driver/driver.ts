@@ -1,6 +1,7 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { VirtualMachine } from '@azure/arm-compute';
+import { Annotations, type Machine } from '@mcm/api';
 import {
   type DriverDefinition,
   defineDriver,
@@ -161,7 +162,7 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
   const { name } = machine.metadata;
   const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
   const look = (): Promise<VirtualMachine | undefined> =>
-    session.vmWithView(name, signal).catch((thrown: unknown) => {
+    (isWarm(machine) ? session.vmWithView(name, signal) : session.vm(name)(signal)).catch((thrown: unknown) => {
       if (isAbsent(thrown)) return undefined;
       throw thrown;
     });
@@ -174,6 +175,9 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
     throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
   }
 }
+
+/** For all other machines, the driver sends the same request as the original, without the power state. */
+const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.WarmPower] !== undefined;
 
 const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
