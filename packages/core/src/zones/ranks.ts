@@ -3,7 +3,7 @@ import { resolveIntOrPercent } from '../objects/limits.ts';
 import { isAvailable, isTerminating } from '../objects/machines.ts';
 import { placesFor } from './places.ts';
 import type { Zone } from './setting.ts';
-import { type ZoneInput, type ZoneState, zoneOfMachine } from './spread.ts';
+import { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spread.ts';
 
 /** How much the zone of a machine could do without it. A set deletes machines with a higher value first. */
 export interface ZoneRank {
@@ -103,4 +103,32 @@ function maySpare(
   const kept = machines.filter((machine) => !isMoving(machine) && isAvailable(machine)).length;
   const surplus = machines.length - replicas;
   return kept >= Math.min(replicas, wanted) - Math.max(moving - surplus, 0);
+}
+
+/**
+ * Returns a function that takes the place of a machine in its zone for an in-place update. The function returns false if too
+ * many machines of the zone are missing. A busy machine is missing already, so it needs no place.
+ * @param isBusy Returns true for a machine that is not available, or whose update has started.
+ * @returns Undefined if the deployment has no limit for each zone
+ */
+export function zonePlaces(
+  input: ZoneInput,
+  isBusy: (machine: Machine) => boolean,
+): ((machine: Machine) => boolean) | undefined {
+  const { maxUnavailable } = input.setting;
+  if (maxUnavailable === undefined) return undefined;
+  const left = new Map(
+    zoneStates(input).map(({ zone, staying, leaving }) => {
+      const limit = Math.max(resolveIntOrPercent(maxUnavailable, staying.length + leaving, 'down') ?? 1, 1);
+      return [zone, limit - leaving - staying.filter(isBusy).length];
+    }),
+  );
+  return (machine) => {
+    const zone = zoneOfMachine(input, machine);
+    const room = zone && left.get(zone);
+    if (zone === undefined || room === undefined || isBusy(machine)) return true;
+    if (room <= 0) return false;
+    left.set(zone, room - 1);
+    return true;
+  };
 }

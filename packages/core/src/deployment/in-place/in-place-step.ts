@@ -6,6 +6,7 @@ import { completion, createStep, growthOf, shareOf } from '../rollout/strategy-s
 import type { CountedSet } from '../state/status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type Step } from '../state/step.ts';
 import { hasMachines, type View } from '../state/view.ts';
+import { zonesOf } from '../zones/zone-step.ts';
 import { planInPlaceUpdate } from './in-place.ts';
 import { sizesOfMoved } from './in-place-sizes.ts';
 
@@ -98,7 +99,7 @@ export function inPlaceStep(view: View): Step {
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
     // Outside of a maintenance window, mcm completes in-place updates that have started, but starts no new in-place
     // update.
-    ...withoutUndefined({ repairsFirst: view.closed ? true : undefined }),
+    ...withoutUndefined({ repairsFirst: view.closed ? true : undefined, zones: zonesOf(view) }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),
   });

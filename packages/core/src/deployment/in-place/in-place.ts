@@ -12,6 +12,7 @@ import type { Node } from '@mcm/kube';
 import { rolloutRoom } from '../../disruption/budget.ts';
 import { controllerReference } from '../../objects/claim.ts';
 import { createdAt, isAvailable, isBeingHandedOver, isTerminating, updateReasonOf } from '../../objects/machines.ts';
+import { zonePlaces } from '../../zones/ranks.ts';
 import {
   type InPlaceSnapshot,
   type InPlaceWork,
@@ -94,7 +95,9 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
 function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: number): string {
   if (left.length === 0) return 'no old machine remains';
   if (selected > 0) return `${selected} ${selected === 1 ? 'node is' : 'nodes are'} selected for an update`;
-  return o.manual ? 'waiting: a user must select nodes' : 'waiting: the disruption budget is exhausted';
+  if (o.manual) return 'waiting: a user must select nodes';
+  const isLimited = o.zones?.setting.maxUnavailable !== undefined;
+  return `waiting: the disruption budget is exhausted${isLimited ? ', or too many machines of the zones are missing' : ''}`;
 }
 
 function startAgain(o: InPlaceSnapshot): NodeMark[] {
@@ -257,12 +260,13 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const most = Math.min(replicas, o.ceiling ?? replicas);
   let quota = Math.min(rolloutRoom(steady, replicas, unavailable), most - n - undergoing);
   const marks: NodeMark[] = [];
+  const takesPlace = o.zones && zonePlaces(o.zones, (one) => !isAvailable(one) || selected(one) || began(one));
   for (const { machines } of old.toSorted((a, b) => createdAt(a.set) - createdAt(b.set))) {
     for (const machine of machines) {
       const node = nodeOf(machine, o);
       if (quota <= 0) return marks;
       if (!node || isTerminating(machine) || !marked(machine, Labels.CandidateForUpdate) || selected(machine)) continue;
-      if (began(machine) || o.postponed?.has(machine)) continue;
+      if (began(machine) || o.postponed?.has(machine) || takesPlace?.(machine) === false) continue;
       marks.push({ node, change: selectedFor(current.set) });
       quota -= 1;
     }

@@ -1,5 +1,6 @@
 import { Labels, type Machine, type MachineSet } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import type { ZoneInput } from '../../zones/spread.ts';
 import type { GrowthRule } from './growth.ts';
 import type { NodeMark } from './node-marks.ts';
 
@@ -25,6 +26,8 @@ export interface InPlaceSnapshot extends GrowthRule {
   readonly nodeOf: (name: string) => Node | undefined;
   /** Old machines whose nodes postpone their update. */
   readonly postponed?: ReadonlySet<Machine>;
+  /** The zones of the deployment and all its machines. Absent without zones. */
+  readonly zones?: ZoneInput;
 }
 
 /** Writes to machines and nodes. All these writes are idempotent. */
