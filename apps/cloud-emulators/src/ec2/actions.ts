@@ -61,6 +61,7 @@ export const instanceElement = (
     clientToken: each.clientToken,
     stateReason: each.stateReason && elements({ code: each.stateReason.code, message: each.stateReason.message }),
     sourceDestCheck: each.sourceDestCheck,
+    hibernationOptions: each.hibernation === true ? elements({ configured: true }) : undefined,
     blockDeviceMapping: items(volumes, ({ deviceName, volumeId, deleteOnTermination }) =>
       elements({ deviceName, ebs: elements({ status: 'attached', deleteOnTermination, volumeId }) }),
     ),

@@ -86,6 +86,7 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
       privateIp: addressOf(cloud.launches + i),
       userData: bootText(Buffer.from(params.UserData ?? '', 'base64')),
       clientToken: params.ClientToken,
+      hibernation: params['HibernationOptions.Configured'] === 'true',
       ...nameOf(answer, cloud.launches + i, cloud.options.dnsRegion ?? region),
     };
   });

@@ -38,6 +38,8 @@ export interface CloudInstance {
   terminatedFrom?: number;
   /** The instance is stopping until this time, and stopped afterwards. */
   stoppedFrom?: number;
+  /** Whether the instance was launched with hibernation. */
+  hibernation?: boolean;
   /** The region of the instance. Absent for instances that existed at the start. */
   region?: string;
   zone?: string;

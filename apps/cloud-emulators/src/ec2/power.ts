@@ -38,10 +38,10 @@ export function stopInstances(
   params: Params,
   fault: OperationFault,
 ): readonly Element[] {
-  if (params.Hibernate === 'true')
-    throw new Ec2Error('UnsupportedHibernationConfiguration', 'The instance was launched without hibernation.');
   return answerOf(
     found(cloud, params).map((each) => {
+      if (params.Hibernate === 'true' && each.hibernation !== true)
+        throw new Ec2Error('UnsupportedHibernationConfiguration', 'The instance was launched without hibernation.');
       const before = each.state;
       if (before === 'stopping' || before === 'stopped') return { each, before };
       if (before !== 'running') throw wrongState(each, 'stopped');

@@ -57,6 +57,7 @@ const awsFirst = {
     httpPutResponseHopLimit: 2,
   },
   cpuOptions: { coreCount: 2, threadsPerCore: 1, amdSevSnp: 'enabled' },
+  hibernationOptions: { configured: true },
   placement: { tenancy: 'host', affinity: 'host', groupId: 'pg-1', hostId: 'h-1', partitionNumber: 2 },
   ebsOptimized: true,
   monitoring: true,

@@ -74,11 +74,11 @@ export class Stage<Spec, Credentials> {
     return this.#driver.stop !== undefined;
   }
 
-  stop(given: Given = {}): Promise<unknown> {
+  stop(given: Given = {}, hibernate = false): Promise<unknown> {
     return this.#ended(async () => {
       if (!this.#driver.stop) throw new MachineError('Unimplemented', 'the driver has no method stop');
       this.#power = `Stopping ${CREATED}`;
-      return this.#driver.stop({ ...this.#request('stop', given), hibernate: false });
+      return this.#driver.stop({ ...this.#request('stop', given), hibernate });
     });
   }
 

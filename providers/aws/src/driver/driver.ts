@@ -26,7 +26,7 @@ import { reportEvidence } from './evidence.ts';
 import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
 import { findByName, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
-import { startInstance, stopInstance } from './power.ts';
+import { type Change, startInstance, stopInstance } from './power.ts';
 import { NAME_TAG } from './run-instances.ts';
 import { volumeIdOf } from './volumes.ts';
 
@@ -103,9 +103,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       return undefined;
     },
 
-    stop: async (request) => stopInstance({ ec2: await connectTo(request), request, clock, timed: timed(request) }),
-
-    start: async (request) => startInstance({ ec2: await connectTo(request), request, clock, timed: timed(request) }),
+    ...power(clock, connectTo, timed),
 
     evidence: async (request) => {
       const ec2 = await connectTo(request);
@@ -127,6 +125,24 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
 
     volumeIds: (sources) => sources.map(volumeIdOf),
   });
+}
+
+function power(
+  clock: Clock,
+  connectTo: (request: Request) => Promise<Ec2>,
+  timed: (request: Request) => ObservedCall,
+): Required<Pick<AwsDriver, 'stop' | 'start' | 'hibernates'>> {
+  const change = async (request: OnMachine): Promise<Change> => ({
+    ec2: await connectTo(request),
+    request,
+    clock,
+    timed: timed(request),
+  });
+  return {
+    hibernates: true,
+    stop: async (request) => stopInstance(await change(request), request.hibernate),
+    start: async (request) => startInstance(await change(request)),
+  };
 }
 
 function watching(

@@ -9,16 +9,26 @@ import { findById, type OnMachine } from './lookup.ts';
 const LOOK_MS = 3_000;
 const ENDED: readonly string[] = ['shutting-down', 'terminated'];
 
-interface Change {
+/** A request for another power state, and its connection. */
+export interface Change {
   readonly ec2: Ec2;
   readonly request: OnMachine;
   readonly clock: Clock;
   readonly timed: ObservedCall;
 }
 
-/** @throws MachineError */
-export const stopInstance = (change: Change): Promise<void> =>
-  reach(change, 'stopped', 'instance_stop', (id, signal) => change.ec2.stop(id, signal));
+/**
+ * Stops or hibernates an instance. EC2 can hibernate only instances that were launched with this option.
+ * @throws MachineError
+ */
+export async function stopInstance(change: Change, hibernate: boolean): Promise<void> {
+  if (hibernate && change.request.spec.hibernationOptions?.configured !== true)
+    throw new MachineError(
+      'InvalidArgument',
+      'EC2 cannot hibernate the VM: set providerSpec.hibernationOptions.configured of the MachineClass to true, or use the state Stopped',
+    );
+  await reach(change, 'stopped', 'instance_stop', (id, signal) => change.ec2.stop(id, hibernate, signal));
+}
 
 /** @throws MachineError `ResourceExhausted`, `NotFound` */
 export const startInstance = (change: Change): Promise<void> =>

@@ -38,7 +38,11 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     ...metadataOptions(spec),
     ...cpuOptions(spec),
     ...capacityReservation(spec),
-    ...withoutUndefined({ InstanceMarketOptions: market, KeyName: spec.keyName || undefined }),
+    ...withoutUndefined({
+      InstanceMarketOptions: market,
+      KeyName: spec.keyName || undefined,
+      HibernationOptions: hibernationOptions(spec),
+    }),
   };
   const placement = placementOf(spec, machine);
   return {
@@ -136,6 +140,9 @@ function cpuOptions({ cpuOptions: options }: AwsProviderSpec): Input {
     },
   };
 }
+
+const hibernationOptions = ({ hibernationOptions: wanted }: AwsProviderSpec): Input['HibernationOptions'] =>
+  wanted?.configured === undefined ? undefined : { Configured: wanted.configured };
 
 function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): Input {
   if (!wanted) return {};

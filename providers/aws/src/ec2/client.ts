@@ -151,9 +151,13 @@ export class Ec2 {
     );
   }
 
-  /** A repeated call has no effect. */
-  async stop(id: string, signal: AbortSignal): Promise<void> {
-    const command = new this.#sdk.StopInstancesCommand({ InstanceIds: [id] });
+  /**
+   * A repeated call has no effect.
+   * @param hibernate True if EC2 stores the memory of the instance
+   */
+  async stop(id: string, hibernate: boolean, signal: AbortSignal): Promise<void> {
+    const more = hibernate ? { Hibernate: true } : {};
+    const command = new this.#sdk.StopInstancesCommand({ InstanceIds: [id], ...more });
     await this.#attempts.send('StopInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 

@@ -101,6 +101,10 @@ export const AwsProviderSpec = z.object({
   srcAndDstChecksEnabled: flag('false: interfaces may forward packets of other addresses; default true'),
   instanceMetadataOptions: metadataOptions.optional().meta({ description: 'access of VMs to the metadata service' }),
   cpuOptions: cpuOptions.optional().meta({ description: 'cores and threads of the VMs' }),
+  hibernationOptions: z
+    .object({ configured: flag('true: EC2 can hibernate the VMs; EC2 requires an encrypted root volume') })
+    .optional()
+    .meta({ description: 'hibernation of warm machines with the state Hibernated; the original ignores the field' }),
   placement: placement.optional().meta({
     description: 'placement of the VMs; default: the annotation machine.sapcloud.io/awsPlacement of the node template',
   }),
