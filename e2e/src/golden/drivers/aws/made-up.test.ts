@@ -128,6 +128,30 @@ test.each([
   expect(rows).toContain('`AssignIpv6Addresses` with a lost answer');
 });
 
+test('an interface without an ID needs no prefix if it has more prefixes than requested', async () => {
+  const recorded = withSpec(await caseOf('aws', PREFIX), {});
+  const spec = recorded.providerSpec as { readonly networkInterfaces: readonly object[] };
+  const networkInterfaces = spec.networkInterfaces.map((each) => ({ ...each, ipv6PrefixCount: -1 }));
+  const { instances } = recorded.cloud as {
+    readonly instances: readonly { readonly networkInterfaces: readonly object[] }[];
+  };
+  const nameless = instances.map((each) => ({
+    ...each,
+    networkInterfaces: each.networkInterfaces.map((nic) => ({ ...nic, networkInterfaceId: null })),
+  }));
+  const requests = (recorded.requests ?? []).filter(({ action }) => action !== ASSIGN);
+  const text = 'missing required field, AssignIpv6AddressesInput.NetworkInterfaceId.';
+  const { failure, rows } = await played({
+    ...recorded,
+    providerSpec: { ...spec, networkInterfaces },
+    cloud: { instances: nameless },
+    requests,
+    result: { ...refused('Uninitialized', text), textIs: 'sdk' },
+  });
+  expect(failure).toBeUndefined();
+  expect(rows).toContain('the driver accepts more IPv6 prefixes than requested');
+});
+
 test('a final error of an assignment needs no rule', async () => {
   const recorded = await caseOf('aws', PREFIX);
   const error = { http: 400, code: 'InvalidParameterValue', message: 'no' };
