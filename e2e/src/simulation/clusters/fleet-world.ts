@@ -20,7 +20,7 @@ import { SimulatedCluster } from './cluster.ts';
 import { Fences } from './fences.ts';
 import { type FleetDefect, PROGRAMS, Program, type ProgramName } from './replica.ts';
 import { ServedVerifier } from './served-verifier.ts';
-import { kubeconfigOf, SEED, Wires } from './wires.ts';
+import { cloudTokenOf, kubeconfigOf, SEED, Wires } from './wires.ts';
 
 const SECRET = 'fleet-kubeconfig';
 const DEPLOYMENT = 'workers';
@@ -146,6 +146,7 @@ export class FleetWorld {
       metadata: { name: 'cloud' },
       stringData: {
         endpoint: `http://${cluster}${CLOUD_DOMAIN}`,
+        token: cloudTokenOf(cluster),
         userData: '{"bootstrapToken":"<<BOOTSTRAP_TOKEN>>","nodeName":"<<MACHINE_NAME>>"}',
       },
     });
@@ -241,6 +242,10 @@ export class FleetWorld {
     else this.misled.add(cluster);
     this.served.connectionsChanged();
     const kubeconfig = kubeconfigOf(other === undefined ? cluster : `${WRONG}${other}`);
+    await this.changeKubeconfig(cluster, kubeconfig);
+  }
+
+  async changeKubeconfig(cluster: string, kubeconfig: string): Promise<void> {
     await this.seedAdmin
       .resource(secrets, cluster)
       .patch(SECRET, { type: 'merge', body: { stringData: { kubeconfig } } });

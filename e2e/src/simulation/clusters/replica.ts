@@ -16,7 +16,7 @@ import { SkewedClock } from '../processes/skewed-clock.ts';
 import type { Reporter } from '../record/reporter.ts';
 import type { Fences, Writer } from './fences.ts';
 import { clusterOfRequest } from './fences.ts';
-import { kubeconfigOf, SEED, serverOf, tokenOf, type Wires } from './wires.ts';
+import { cloudTokenOf, kubeconfigOf, SEED, serverOf, tokenOf, type Wires } from './wires.ts';
 
 export const PROGRAMS = ['machine-controller-manager', 'machine-controller'] as const;
 /** The name is also the name of the Lease in the namespace of each cluster. */
@@ -91,6 +91,11 @@ export class Program {
 
   status(): string {
     return JSON.stringify(this.#fleet?.status().map(({ cluster, state, error }) => [cluster, state, error]));
+  }
+
+  /** All texts that the process shows. */
+  async texts(): Promise<readonly string[]> {
+    return (await this.#fleet?.texts()) ?? [];
   }
 
   kill(): void {
@@ -172,10 +177,13 @@ export class Program {
   }
 
   #machineController(writer: Writer, clock: Clock) {
-    const { fences, defect, cloud } = this.#parts;
+    const { fences, defect, cloud, reporter } = this.#parts;
     const connect = (endpoint: string): Transport => {
       const { cluster, transport } = cloud(endpoint);
       const sent: Transport = (request) => {
+        const { authorization } = request.headers ?? {};
+        if (authorization !== `Bearer ${cloudTokenOf(cluster)}`)
+          reporter.violate(`${writer.identity} sends ${authorization} to the cloud of ${cluster}`);
         fences.verify(writer, cluster, request);
         return transport(request);
       };

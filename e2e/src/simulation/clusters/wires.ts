@@ -35,6 +35,9 @@ export const kubeconfigOf = (server: string, token = tokenOf(server)): string =>
 
 export const tokenOf = (server: string): string => `token-of-${server}`;
 
+/** The token of a cluster for its cloud. */
+export const cloudTokenOf = (cluster: string): string => `cloud-token-of-${cluster}`;
+
 /** The connections between the processes of a fleet and the API servers. */
 export class Wires {
   readonly #clock: Clock;

@@ -16,6 +16,8 @@ import { AnswerWatcher, CertificatesInUse, Warnings } from '../run/warnings/inde
 /** A replica of a fleet that runs in a test. */
 export interface PlayedFleet {
   readonly status: () => readonly ClusterStatus[];
+  /** The metrics, and the debug pages of the replica and of each cluster. */
+  readonly texts: () => Promise<readonly string[]>;
   /** Settles at the end of the replica. */
   readonly ended: Promise<void>;
 }
@@ -73,5 +75,18 @@ export async function runFleet<const F extends Flags>(
   const pages = new DebugPages();
   const parts = { definition, host, flags, fleetFlags: flags, log, dial, home, connections, metrics, pages };
   const fleet = new FleetProcess<F>(parts);
-  return { status: () => fleet.status(), ended: fleet.run(signal) };
+  const texts = async (): Promise<readonly string[]> => {
+    const { text } = await fleet.scrape();
+    const asked = fleet.status().flatMap(({ cluster }) =>
+      pages.list().map(async ({ answer }) => {
+        // A page without this cluster refuses the parameter, and its error is a text too.
+        const shown = await answer(new URLSearchParams({ cluster })).catch((error: unknown) => ({
+          body: String(error),
+        }));
+        return shown.body;
+      }),
+    );
+    return [text, ...(await Promise.all(asked))];
+  };
+  return { status: () => fleet.status(), texts, ended: fleet.run(signal) };
 }
