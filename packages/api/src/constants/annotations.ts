@@ -4,203 +4,205 @@
  */
 export const Annotations = {
   /**
-   * On a Machine or MachineClass, `<RFC 3339 expiry> <reason>`: until the expiry, mcm replaces machines although many
-   * became unreachable at the same time. Only in mcm, not in the original.
+   * On a Machine or MachineClass, in the format `<RFC 3339 expiry> <reason>`. Until the expiry, mcm replaces machines
+   * although the circuit breaker is open. Only in mcm.
    */
   BreakerOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
-   * On a Machine, `True`: the machine was `Failed` when its deletion started. The deletion stops while many other machines
-   * are unreachable. Only in mcm.
+   * On a Machine, with the value `True`. The machine was `Failed` when its deletion started. While the circuit breaker
+   * is open, mcm stops the deletion. Only in mcm.
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
-   * On a MachineClass, provider IDs separated by commas: orphaned VMs in quarantine, until an operator decides. Only
-   * in mcm.
+   * On a MachineClass, provider IDs separated by commas. These orphaned VMs are in quarantine until an operator
+   * decides. Only in mcm.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /**
-   * On a MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine. The machine
-   * controller then drains and deletes these VMs. Only in mcm.
+   * On a MachineClass, provider IDs separated by commas. An operator releases these VMs from quarantine; the machine
+   * controller then drains and deletes the VMs. Only in mcm.
    */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
-   * On a Machine, `true`: no create call was sent, because the class was invalid each time. mcm can delete such a machine
-   * without a valid class. Removed before the first create call. Only in mcm.
+   * On a Machine, with the value `true` until the first create call. The class was always invalid, so no VM exists, and
+   * mcm can delete the machine without a valid class. Only in mcm.
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
   /**
-   * On a Machine, `true`: the machine replaces a failed or deleted machine. The machine counts as a replacement in progress
-   * until it is `Running`. Only in mcm.
+   * On a Machine, with the value `true`. The machine replaces a failed or deleted machine. Until the new machine is
+   * `Running`, the replacement counts as in progress. Only in mcm.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
   /**
-   * On a MachineSet, decimals: the number of the next machine, then lower numbers whose creation had no response. The
-   * names of machines are derived from these numbers. Only in mcm.
+   * On a MachineSet, a list of decimals: the number of the next machine, then the numbers of creations without a
+   * response. mcm computes names of machines from these numbers. Only in mcm.
    */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /**
-   * On a MachineClass, MachineDeployment, MachineSet or Machine, a JSON list: other offerings for VMs if the cloud has no
-   * capacity. Only in mcm.
+   * On a MachineClass, MachineDeployment, MachineSet or Machine, a JSON list. mcm uses these alternative offerings for
+   * new VMs if the cloud has no capacity. Only in mcm.
    */
   CapacityAlternatives: 'capacity.machine.sapcloud.io/alternatives',
   /**
-   * On a Machine, one object of the list of alternatives, `{}` for the first choice: the offering of its VM. The machine
-   * controller writes it before the create call. Only in mcm.
+   * On a Machine, one object of the list of alternatives, or `{}` for the first offering: the offering of the VM. The
+   * machine controller writes it before the create call. Only in mcm.
    */
   CapacityOffering: 'capacity.machine.sapcloud.io/offering',
   /**
-   * On a MachineDeployment, a JSON list: the zones of its machines, and how each zone changes the provider spec. New
-   * machines are spread across them. Only in mcm.
+   * On a MachineDeployment, a JSON list. Each entry names a zone and its changes of the provider spec. The manager
+   * spreads new machines across these zones. Only in mcm.
    */
   Zones: 'zones.machine.sapcloud.io/zones',
   /**
-   * On a MachineDeployment, names of zones separated by commas: the machines of these zones are replaced in the other
-   * zones. `mcm zone evacuate` writes this annotation. Only in mcm.
+   * On a MachineDeployment, names of zones separated by commas. The manager replaces the machines of these zones with
+   * machines in the other zones. `mcm zone evacuate` writes this annotation. Only in mcm.
    */
   ZonesEvacuated: 'zones.machine.sapcloud.io/evacuated',
   /**
-   * On a MachineDeployment, entries `<zone>=<RFC 3339>` separated by commas: zones whose machines all became unreachable,
-   * since then. These zones get no machines. The manager writes it. Only in mcm.
+   * On a MachineDeployment, entries `<zone>=<RFC 3339>`, written by the manager. All machines of the zone became
+   * unreachable at this time, so the manager creates no machines there. Only in mcm.
    */
   ZonesStandby: 'zones.machine.sapcloud.io/standby',
   /**
-   * On a MachineDeployment, an integer or a percentage: the machines of each zone that may be missing during a rollout. The
-   * limit of the deployment applies too. Only in mcm.
+   * On a MachineDeployment, an integer or a percentage. During a rollout, at most this number of machines of each zone
+   * may be missing. The limit of the deployment also applies. Only in mcm.
    */
   ZonesMaxUnavailable: 'zones.machine.sapcloud.io/max-unavailable',
-  /**
-   * On a Machine, one object of the list of zones: the zone for which the MachineSet created the machine. Only in mcm.
-   */
+  /** On a Machine, one object of the list of zones. The MachineSet created the machine for this zone. Only in mcm. */
   ZoneOffering: 'zones.machine.sapcloud.io/offering',
-  /** On a Machine, the reason why the MachineSet chose its zone. Only in mcm. */
+  /** On a Machine, a text. The text states why the MachineSet chose the zone of the machine. Only in mcm. */
   ZoneReason: 'zones.machine.sapcloud.io/reason',
   /**
-   * On a MachineDeployment, an integer: the number of machines that wait for a scale-up, in addition to the replicas.
-   * Only in mcm.
+   * On a MachineDeployment, an integer. In addition to the replicas, mcm keeps this number of warm machines for a
+   * scale-up. Only in mcm.
    */
   WarmMachines: 'warm.machine.sapcloud.io/machines',
   /**
-   * On a MachineDeployment, and on each Machine that waits for a scale-up, `Stopped`, `Hibernated` or `Running`: the
-   * state of the VM while the machine waits. Only in mcm.
+   * On a MachineDeployment, and on each warm Machine, `Stopped`, `Hibernated` or `Running`. The VM of a warm machine is
+   * in this state until a scale-up. Only in mcm.
    */
   WarmState: 'warm.machine.sapcloud.io/state',
-  /**
-   * On a Machine that waits for a scale-up, a template hash: the template of the machine. Only in mcm.
-   */
+  /** On a warm Machine, a template hash. The hash identifies the template of the machine. Only in mcm. */
   WarmTemplate: 'warm.machine.sapcloud.io/template',
   /**
-   * On a Machine, `Stopping <RFC 3339>`, `Stopped` or `Starting <RFC 3339>`, written by the machine controller before
-   * the call to the cloud: the power state of the VM. Absent if the VM runs. Only in mcm.
+   * On a Machine, the power state of the VM: `Stopping <RFC 3339>`, `Stopped` or `Starting <RFC 3339>`. The machine
+   * controller writes it before it calls the cloud. Absent while the VM runs. Only in mcm.
    */
   WarmPower: 'warm.machine.sapcloud.io/power',
   /**
-   * On a MachineDeployment, its MachineSets and Machines, a Go duration: takes precedence over
+   * On a MachineDeployment, its MachineSets and Machines, a Go duration. The annotation takes precedence over
    * `spec.creationTimeout`.
    */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /**
-   * On a Machine or its Node, JSON: the cloud ends or disturbs the VM at the deadline. The machine controller writes
-   * it on the Machine, and an agent on the Node. Only in mcm.
+   * On a Machine or its Node, JSON. The cloud ends or disturbs the VM at the deadline in the value. The machine
+   * controller writes it on the Machine, and an agent on the Node. Only in mcm.
    */
   Interruption: 'node.machine.sapcloud.io/interruption',
-  /** On a Machine, a Go duration: the time from its creation to its first join. */
+  /**
+   * On a Machine, a Go duration. The duration is the time from the creation of the Machine until its first join. Only
+   * in mcm.
+   */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
   /**
-   * On a Machine, RFC 3339, written by the machine-config-controller: the latest end of the update of its node. Until
-   * then, an unhealthy machine does not become `Failed`.
+   * On a Machine, an RFC 3339 time. Until this time, an unhealthy machine does not become `Failed`. The
+   * machine-config-controller writes the annotation while it updates the node. Only in mcm.
    */
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
-  /** On a Node: the reason why its update in place failed. */
+  /** On a Node, a text. The text states why the update of the Node in place failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
   /**
-   * On a MachineDeployment, an integer or percentage: the number of machines of a new template that are created
-   * first. Only in mcm.
+   * On a MachineDeployment, an integer or a percentage. The rollout of a new template first creates this number of
+   * machines. Only in mcm.
    */
   RolloutCanary: 'rollout.machine.sapcloud.io/canary',
   /**
-   * On a MachineDeployment, a Go duration: the time for which the canaries must be available before the rollout continues. Only
-   * in mcm.
+   * On a MachineDeployment, a Go duration. The rollout continues when the canaries have been available for this time.
+   * Only in mcm.
    */
   RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
   /**
-   * On a MachineDeployment, a Go duration: the time for which all new machines must be available before the next batch. Only in
-   * mcm.
+   * On a MachineDeployment, a Go duration. The next batch starts when all new machines have been available for this
+   * time. Only in mcm.
    */
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
   /**
-   * On a MachineDeployment, an integer or percentage: the surge that a rolling update needs. While the cloud has no
-   * capacity, the rollout continues with this surge. Only in mcm.
+   * On a MachineDeployment, an integer or a percentage. While the cloud has no capacity, a rolling update continues
+   * with this surge. Only in mcm.
    */
   RolloutMinSurge: 'rollout.machine.sapcloud.io/min-surge',
   /**
-   * On a MachineDeployment, `true`: a failed machine of the new template pauses the rollout (`spec.paused`). Only in
-   * mcm.
+   * On a MachineDeployment, with the value `true`. If a machine of the new template fails, the manager pauses the
+   * rollout (`spec.paused`). Only in mcm.
    */
   RolloutPauseOnFailure: 'rollout.machine.sapcloud.io/pause-on-failure',
-  /** On a MachineDeployment, `true`: a failed machine of the new template undoes the rollout. Only in mcm. */
+  /**
+   * On a MachineDeployment, with the value `true`. If a machine of the new template fails, the manager undoes the
+   * rollout. Only in mcm.
+   */
   RolloutUndoOnFailure: 'rollout.machine.sapcloud.io/undo-on-failure',
   /**
-   * On a MachineDeployment, `name~uid,…`: the failed machines that paused the rollout. These machines do not pause the rollout again.
-   * Only in mcm.
+   * On a MachineDeployment, in the format `name~uid,…`. These failed machines paused the rollout, and do not pause it
+   * again. Only in mcm.
    */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**
-   * On a MachineDeployment, the name of its last good MachineSet. This set last had all machines, or a user returned to it.
-   * Only in mcm.
+   * On a MachineDeployment, the name of the last good MachineSet. This MachineSet most recently had all machines, or a
+   * user returned to its template. Only in mcm.
    */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
-   * On a MachineDeployment, MachineClass or MachineConfigPool, `<five cron fields> <time zone> <duration>; …`: the
-   * times in which a rollout may replace or update machines. Only in mcm.
+   * On a MachineDeployment, MachineClass or MachineConfigPool, in the format `<five cron fields> <time zone>
+   * <duration>; …`. A rollout replaces or updates machines only in these windows. Only in mcm.
    */
   RolloutWindows: 'rollout.machine.sapcloud.io/windows',
   /**
-   * On a MachineDeployment, MachineClass or MachineConfigPool, `<from>/<until> <reason>; …` with RFC 3339 times: the times
-   * in which rollouts change nothing. Only in mcm.
+   * On a MachineDeployment, MachineClass or MachineConfigPool, in the format `<from>/<until> <reason>; …` with RFC 3339
+   * times. Rollouts change nothing during these times. Only in mcm.
    */
   RolloutFreezes: 'rollout.machine.sapcloud.io/freezes',
   /**
-   * On a MachineDeployment or MachineConfigPool, RFC 3339: until then, its rollout ignores windows, freezes and nodes
-   * that postpone their replacement. Only in mcm.
+   * On a MachineDeployment or MachineConfigPool, an RFC 3339 time. Until this time, the rollout ignores windows,
+   * freezes and postponed nodes. Only in mcm.
    */
   RolloutOpenUntil: 'rollout.machine.sapcloud.io/open-until',
   /**
-   * On a MachineDeployment, `true` or `false`: terminating machines count towards the surge. Takes precedence over
-   * the flag. Only in mcm.
+   * On a MachineDeployment, with the value `true` or `false`. The value states whether terminating machines count
+   * towards the surge, and takes precedence over the flag. Only in mcm.
    */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
-   * On a Node, a template hash: the template of its update in place. Empty if the update has ended and its template is
-   * obsolete. Only in mcm: the original uses the result for the newest template.
+   * On a Node, a template hash. The update of the Node in place applies this template. The value is empty if the update
+   * has ended and its template is obsolete. Only in mcm.
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /**
-   * On a Node, JSON of a NodeTemplateSpec: the labels, annotations and taints that the machine controller applied
-   * last.
+   * On a Node, JSON of a NodeTemplateSpec. The machine controller most recently applied these labels, annotations and
+   * taints.
    */
   LastAppliedNodeTemplate: 'node.machine.sapcloud.io/last-applied-anno-labels-taints',
-  /** On a Node, JSON of a resource list: the virtual capacity that the machine controller applied last. */
+  /** On a Node, JSON of a resource list. The machine controller most recently applied this virtual capacity. */
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
   /**
-   * On a Node, `<namespace>/<class>` of its machine, written when the Node joins. After the deletion of the machine,
-   * it identifies the controller and the cloud of the Node. Only in mcm.
+   * On a Node, the class of its machine as `<namespace>/<class>`. The machine controller writes it when the Node joins,
+   * and finds the class with it after the deletion of the machine. Only in mcm.
    */
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
-  /** On a Node (any value counts; `1` is written): the Node belongs to no Machine, and mcm does not change it. */
+  /** On a Node, with any value; mcm writes `1`. The Node belongs to no Machine, and mcm does not change the Node. */
   NotManagedByMCM: 'node.machine.sapcloud.io/not-managed-by-mcm',
   /**
-   * On a MachineDeployment, `m1~t1,m2` with RFC 3339 times: machines to delete at the next scale-in. A name without a
-   * time gets the current time.
+   * On a MachineDeployment, in the format `m1~t1,m2` with RFC 3339 times. The next scale-in deletes these machines. The
+   * manager adds the current time to a name without a time.
    */
   TriggerDeletion: 'node.machine.sapcloud.io/trigger-deletion-by-mcm',
   /**
-   * On a MachineDeployment, JSON `{"requestID", "machines", "from", "to"}`: a scale-in of named machines, in the same
-   * write as `spec.replicas`. Only in mcm.
+   * On a MachineDeployment, JSON `{"requestID", "machines", "from", "to"}`. The annotation requests a scale-in of named
+   * machines; the same write changes `spec.replicas`. Only in mcm.
    */
   ScaleIn: 'node.machine.sapcloud.io/scale-in',
   /**
-   * On a MachineDeployment, a JSON list of `{"requestID", "outcome", "message"}`, newest first: the results
-   * of scale-ins. Only in mcm.
+   * On a MachineDeployment, a JSON list of `{"requestID", "outcome", "message"}`. The list contains the results of
+   * scale-ins, newest first. Only in mcm.
    */
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
@@ -208,65 +210,66 @@ export const Annotations = {
    * that were named up to this time are deleted.
    */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
-  /** On a Machine, RFC 3339: the time at which the cluster autoscaler decided to remove the machine. */
+  /** On a Machine, an RFC 3339 time. At this time, the cluster autoscaler decided to remove the machine. */
   MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',
   /**
-   * On a Machine, an integer: machines with a lower value are deleted first. An absent or invalid value counts as 3.
+   * On a Machine, an integer. A scale-in first deletes machines with a lower value. An absent or invalid value counts
+   * as 3.
    */
   Priority: 'machinepriority.machine.sapcloud.io',
   /**
-   * On a Machine or its Node, a {@link PreserveValue}: a request to keep the machine. The value of the Node takes
-   * precedence.
+   * On a Machine or its Node, a `PreserveValue`. The annotation requests that mcm keeps the machine. The value of the
+   * Node takes precedence.
    */
   Preserve: 'node.machine.sapcloud.io/preserve',
   /**
-   * On a Machine: the last preserve value of its Node, possibly empty. The value shows whether the annotation was removed
-   * from the Node.
+   * On a Machine, the last preserve value of its Node, possibly empty. With this value, mcm detects whether a user
+   * removed the annotation from the Node.
    */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
   /**
-   * On a Machine, or on a MachineClass for all its machines, `Force`, `Quarantine` or `Hold`: what happens if a drain
-   * exceeds its time limit. Only in mcm.
+   * On a Machine, or on a MachineClass for all its machines, `Force`, `Quarantine` or `Hold`. mcm applies this policy
+   * if a drain exceeds its time limit. Only in mcm.
    */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /**
-   * On a Machine, or on a MachineClass for all its machines, a duration: the drain timeout if the machine is deleted because it
-   * is unhealthy. Only in mcm.
+   * On a Machine, or on a MachineClass for all its machines, a duration. This drain timeout applies to a machine that
+   * mcm deletes because it is unhealthy. Only in mcm.
    */
   RepairDrainTimeout: 'node.machine.sapcloud.io/repair-drain-timeout',
   /**
-   * On a Machine, `Quarantine` or `Hold`: the drain exceeded its time limit with remaining pods, and this policy keeps the
-   * VM. The deployment no longer counts the machine. Only in mcm.
+   * On a Machine, `Quarantine` or `Hold`. The drain exceeded its time limit while pods remained, so mcm keeps the VM
+   * according to this policy. The deployment no longer counts the machine. Only in mcm.
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
   /**
-   * On a Machine, `true`, written by the machine controller: its drain has created EvictionRequests for pods. The
-   * requests are deleted if the drain ends early. Only in mcm.
+   * On a Machine, with the value `true`. The drain of the machine created EvictionRequests for pods. If the drain ends
+   * early, the machine controller deletes these requests. Only in mcm.
    */
   EvictionRequests: 'node.machine.sapcloud.io/eviction-requests',
   /**
-   * On a Machine, `<RFC 3339> <key>,…`, written by the machine controller: the taints `readiness.k8s.io/*` of its Node,
-   * and since when it has any. The machine does not count as available. Only in mcm.
+   * On a Machine, in the format `<RFC 3339> <key>,…`. Since this time, the Node of the machine has the listed taints
+   * `readiness.k8s.io/*`. The machine does not count as available. Only in mcm.
    */
   AwaitsReadiness: 'node.machine.sapcloud.io/awaits-readiness',
   /**
-   * On a MachineClass or a Machine, `<stage> <name> <owner> <timeout> Continue|Block [if <CEL>]; …`: the steps of other
-   * programs that machines wait for. Only in mcm.
+   * On a MachineClass or a Machine, in the format `<stage> <name> <owner> <timeout> Continue|Block; …`. The machine
+   * waits for these hooks, which are steps of other programs. Only in mcm.
    */
   Hooks: 'node.machine.sapcloud.io/hooks',
   /**
-   * On a Machine, `<stage>=<RFC 3339>,…`, written by the machine controller: the start of the wait for the hooks of each
-   * stage. Only in mcm.
+   * On a Machine, in the format `<stage>=<RFC 3339>,…`. The machine began to wait for the hooks of each stage at the
+   * given time. Only in mcm.
    */
   HooksBegun: 'node.machine.sapcloud.io/hooks-begun',
   /**
-   * On a Machine, as `<stage>.hook.machine.sapcloud.io/<name>` with the owner as its value: a hook that has not
-   * finished. The owner of the hook removes the annotation. Only in mcm.
+   * On a Machine, as `<stage>.hook.machine.sapcloud.io/<name>` with the owner as its value. The annotation represents a
+   * hook that has not finished. The owner of the hook removes the annotation. Only in mcm.
    */
   HookSuffix: 'hook.machine.sapcloud.io',
   /**
-   * On a MachineDeployment, an integer: the smallest size that an autoscaler may request over gRPC. With the maximum, it
-   * makes the MachineDeployment a node group. Only in mcm.
+   * On a MachineDeployment, an integer: the smallest size that an autoscaler may request over gRPC. A MachineDeployment
+   * with a minimum and a maximum is a node group. Only in mcm.
    */
   AutoscalerMinSize: 'autoscaler.machine.sapcloud.io/min-size',
   /** On a MachineDeployment, an integer: the largest size that an autoscaler may request over gRPC. Only in mcm. */
@@ -281,13 +284,18 @@ export const Annotations = {
    */
   ScaleDownDisabledByMCC: 'machineconfiguration.openshift.io/scale-down-disabled-by-mcc',
   /**
-   * On a Node, written by the machine-config-daemon: `drain-<config>` requests a drain, and `uncordon-<config>` its
-   * end.
+   * On a Node. The machine-config-daemon writes `drain-<config>` to request a drain, and `uncordon-<config>` to end the
+   * drain.
    */
   ConfigDaemonDrain: 'machineconfiguration.openshift.io/desiredDrain',
-  /** On a Node, written by the machine-config-daemon: the state of the Node, such as `Done` or `Degraded`. */
+  /**
+   * On a Node: the state of the Node, such as `Done` or `Degraded`. The machine-config-daemon writes the annotation.
+   */
   ConfigDaemonState: 'machineconfiguration.openshift.io/state',
-  /** On a Node, written by the machine-config-daemon: the reason why the Node is `Degraded` or `Unreconcilable`. */
+  /**
+   * On a Node: the reason why the Node is `Degraded` or `Unreconcilable`. The machine-config-daemon writes the
+   * annotation.
+   */
   ConfigDaemonReason: 'machineconfiguration.openshift.io/reason',
   /**
    * On a MachineDeployment, written by the machine-config-controller: its rollouts wait until new machines have
@@ -305,21 +313,24 @@ export const Annotations = {
    */
   ConfigApplied: 'machineconfiguration.openshift.io/config-applied',
   /**
-   * On a MachineClass, JSON: the last valid provider spec, while the current provider spec is invalid. The machine controller
-   * uses it to delete VMs. Only in mcm.
+   * On a MachineClass, JSON of the last valid provider spec. While the current provider spec is invalid, the machine
+   * controller uses this spec to delete VMs. Only in mcm.
    */
   FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
   /** On a MachineDeployment or MachineSet, a decimal: the revision of the rollout. */
   Revision: 'deployment.kubernetes.io/revision',
-  /** On a MachineSet, decimals separated by commas: former revisions of a set that is used again. */
+  /**
+   * On a MachineSet, decimals separated by commas. A rollback used the MachineSet again; these are its former
+   * revisions.
+   */
   RevisionHistory: 'deployment.kubernetes.io/revision-history',
-  /** On a MachineSet, a decimal: the deployment's replicas at the last scaling of the set. */
+  /** On a MachineSet, a decimal: the replicas of the deployment when the manager last scaled the MachineSet. */
   DesiredReplicas: 'deployment.kubernetes.io/desired-replicas',
   /** On a MachineSet, a decimal: the desired replicas plus `maxSurge`. */
   MaxReplicas: 'deployment.kubernetes.io/max-replicas',
   /** On a MachineSet, `True`: its Nodes have the taint `PreferNoSchedule`. */
   PreferNoSchedule: 'deployment.machine.sapcloud.io/prefer-no-schedule',
-  /** On a MachineDeployment or MachineSet: a user requests the end of its freeze. */
+  /** On a MachineDeployment or MachineSet. A user requests the end of a freeze with this annotation. */
   Unfreeze: 'safety.machine.sapcloud.io/unfreeze',
   /** The last applied configuration, which `kubectl apply` writes. mcm never copies it from a MachineDeployment to its sets. */
   LastAppliedConfiguration: 'kubectl.kubernetes.io/last-applied-configuration',

@@ -13,29 +13,38 @@ export const Labels = {
    * On a MachineSet, its selector, its template and its Machines: the hash of the template. Each revision has its own hash.
    */
   TemplateHash: 'machine-template-hash',
-  /** On a MachineSet or MachineDeployment, only `True` counts: no machine is created while the label exists. */
+  /**
+   * On a MachineSet or MachineDeployment. With the value `True`, the manager creates no machine; other values have no
+   * effect.
+   */
   Freeze: 'freeze',
   /**
-   * On a Machine, a boolean such as `true` or `True`: its drain is forced, so pods are deleted without a grace
-   * period.
+   * On a Machine. With a true value such as `true` or `True`, the machine controller forces the drain and deletes pods
+   * without a grace period.
    */
   ForceDeletion: 'force-deletion',
-  /** On a Machine, only `True` counts: forces the drain for an update in place or a preservation. */
+  /**
+   * On a Machine. With the value `True`, the drain for an update in place or a preservation is forced; other values
+   * have no effect.
+   */
   ForceDrain: 'force-drain',
-  /** On a Node, `true`: the Node waits for an update in place. */
+  /** On a Node, with the value `true`. The Node waits for an update in place. */
   CandidateForUpdate: 'node.machine.sapcloud.io/candidate-for-update',
-  /** On a Node (any value counts): selected for an update in place, by the manager (`Auto`) or a user (`Manual`). */
+  /** On a Node, with any value. The manager (`Auto`) or a user (`Manual`) selected the Node for an update in place. */
   SelectedForUpdate: 'node.machine.sapcloud.io/selected-for-update',
   /**
-   * On a Node, `true` or a time in seconds since 1970. A rollout does not replace or update this Node until the label is
-   * removed or this time. The rollout continues with other Nodes. Only in mcm.
+   * On a Node, with the value `true` or a time in seconds since 1970. A rollout does not replace or update the Node
+   * until this time or until a user removes the label. The rollout continues with other Nodes.
    */
   RolloutPostpone: 'rollout.machine.sapcloud.io/postpone',
-  /** On a Node, `successful` or `failed`. On a Machine, `successful` while it moves to the new MachineSet. */
+  /**
+   * On a Node, with the value `successful` or `failed`: the result of the update in place. On a Machine, `successful`
+   * while the manager moves the machine to the new MachineSet.
+   */
   UpdateResult: 'node.machine.sapcloud.io/update-result',
-  /** On an old MachineSet during an update in place (any value counts): the set creates no machines. */
+  /** On an old MachineSet during an update in place, with any value. The MachineSet creates no machines. */
   ScaleUpDisabled: 'node.machine.sapcloud.io/scale-up-disabled',
-  /** On an EvictionRequest: the UID of the Machine whose drain created it. Only in mcm. */
+  /** On an EvictionRequest: the UID of the Machine whose drain created the request. */
   MachineUid: 'machine.sapcloud.io/machine-uid',
   /** The zone label of Kubernetes, read from `spec.nodeTemplate.metadata.labels` for metrics. */
   Zone: 'topology.kubernetes.io/zone',

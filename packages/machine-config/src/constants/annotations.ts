@@ -7,13 +7,22 @@ export const ConfigAnnotations = {
    * MachineConfig.
    */
   GeneratedByControllerVersion: 'machineconfiguration.openshift.io/generated-by-controller-version',
-  /** On the ControllerConfig: the version of the program that wrote it. The version must equal the version of the controller. */
+  /**
+   * On the ControllerConfig: the version of the program that wrote the object. This version must equal the version of
+   * the controller.
+   */
   GeneratedByVersion: 'machineconfiguration.openshift.io/generated-by-version',
-  /** On the ControllerConfig, and copied to rendered MachineConfigs: the version of the release, without an effect. */
+  /**
+   * On the ControllerConfig and on rendered MachineConfigs: the version of the release. The annotation has no effect in
+   * mcm.
+   */
   ReleaseImageVersion: 'machineconfiguration.openshift.io/release-image-version',
   /** On rendered MachineConfigs: `true` if a user's MachineConfig set another OS image. */
   OSImageURLOverridden: 'machineconfiguration.openshift.io/os-image-url-overridden',
-  /** On KubeletConfigs and ContainerRuntimeConfigs: the suffix of the generated MachineConfig's name, `""` or `1` to `9`. */
+  /**
+   * On KubeletConfigs and ContainerRuntimeConfigs: the suffix of the name of the generated MachineConfig, `""` or `1`
+   * to `9`.
+   */
   MachineConfigNameSuffix: 'machineconfiguration.openshift.io/mc-name-suffix',
   /**
    * On KubeletConfigs: the suffix for each pool, as a JSON object. Only in mcm: the original has one suffix for all
