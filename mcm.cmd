@@ -1,6 +1,7 @@
 @echo off
 rem Runs mcm from this clone.
-setlocal
+rem An exclamation mark in an argument must not change, also after cmd /V:ON.
+setlocal DisableDelayedExpansion
 set "root=%~dp0"
 if not exist "%root%apps\mcm\node_modules" (
   echo mcm: the dependencies are not installed; run once in "%root%": npx -y pnpm@12 install 1>&2

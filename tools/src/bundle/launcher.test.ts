@@ -120,6 +120,14 @@ test('the launcher for Windows quotes the folder of the clone, because a closing
   expect(text.replaceAll(/"[^"\n]*"/g, '')).not.toContain('%root%');
 });
 
+test('the launcher for Windows passes exclamation marks of arguments', async () => {
+  const lines = (await readFile(join(ROOT, 'mcm.cmd'), 'utf8')).split('\n');
+  expect(lines.indexOf('setlocal DisableDelayedExpansion')).toBeGreaterThan(0);
+  expect(lines.findIndex((line) => line.includes('set "'))).toBeGreaterThan(
+    lines.indexOf('setlocal DisableDelayedExpansion'),
+  );
+});
+
 test('the launcher for Windows runs files that exist, and looks for Node.js before it runs it', async () => {
   const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
   const files = [...text.matchAll(/%root%([^"]*)/g)].map(([, path = '']) => path.replaceAll('\\', '/'));
