@@ -8,7 +8,7 @@ interface Model {
 }
 
 /** Follows a model that the test changes. */
-function follow(output: 'text' | 'json') {
+function follow(output: 'text' | 'json', watched?: (model: Model) => unknown) {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const [said, warned]: [string[], string[]] = [[], []];
@@ -25,8 +25,7 @@ function follow(output: 'text' | 'json') {
     return { state: current.state, seconds: current.reads };
   };
   const text = ({ state }: Model): string[] => [state];
-  const watched = ({ state }: Model): string => state;
-  const done = reportOrFollow(telling, { output, watch: true }, { read, text, watched, clock });
+  const done = reportOrFollow(telling, { output, watch: true }, { read, text, clock, ...(watched && { watched }) });
   return { clock, stop, said, warned, current, done };
 }
 
@@ -50,7 +49,7 @@ test('a change is printed with its time, and an outage once; the signal ends the
 });
 
 test('JSON has one line for each change', async () => {
-  const { clock, stop, said, current, done } = follow('json');
+  const { clock, stop, said, current, done } = follow('json', ({ state }) => state);
   await clock.advance(1_000);
   current.state = 'new';
   await clock.advance(10_000);

@@ -19,7 +19,7 @@ const SHARE = 10;
 interface Report<T> {
   readonly read: () => Promise<T>;
   readonly text: (model: T, wide: boolean) => readonly string[];
-  /** The part of the model whose change prints the lines again. Default: the model. */
+  /** The data whose change prints the lines again. Default: the printed data. */
   readonly watched?: (model: T) => unknown;
   readonly clock?: Clock;
 }
@@ -52,8 +52,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 async function follow<T extends object>(
   { say, warn, signal }: Following,
   output: OutputFormat,
-  { read, text, watched = (model) => model, clock = realClock }: Report<T>,
+  { read, text, watched, clock = realClock }: Report<T>,
 ): Promise<void> {
+  const isText = output === 'text' || output === 'wide';
+  const printed = (model: T): unknown => (isText ? text(model, output === 'wide') : model);
   const until = signal();
   let before: string | undefined;
   let failure: string | undefined;
@@ -61,7 +63,7 @@ async function follow<T extends object>(
     const startMs = clock.monotonic();
     try {
       const model = await unlessAborted(read(), until);
-      const now = JSON.stringify(watched(model));
+      const now = JSON.stringify((watched ?? printed)(model));
       const separator = before === undefined ? [] : ['', formatTime(clock.now())];
       if (now !== before) for (const line of linesOf(model, separator)) say(line);
       before = now;
@@ -77,7 +79,7 @@ async function follow<T extends object>(
   until.throwIfAborted();
 
   function linesOf(model: T, separator: readonly string[]): readonly string[] {
-    if (output === 'json' || output === 'yaml') return eachFormatted(output, model, '');
+    if (!isText) return eachFormatted(output, model, '');
     return [...separator, ...formatted(output, model, text)];
   }
 }

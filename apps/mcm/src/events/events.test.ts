@@ -63,11 +63,11 @@ test('lists the events of one machine', () => {
 
 test('prints events as text', () => {
   const rows = eventRows(reported, scopeOfObject('Machine', 'web-a-1', ''));
-  expect(eventLines(rows, NOW, false)).toEqual([
+  expect(eventLines(rows, NOW, { wide: false })).toEqual([
     'LAST SEEN  TYPE     REASON  OBJECT           MESSAGE',
     '2m         Warning  Told    machine/web-a-1  web-a-1 did something (×7)',
   ]);
-  expect(eventLines(rows, NOW, true)[1]).toBe(
+  expect(eventLines(rows, NOW, { wide: true })[1]).toBe(
     '2m         Warning  Told    machine/web-a-1  machine-controller  web-a-1 did something (×7)',
   );
   const all = eventRows(
@@ -77,12 +77,12 @@ test('prints events as text', () => {
       allNamespaces: true,
     },
   );
-  expect(eventLines(all, NOW, false)[1]).toMatch(/^zoo +2m/);
+  expect(eventLines(all, NOW, { wide: false })[1]).toMatch(/^zoo +2m/);
   const none = 'no events; the API server deletes events after an hour';
-  expect(eventLines([], NOW, false)).toEqual([none]);
+  expect(eventLines([], NOW, { wide: false })).toEqual([none]);
   const before = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString();
-  expect(eventLines([], NOW, false, before(3600))).toEqual([none]);
-  expect(eventLines([], NOW, false, before(4))).toEqual([
+  expect(eventLines([], NOW, { wide: false, since: before(3600) })).toEqual([none]);
+  expect(eventLines([], NOW, { wide: false, since: before(4) })).toEqual([
     'the object has no events yet; it is 4s old. To follow new events, add --watch',
   ]);
 });

@@ -69,8 +69,19 @@ function noEvents(now: Date, since: string | undefined): string {
   return `the object has no events yet; it is ${age(ageMs)} old. To follow new events, add --watch`;
 }
 
-/** @param since The creation time of the object, if the events are of one object */
-export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean, since?: string): string[] {
+interface EventTable {
+  readonly wide: boolean;
+  /** The creation time of the object, if the events are of one object. */
+  readonly since?: string | undefined;
+  /** Aligns the columns. Default: a table of its own. */
+  readonly align?: typeof columns;
+}
+
+export function eventLines(
+  rows: readonly EventRow[],
+  now: Date,
+  { wide, since, align = columns }: EventTable,
+): string[] {
   if (rows.length === 0) return [noEvents(now, since)];
   const isOfAll = rows.some(({ namespace }) => namespace !== undefined);
   const head = ['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', ...(wide ? ['FROM'] : []), 'MESSAGE'];
@@ -81,5 +92,5 @@ export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean, 
     ...(wide ? [row.from] : []),
     `${brief(row.message)}${row.count > 1 ? ` (×${row.count})` : ''}`,
   ]);
-  return columns([[...(isOfAll ? ['NAMESPACE'] : []), ...head], ...cells]);
+  return align([[...(isOfAll ? ['NAMESPACE'] : []), ...head], ...cells]);
 }

@@ -7,6 +7,7 @@ import { type AskFlags, reference } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { getNamed } from '../cluster/missing.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
+import { growingColumns } from '../output/columns.ts';
 import { eachFormatted } from '../output/format.ts';
 import { eventLines, eventRows, objectOf } from './events.ts';
 import { LiveScope, type ObjectScope, readSelected, scopeOfDeployments, scopeOfObject } from './scope.ts';
@@ -32,7 +33,8 @@ export const reportEvents = (
     // The events of a deleted object remain for an hour. Without events, the command checks whether the object exists.
     const since = object !== undefined && model.length === 0 ? await createdAt(cluster, object) : undefined;
     const now = realClock.now();
-    tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, wide, since));
+    const align = growingColumns();
+    tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, { wide, since, align }));
     if (!flags.watch) return;
     const signal = telling.signal();
     const again = async () => (await scopeOf(cluster, object, flags, () => undefined)) ?? NOTHING;
@@ -41,7 +43,7 @@ export const reportEvents = (
       if (live && !(await live.includes(objectOf(event)))) return;
       const rows = eventRows([event], undefined, { allNamespaces });
       for (const row of rows) {
-        const text = eventLines([row], realClock.now(), flags.output === 'wide').at(-1) ?? '';
+        const text = eventLines([row], realClock.now(), { wide: flags.output === 'wide', align }).at(-1) ?? '';
         for (const line of eachFormatted(flags.output, row, text)) telling.say(telling.draw(line));
       }
     };

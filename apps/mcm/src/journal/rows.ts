@@ -78,12 +78,18 @@ function observationOf(record: RecordedDecision): unknown {
   }
 }
 
-/** @param namespace If undefined, the lines contain the namespace of each object */
+interface JournalTable {
+  readonly wide: boolean;
+  /** If undefined, the lines contain the namespace of each object. */
+  readonly namespace: string | undefined;
+  /** Aligns the columns. Default: a table of its own. */
+  readonly align?: typeof columns;
+}
+
 export function journalLines(
   rows: readonly JournalRow[],
   now: Date,
-  wide: boolean,
-  namespace: string | undefined,
+  { wide, namespace, align = columns }: JournalTable,
 ): string[] {
   const place = namespace === undefined ? '' : ` about namespace ${namespace}`;
   if (rows.length === 0) return [`no decisions${place} in the memory of the controllers`];
@@ -107,7 +113,7 @@ export function journalLines(
     actionsOf(row),
     row.because,
   ]);
-  return columns([head, ...cells]);
+  return align([head, ...cells]);
 }
 
 function actionsOf({ actions, outcome }: JournalRow): string {

@@ -6,6 +6,7 @@ import { unlessAborted } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { readSelected } from '../events/scope.ts';
+import { growingColumns } from '../output/columns.ts';
 import { eachFormatted } from '../output/format.ts';
 import {
   type ControllerFlags,
@@ -52,11 +53,12 @@ export async function reportJournal(
   const all = rowsOf(fetched, scope);
   const model = limit === undefined ? all : all.slice(-Number(limit));
   const now = clock.now();
-  const lines = (rows: readonly JournalRow[], wide: boolean) => journalLines(rows, now, wide, namespace);
+  const align = growingColumns();
+  const lines = (rows: readonly JournalRow[], wide: boolean) => journalLines(rows, now, { wide, namespace, align });
   tell(telling, output, { model, unread: new Set() }, lines);
   if (!flags.watch) return;
   const again = () => fetchJournals(urls, { name: object?.name, limit: WATCH.limit }, fetch);
-  await follow({ again, known: all, problems, scope, output, clock }, telling);
+  await follow({ again, known: all, problems, scope, output, align, clock }, telling);
 }
 
 interface Follow extends Pick<JournalFlags, 'output'> {
@@ -64,12 +66,13 @@ interface Follow extends Pick<JournalFlags, 'output'> {
   readonly known: readonly JournalRow[];
   readonly problems: readonly string[];
   readonly scope: JournalScope;
+  readonly align: ReturnType<typeof growingColumns>;
   readonly clock: Clock;
 }
 
 /** Prints new decisions and repetitions of earlier decisions, until the signal aborts. */
 async function follow(
-  { again, known, problems, scope, output, clock }: Follow,
+  { again, known, problems, scope, output, align, clock }: Follow,
   { say, draw, warn, signal }: Telling & Pick<CommandEnvironment, 'signal'>,
 ): Promise<void> {
   const until = signal();
@@ -85,7 +88,8 @@ async function follow(
     for (const row of rowsOf(fetched, scope)) {
       if (seen.has(seenKey(row))) continue;
       seen.add(seenKey(row));
-      const line = journalLines([row], clock.now(), output === 'wide', scope.namespace).at(-1) ?? '';
+      const line =
+        journalLines([row], clock.now(), { wide: output === 'wide', namespace: scope.namespace, align }).at(-1) ?? '';
       for (const one of eachFormatted(output, row, line)) say(draw(one));
     }
   }
