@@ -20,6 +20,7 @@ import type { WorldOptions } from '../world/world.ts';
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
  * - `disks`: the local cloud and the control plane store their data in files. The cloud is often killed, and its last
  *   write is incomplete.
+ * - `restores`: the cluster is restored to older backups during rollouts and scalings.
  */
 export const FLEET_MODES = [
   'rolls',
@@ -36,6 +37,7 @@ export const FLEET_MODES = [
   'large',
   'crds',
   'disks',
+  'restores',
 ] as const;
 export type FleetMode = (typeof FLEET_MODES)[number];
 
@@ -46,7 +48,9 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
 
 /** Whether users neither mark machines as Failed nor pause rollouts. */
 export const isPlainMode = (mode: FleetMode): boolean =>
-  ['rolls', 'leases', 'crds', 'disks', 'interruptions', 'capacity', 'warm', 'zones', 'hooks'].includes(mode);
+  ['rolls', 'leases', 'crds', 'disks', 'restores', 'interruptions', 'capacity', 'warm', 'zones', 'hooks'].includes(
+    mode,
+  );
 
 /** Whether each deployment has a machine config pool. Such histories take four times as long. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;

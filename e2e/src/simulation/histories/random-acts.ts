@@ -16,6 +16,7 @@ import { MOST_WARM } from '../world/world-options.ts';
 import type { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
+import type { Restores } from './restores.ts';
 
 /** The number of actions before the faults are removed. */
 const MAX_ACTS = 10;
@@ -60,6 +61,10 @@ const HOOK_ACTS = [
   ...[...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES.filter((act) => act !== 'lost VM')],
   ...Array<'owners away'>(8).fill('owners away'),
 ] as const;
+const RESTORE_ACTS = [
+  ...[...OFTEN, ...OFTEN, ...MISFORTUNES.filter((act) => act !== 'lost VM')],
+  ...(['back up', 'back up', 'back up', ...Array<'restore'>(8).fill('restore')] as const),
+] as const;
 const WARM = ['warm', 'warm', 'refuse starts', 'refuse starts', 'refuse starts'] as const;
 const WARM_ACTS = [...OFTEN, ...OFTEN, ...OFTEN, ...MISFORTUNES, ...WARM] as const;
 const POOL_ACTS = ['configure', 'configure', 'direct', 'kill config'] as const;
@@ -70,6 +75,7 @@ type ActName =
   | (typeof LEASE_ACTS)[number]
   | (typeof CRD_ACTS)[number]
   | (typeof LARGE_ACTS)[number]
+  | (typeof RESTORE_ACTS)[number]
   | (
       | 'agents'
       | 'select'
@@ -88,6 +94,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   leases: LEASE_ACTS,
   crds: CRD_ACTS,
   disks: DISK_ACTS,
+  restores: RESTORE_ACTS,
   large: LARGE_ACTS,
   interruptions: INTERRUPTION_ACTS,
   capacity: CAPACITY_ACTS,
@@ -129,6 +136,7 @@ export class RandomHistory {
   readonly #interruptions: InterruptionVerifier | undefined;
   readonly #zones: ZoneVerifier | undefined;
   readonly #hooks: HookVerifier | undefined;
+  readonly #restores: Restores | undefined;
 
   constructor(
     world: World,
@@ -139,11 +147,13 @@ export class RandomHistory {
       interruptions,
       zones,
       hooks,
+      restores,
     }: {
       readonly pools?: FleetPools | undefined;
       readonly interruptions?: InterruptionVerifier | undefined;
       readonly zones?: ZoneVerifier | undefined;
       readonly hooks?: HookVerifier | undefined;
+      readonly restores?: Restores | undefined;
     },
   ) {
     this.#world = world;
@@ -151,6 +161,7 @@ export class RandomHistory {
     this.#interruptions = interruptions;
     this.#zones = zones;
     this.#hooks = hooks;
+    this.#restores = restores;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -196,6 +207,7 @@ export class RandomHistory {
     if (this.#inPlace) await this.#beginUpdate();
     if (this.#pauses) await this.#beginPause();
     if (this.#windows) await this.#beginRollout();
+    if (this.#restores) await this.#beginBackup();
     await this.#script.play(1 + this.#dice.number(MAX_ACTS));
     await this.#calm();
   }
@@ -232,6 +244,8 @@ export class RandomHistory {
       configure: () => this.#pools?.change(),
       direct: () => this.#pools?.direct(),
       'kill config': () => this.#pools?.kill(),
+      'back up': () => this.#restores?.backUp(this.#first),
+      restore: () => this.#restores?.restore(this.#first),
     };
     await acts[name]();
   }
@@ -263,6 +277,12 @@ export class RandomHistory {
   async #beginRollout(): Promise<void> {
     await this.#world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#roll();
+  }
+
+  /** Stores a backup of a complete fleet first, so that each restore has a backup. */
+  async #beginBackup(): Promise<void> {
+    await this.#world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
+    this.#restores?.backUp(this.#first);
   }
 
   async #postpone(): Promise<void> {
@@ -387,8 +407,10 @@ export class RandomHistory {
     await this.#zones?.evacuate(undefined);
     this.#hooks?.away(0);
     if (this.#byHand) this.#selectAgainAndAgain();
+    this.#restores?.operate();
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
+    this.#restores?.rest();
     await this.#interruptions?.verifyTimely();
     await this.#zones?.untilBalanced();
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);

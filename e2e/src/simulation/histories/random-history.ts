@@ -4,6 +4,7 @@ import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.t
 import { HoldVerifier } from '../verifiers/hold-verifier.ts';
 import { HOOKS, HookVerifier } from '../verifiers/hook-verifier.ts';
 import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
+import { RestoreVerifier } from '../verifiers/restore-verifier.ts';
 import { WarmVerifier } from '../verifiers/warm-verifier.ts';
 import { ZONE_LIST, ZoneVerifier } from '../verifiers/zone-verifier.ts';
 import { ConfigWorld } from '../world/config-world.ts';
@@ -14,6 +15,7 @@ import { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, hasPools, strategyOf } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
 import { LARGE_FLEETS, RandomHistory } from './random-acts.ts';
+import { Restores } from './restores.ts';
 
 /** The result of a history, and the number of checks. */
 export interface RandomOutcome extends Outcome {
@@ -71,8 +73,13 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const windows = windowHold(5);
   const hold = mode === 'pauses' ? pauseHold() : mode === 'windows' ? windows : undefined;
-  const elected = mode === 'leases' ? { elections: true, skewMs: skewOf(seed), ...options.elected } : {};
+  const elected =
+    mode === 'leases'
+      ? { elections: true, skewMs: skewOf(seed), ...options.elected }
+      : // Without a Lease, a process that was not connected during a restore may not detect the restore.
+        { elections: mode === 'restores' };
   const capacity = mode === 'capacity' ? new CapacityVerifier() : undefined;
+  const restored = mode === 'restores' ? new RestoreVerifier() : undefined;
   const worldOptions: WorldOptions = {
     seed,
     profile,
@@ -87,13 +94,14 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
           : warmAnnotations(mode, seed),
     moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',
+    restorable: restored !== undefined,
     interruptions: mode === 'interruptions',
     classAnnotations: capacity
       ? { [Annotations.CapacityAlternatives]: ALTERNATIVES }
       : mode === 'hooks'
         ? { [Annotations.Hooks]: HOOKS }
         : undefined,
-    wrapCloud: options.wrapCloud ?? capacity?.wrap,
+    wrapCloud: options.wrapCloud ?? capacity?.wrap ?? restored?.wrap,
     isSeparate: seed % 2 === 1,
     ...elected,
     restartAfterMs: 1_000 * (seed % 11),
@@ -103,6 +111,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const config = hasPools(mode, seed) ? await ConfigWorld.start({}, worldOptions) : undefined;
   const world = config?.world ?? (await World.start(worldOptions));
   capacity?.attach(world);
+  restored?.watch(world);
   if (mode === 'warm') world.wantsWarm = MOST_WARM;
   const end = new AbortController();
   const pools = config && new FleetPools(config, new Dice(seed + 2_000_000), LARGE_FLEETS);
@@ -110,9 +119,10 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const warm = mode === 'warm' ? WarmVerifier.watch(world, end.signal) : undefined;
   const zones = mode === 'zones' ? ZoneVerifier.watch(world, end.signal) : undefined;
   const hooks = mode === 'hooks' ? HookVerifier.watch(world, new Dice(seed + 3_000_000), end.signal) : undefined;
+  const restores = restored && new Restores(world, restored, new Dice(seed + 5_000_000));
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
-  const played = new RandomHistory(world, mode, options, { pools, interruptions, zones, hooks });
+  const played = new RandomHistory(world, mode, options, { pools, interruptions, zones, hooks, restores });
   try {
     await pools?.create(end.signal);
     await world.reporter.until(played.run(), options);

@@ -18,6 +18,7 @@ export const TOPICS = [
   'capacity',
   'hooks',
   'zones',
+  'restores',
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -29,6 +30,7 @@ const P = ['join', 'pools'] as const;
 const C = ['capacity'] as const;
 const H = ['hooks'] as const;
 const Z = ['zones'] as const;
+const R = ['restores'] as const;
 
 type Change = readonly [find: string, replace: string];
 
@@ -321,8 +323,8 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...of('hooks', `${CORE}/machine/deletion/deletion.ts`, H, ['    planDrainHooks(o, now) ??\n', '']),
   ...of('hooks', `${CORE}/machine/hooks/hooks.ts`, H, [
-    "!ignoresHooks(o) && stageState(o.machine, o.machineClass, 'after-ready', now).is !== 'done';",
-    'ignoresHooks(o) && now < now;',
+    "!ignores(o) && stageState(o.machine, o.machineClass, 'after-ready', now).is !== 'done';",
+    'ignores(o) && now < now;',
   ]),
   ...of('hooks', `${CORE}/machine/creation/creation.ts`, H, [
     "planHooks(o, 'before-create', now,",
@@ -336,4 +338,13 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (created !== undefined) return zones.find(({ name }) => name === created);', 'if (created) return zones[0];'],
   ),
   ...of('zones', `${CORE}/zones/places.ts`, Z, ['  return order < 0;', '  return order > 0;']),
+  ...of('restores', 'packages/kube/src/election/candidate.ts', R, [
+    '    if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;',
+    '    if (written !== undefined || found !== undefined) return;',
+  ]),
+  ...of('restores', 'packages/kube/src/informer/reflector.ts', R, ['    client.history.wentBack(evidence);', '']),
+  ...of('restores', `${CORE}/safety/orphans/quarantine.ts`, R, [
+    'if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))',
+    'if (wentBackAt !== undefined && made === wentBackAt)',
+  ]),
 ];

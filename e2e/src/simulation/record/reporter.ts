@@ -116,6 +116,15 @@ export class Reporter {
     return this.#selections;
   }
 
+  /**
+   * Records that the server was restored to an older state. This state has no trace of a later machine whose VM no
+   * longer exists, so another machine may get its name. `RestoreVerifier` verifies the names of VMs.
+   * @param machines The names of the restored machines.
+   */
+  isRestored(machines: ReadonlySet<string>): void {
+    for (const name of this.#named.keys()) if (!machines.has(name)) this.#named.delete(name);
+  }
+
   /** Called when the server was restored to an older state. Nothing is verified. */
   relearns({ type, object }: Change<Machine>): void {
     const { name, uid } = object.metadata;

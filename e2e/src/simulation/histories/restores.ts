@@ -1,0 +1,106 @@
+import { Annotations, type MachineClass, machineClasses } from '@mcm/api';
+import { ignoreNotFound, nodes } from '@mcm/kube';
+import type { Dice } from '../script/dice.ts';
+import type { RestoreVerifier } from '../verifiers/restore-verifier.ts';
+import { NAMESPACE, type World } from '../world/world.ts';
+
+/** The desired state of the deployment. */
+interface Wish {
+  replicas: number;
+  machineClass: string;
+}
+
+const MAX_BACKUPS = 3;
+/** A bump of the revisions, as the how-to recommends. Without a bump, the revisions decrease. */
+const BUMPS = [0, 0, 1_000_000] as const;
+/** The time until a user restarts the kubelets, and the time until they run again. */
+const RESTART_AFTER_MS = 1_000;
+const RESTART_MS = 5_000;
+const OPERATE_EVERY_MS = 60_000;
+const OVERRIDE_MS = 3_600_000;
+
+/**
+ * Backups and restores of the cluster, which contains the objects of mcm and the Nodes. After a restore, the kubelets
+ * restart, as the how-to describes.
+ */
+export class Restores {
+  readonly #world: World;
+  readonly #verifier: RestoreVerifier;
+  readonly #dice: Dice;
+  readonly #backups: { readonly backup: ReturnType<World['backup']>; readonly wish: Wish }[] = [];
+  #operates = false;
+
+  constructor(world: World, verifier: RestoreVerifier, dice: Dice) {
+    [this.#world, this.#verifier, this.#dice] = [world, verifier, dice];
+  }
+
+  backUp({ replicas, machineClass }: Wish): void {
+    this.#world.reporter.note('act', 'a backup of the cluster');
+    this.#backups.push({ backup: this.#world.backup(), wish: { replicas, machineClass } });
+    if (this.#backups.length > MAX_BACKUPS) this.#backups.shift();
+  }
+
+  /** Restores one of the last backups. The desired state is then the desired state of the backup. */
+  async restore(wish: Wish): Promise<void> {
+    const world = this.#world;
+    const chosen = this.#dice.one(this.#backups);
+    if (!chosen) return;
+    Object.assign(wish, chosen.wish);
+    world.expects(wish.replicas);
+    await world.restore(chosen.backup, this.#dice.one(BUMPS));
+    const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));
+    world.reporter.isRestored(known);
+    this.#verifier.forgets(world.vms().filter((name) => !known.has(name)));
+    await world.clock.advance(RESTART_AFTER_MS);
+    world.restartCloud(RESTART_MS);
+  }
+
+  /**
+   * The operator releases the VMs in quarantine, and allows the replacement of machines without a VM, until `rest` is
+   * called.
+   */
+  operate(): void {
+    this.#operates = true;
+    const again = (): void => {
+      if (!this.#operates) return;
+      this.#operate().catch((error: unknown) => this.#world.reporter.violate(String(error)));
+      this.#world.clock.setTimeout(again, OPERATE_EVERY_MS);
+    };
+    again();
+  }
+
+  rest(): void {
+    this.#operates = false;
+  }
+
+  async #operate(): Promise<void> {
+    const classes = this.#world.admin.resource<MachineClass>(machineClasses, NAMESPACE);
+    const until = new Date(this.#world.clock.now().getTime() + OVERRIDE_MS).toISOString();
+    for (const { metadata } of (await classes.list()).items) {
+      const quarantined = metadata.annotations?.[Annotations.QuarantinedVMs] ?? '';
+      if (quarantined !== '') this.#release(quarantined.split(','));
+      const annotations = {
+        [Annotations.BreakerOverride]: `${until} the VMs ended before the restore`,
+        [Annotations.ReleaseVMs]: quarantined || (metadata.annotations?.[Annotations.ReleaseVMs] ?? null),
+      };
+      await classes.patch(metadata.name, { type: 'merge', body: { metadata: { annotations } } });
+    }
+    await this.#deleteNodes();
+  }
+
+  /** Deletes the Nodes of released VMs, like the node controller of a cloud. */
+  async #deleteNodes(): Promise<void> {
+    const { admin } = this.#world;
+    const vms = new Set(this.#world.vms());
+    for (const { metadata } of (await admin.resource(nodes).list()).items) {
+      if (metadata.annotations?.[Annotations.NotManagedByMCM] === undefined || vms.has(metadata.name)) continue;
+      await ignoreNotFound(admin.resource(nodes).delete(metadata.name));
+    }
+  }
+
+  #release(providerIds: readonly string[]): void {
+    const released = new Set(providerIds.map((providerId) => providerId.split('/').at(-1)));
+    const vms = [...this.#world.cloud.instances.list()].filter(({ id }) => released.has(id));
+    this.#verifier.releases(vms.map(({ name }) => name));
+  }
+}
