@@ -84,6 +84,9 @@ const HELP: Readonly<Record<string, Help>> = {
   'fleet status': {
     examples: [['mcm fleet status -n mcm', 'lists the replicas of the fleet with the number of their clusters']],
   },
+  'fleet clusters': {
+    examples: [['mcm fleet clusters -n mcm', 'lists the clusters of the fleet; clusters with a problem come first']],
+  },
   'fleet drain': { examples: [['mcm fleet drain 0 -n mcm', 'moves all clusters of replica 0 to the other replicas']] },
   'fleet undrain': { examples: [['mcm fleet undrain 0 -n mcm', 'gives replica 0 its share of the clusters again']] },
   'fleet move': {

@@ -15,6 +15,8 @@ export interface ReplicaRow {
   readonly replica: string;
   /** A replica has stopped if it released its peer Lease. The peer Lease of a killed replica expires. */
   readonly state: 'live' | 'drained' | 'stopped' | 'expired';
+  /** Identity of the process. Empty after its end. */
+  readonly identity: string;
   readonly renewedMs: number;
   readonly weight: number;
   /** Number of clusters whose Lease the replica holds. Undefined without the permission to list Leases. */
@@ -65,6 +67,12 @@ function stateOf({ metadata, spec }: Lease, renewedMs: number): ReplicaRow['stat
   return metadata.annotations?.[LeaseAnnotations.FleetDrain] === 'true' ? 'drained' : 'live';
 }
 
+/** The Lease of a cluster has the identity of the process and the number of the run. */
+const isRunOf = (identity: string, holder: string): boolean => identity !== '' && holder.startsWith(`${identity}.`);
+
+export const replicaOfHolder = (holder: string, replicas: readonly ReplicaRow[]): ReplicaRow | undefined =>
+  replicas.find(({ identity }) => isRunOf(identity, holder));
+
 /** The replicas of all programs, with the number of clusters that each one serves. */
 export async function replicaRows(client: KubeClient, namespace: string, now: Date): Promise<readonly ReplicaRow[]> {
   const peers = await peersIn(client, namespace);
@@ -85,10 +93,10 @@ export async function replicaRows(client: KubeClient, namespace: string, now: Da
       program,
       replica,
       state: stateOf(lease, renewedMs),
+      identity: holder,
       renewedMs,
       weight: Number(settings['fleet-weight'] ?? 0),
-      // The Lease of a cluster has the identity of the process and the number of the run.
-      clusters: holders?.filter((each) => holder !== '' && each.startsWith(`${holder}.`)).length,
+      clusters: holders?.filter((each) => isRunOf(holder, each)).length,
       chosen: chosenOf(lease),
       unreachable: Array.isArray(unreachable) ? unreachable.map(String) : [],
     };

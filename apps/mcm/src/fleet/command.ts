@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { withCluster, withOutput, withWatch } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
-import type { FleetFlags, FleetStatusFlags, MoveFlags } from './run.ts';
+import type { ClustersFlags, FleetFlags, FleetStatusFlags, MoveFlags } from './run.ts';
 
 export function addFleet(program: Command, environment: CommandEnvironment): void {
   const fleet = program.command('fleet').description('list and drain replicas of a fleet, and move clusters');
@@ -12,6 +12,16 @@ export function addFleet(program: Command, environment: CommandEnvironment): voi
       await status(flags, environment);
     },
   );
+  withWatch(scoped(fleet.command('clusters').description('list the clusters with their replicas; problems come first')))
+    .option(
+      '-l, --selector <labels>',
+      'labels of the namespaces of the clusters, as in --fleet-namespaces',
+      'mcm-fleet',
+    )
+    .action(async (flags: ClustersFlags) => {
+      const { clusters } = await import('./run.ts');
+      await clusters(flags, environment);
+    });
   for (const [name, drained, about] of [
     ['drain', true, 'move all clusters of a replica to the other replicas'],
     ['undrain', false, 'end the drain of a replica'],

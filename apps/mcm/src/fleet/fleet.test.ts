@@ -1,7 +1,9 @@
+import { crds, type Machine, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, type KubeClient, leases, type Transport, VirtualClock } from '@mcm/kube';
+import { createClient, type KubeClient, leases, namespaces, type Transport, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { drain, move, replicaRows } from './actions.ts';
+import { clusterRows } from './clusters.ts';
 
 let client: KubeClient;
 let transport: Transport;
@@ -9,7 +11,7 @@ let close: () => Promise<void>;
 const clock = new VirtualClock();
 
 beforeEach(async () => {
-  const plane = await startControlPlane({ clock, controllers: false });
+  const plane = await startControlPlane({ clock, controllers: false, crds });
   close = () => plane.close();
   transport = plane.transport;
   client = createClient({ transport, userAgent: 'test', clock });
@@ -101,4 +103,51 @@ test('two moves at the same time are both kept', async () => {
     const chosen = (await annotations(`${program}-fleet-0`))['fleet-clusters'];
     expect(chosen?.split(',').toSorted()).toEqual(['c1', 'c2']);
   }
+});
+
+async function cluster(name: string, holders: readonly [manager: string, controller: string]): Promise<void> {
+  await client.resource(namespaces).create({ metadata: { name, labels: { 'mcm-fleet': 'aws' } } });
+  for (const [index, lease] of ['machine-controller-manager', 'machine-controller'].entries()) {
+    const renewTime = clock.now().toISOString().replace('Z', '000Z');
+    const spec = { holderIdentity: holders[index] ?? '', leaseDurationSeconds: 15, renewTime };
+    await client.resource(leases, name).create({ metadata: { name: lease }, spec });
+  }
+}
+
+async function machineOf(namespace: string, name: string, phase: 'Running' | 'Failed'): Promise<void> {
+  const all = client.resource<Machine>(machines, namespace);
+  await all.create({ metadata: { name, namespace }, spec: { class: { kind: 'MachineClass', name: 'c' } } });
+  const body = { status: { currentStatus: { phase } } };
+  await all.patch(name, { type: 'merge', body }, { subresource: 'status' });
+}
+
+test('the list of clusters shows their replicas and machines, and problems come first', async () => {
+  await twoReplicas();
+  await cluster('c1', ['a.1', 'b.1']);
+  await cluster('c2', ['a.2', 'pod-without-fleet']);
+  await cluster('c3', ['a.3', '']);
+  await cluster('c4', ['a.4', 'b.4']);
+  await cluster('c9', ['a.9', 'b.9']);
+  await client.resource(namespaces).create({ metadata: { name: 'other' } });
+  await machineOf('c1', 'm1', 'Running');
+  await machineOf('c4', 'm1', 'Running');
+  await machineOf('c4', 'm2', 'Failed');
+  const rows = async () =>
+    (await clusterRows(client, { namespace: 'default', selector: 'mcm-fleet=aws', now: clock.now() })).map(
+      ({ cluster, manager, controller, machines, running, problem }) =>
+        `${cluster} ${manager} ${controller} ${running}/${machines} ${problem}`.trimEnd(),
+    );
+  expect(await rows()).toEqual([
+    'c3 0 - 0/0 no process holds the Lease machine-controller',
+    'c4 0 0 1/2 1 of 2 machines are not Running',
+    'c9 0 0 0/0 machine-controller-manager of replica 0 cannot reach the API server',
+    'c1 0 0 1/1',
+    'c2 0 pod-without-fleet 0/0',
+  ]);
+  await client
+    .resource(leases, 'c9')
+    .patch('machine-controller-manager', { type: 'merge', body: { spec: { holderIdentity: 'pod' } } });
+  expect((await rows()).at(-1)).toBe('c9 pod 0 0/0');
+  await clock.advance(45_000);
+  expect((await rows())[0]).toBe('c1 0 0 1/1 the Lease machine-controller-manager expired 30s ago');
 });

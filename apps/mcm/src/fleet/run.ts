@@ -6,9 +6,11 @@ import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { drain, type FleetChange, move, type ReplicaRow, replicaRows } from './actions.ts';
+import { type ClusterRow, clusterRows } from './clusters.ts';
 
 export type FleetFlags = ClusterFlags & { readonly output: OutputFormat };
 export type FleetStatusFlags = FleetFlags & { readonly watch?: true };
+export type ClustersFlags = FleetStatusFlags & { readonly selector: string };
 export type MoveFlags = FleetFlags & { readonly to?: string };
 type Say = Pick<CommandEnvironment, 'say'>;
 
@@ -19,6 +21,17 @@ export const status = (flags: FleetStatusFlags, telling: Following): Promise<voi
       text: rowLines,
       // Each renewal of a Lease changes its time.
       watched: ({ items }) => items.map(({ renewedMs: _, ...row }) => row),
+    }),
+  );
+
+export const clusters = (flags: ClustersFlags, telling: Following): Promise<void> =>
+  inCluster(flags, 'fleet', ({ client, namespace }) =>
+    reportOrFollow(telling, flags, {
+      read: async () => ({
+        items: await clusterRows(client, { namespace, selector: flags.selector, now: realClock.now() }),
+      }),
+      text: ({ items }) => clusterLines(items, flags.selector),
+      watched: ({ items }) => items,
     }),
   );
 
@@ -36,6 +49,20 @@ function report(items: readonly FleetChange[], flags: FleetFlags, { say }: Say):
   const lineOf = ({ lease, action }: FleetChange): string => `lease ${lease}: ${action}`;
   for (const line of formatted(flags.output, { items }, () => items.map(lineOf))) say(line);
 }
+
+const clusterLines = (items: readonly ClusterRow[], selector: string): string[] =>
+  items.length === 0
+    ? [`No namespace has the labels ${selector}`]
+    : columns([
+        ['CLUSTER', 'MANAGER', 'CONTROLLER', 'RUNNING', 'PROBLEM'],
+        ...items.map(({ cluster, manager, controller, machines, running, problem }) => [
+          cluster,
+          manager,
+          controller,
+          `${running}/${machines}`,
+          problem || '-',
+        ]),
+      ]);
 
 const rowLines = ({ items }: { readonly items: readonly ReplicaRow[] }): string[] =>
   items.length === 0

@@ -1,0 +1,92 @@
+import { type Machine, machines, phaseOf } from '@mcm/api';
+import { type KubeClient, type Lease, leases, namespaces } from '@mcm/kube';
+import { age } from '../output/age.ts';
+import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
+
+/** A cluster of a fleet, as the objects of the seed describe it. */
+export interface ClusterRow {
+  readonly cluster: string;
+  /** The replica with the Lease of the manager. The identity of the holder for any other process. */
+  readonly manager: string;
+  readonly controller: string;
+  readonly machines: number;
+  readonly running: number;
+  /** Empty if there is none. */
+  readonly problem: string;
+}
+
+/** The Leases in the namespace of each cluster. */
+const MANAGER = 'machine-controller-manager';
+const CONTROLLER = 'machine-controller';
+
+export interface ClusterQuery {
+  /** The namespace of the peer Leases. */
+  readonly namespace: string;
+  /** The labels of the namespaces of the clusters, as in `--fleet-namespaces`. */
+  readonly selector: string;
+  readonly now: Date;
+}
+
+/** The clusters of a fleet. Clusters with a problem come first. */
+export async function clusterRows(
+  client: KubeClient,
+  { namespace, selector, now }: ClusterQuery,
+): Promise<readonly ClusterRow[]> {
+  const [selected, replicas, every, all] = await Promise.all([
+    client.resource(namespaces).list({ labelSelector: selector }),
+    replicaRows(client, namespace, now),
+    client.resource(leases).list(),
+    client.resource<Machine>(machines).list(),
+  ]);
+  const leaseOf = new Map(every.items.map((lease) => [`${lease.metadata.namespace}/${lease.metadata.name}`, lease]));
+  const machinesOf = Map.groupBy(all.items, ({ metadata }) => metadata.namespace ?? '');
+  const rows = selected.items.map(({ metadata: { name } }): ClusterRow => {
+    const own = machinesOf.get(name) ?? [];
+    const running = own.filter((machine) => phaseOf(machine) === 'Running').length;
+    const held = [MANAGER, CONTROLLER].map((lease) => heldBy(lease, leaseOf.get(`${name}/${lease}`), replicas));
+    const problems = [
+      ...held.map((one) => leaseProblem(one, now)),
+      ...held.map((one) => reachProblem(name, one)),
+      running < own.length ? `${own.length - running} of ${own.length} machines are not Running` : '',
+    ];
+    const [manager = '-', controller = '-'] = held.map(
+      ({ identity, replica }) => replica?.replica ?? (identity || '-'),
+    );
+    return {
+      cluster: name,
+      manager,
+      controller,
+      machines: own.length,
+      running,
+      problem: problems.find((text) => text !== '') ?? '',
+    };
+  });
+  const isFine = ({ problem }: ClusterRow): number => Number(problem === '');
+  return rows.toSorted((a, b) => isFine(a) - isFine(b) || (a.cluster < b.cluster ? -1 : 1));
+}
+
+/** The Lease of a program in the namespace of a cluster. */
+interface Held {
+  readonly name: string;
+  readonly lease: Lease | undefined;
+  readonly identity: string;
+  /** Undefined if the holder is no replica of the fleet. */
+  readonly replica: ReplicaRow | undefined;
+}
+
+function heldBy(name: string, lease: Lease | undefined, replicas: readonly ReplicaRow[]): Held {
+  const identity = lease?.spec?.holderIdentity ?? '';
+  return { name, lease, identity, replica: replicaOfHolder(identity, replicas) };
+}
+
+function leaseProblem({ name, lease, identity }: Held, now: Date): string {
+  if (identity === '') return `no process holds the Lease ${name}`;
+  const lateMs =
+    now.getTime() - Date.parse(lease?.spec?.renewTime ?? '') - (lease?.spec?.leaseDurationSeconds ?? 0) * 1000;
+  return lateMs > 0 ? `the Lease ${name} expired ${age(lateMs)} ago` : '';
+}
+
+const reachProblem = (cluster: string, { replica }: Held): string =>
+  replica?.unreachable.includes(cluster)
+    ? `${replica.program} of replica ${replica.replica} cannot reach the API server`
+    : '';
