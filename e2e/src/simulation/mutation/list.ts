@@ -335,6 +335,7 @@ export const MUTANTS: readonly Mutant[] = [
     `${CORE}/zones/spread.ts`,
     Z,
     ['const usable = states.filter(({ evacuated }) => !evacuated);', 'const usable = states;'],
+    ['const open = usable.filter(({ standby }) => !standby);', 'const open = usable;'],
     ['if (created !== undefined) return zones.find(({ name }) => name === created);', 'if (created) return zones[0];'],
   ),
   ...of('zones', `${CORE}/zones/places.ts`, Z, ['  return order < 0;', '  return order > 0;']),

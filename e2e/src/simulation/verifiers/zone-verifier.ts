@@ -1,4 +1,4 @@
-import { Annotations, type Machine, machines } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type Change, createInformer, seededRandom } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
 import type { World } from '../world/world.ts';
@@ -19,12 +19,18 @@ function zoneIn({ metadata }: Machine, key: string): string | undefined {
  * - A machine has a zone from the start, and the zone always equals the zone of its recorded offering.
  * - The VM of a machine is in the zone of the machine.
  * - No machine is created in an evacuated zone.
+ * - No machine is created in a zone on standby, while another zone works.
  * - Without changes, the numbers of machines in the zones differ by at most one.
  */
 export class ZoneVerifier {
   readonly #world: World;
   readonly #machines = new Map<string, Machine>();
   #evacuated: { readonly zone: string; readonly since: number } | undefined;
+  /** The times at which the deployment recorded the zones on standby. */
+  #standby: ReadonlyMap<string, number> = new Map();
+  /** For each zone, whether a machine runs, and the time of the last change. */
+  readonly #runs = new Map<string, { readonly any: boolean; readonly since: number }>();
+  #evacuationChanged = Number.NEGATIVE_INFINITY;
   #placed = 0;
 
   private constructor(world: World) {
@@ -37,7 +43,14 @@ export class ZoneVerifier {
     const { admin, clock, log } = world;
     const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
     all.onChange((change) => verifier.#changed(change));
-    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    const deployments = createInformer<MachineDeployment>(admin, machineDeployments, {
+      clock,
+      log,
+      random: seededRandom(0),
+    });
+    deployments.onChange(({ object }) => verifier.#recorded(object));
+    for (const informer of [all, deployments])
+      void informer.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
     return verifier;
   }
 
@@ -54,13 +67,30 @@ export class ZoneVerifier {
   async evacuate(zone: string | undefined): Promise<void> {
     this.#evacuated = undefined;
     await this.#world.annotate({ [Annotations.ZonesEvacuated]: zone ?? null });
+    this.#evacuationChanged = this.#now;
     if (zone !== undefined) this.#evacuated = { zone, since: this.#now };
+  }
+
+  #recorded({ metadata }: MachineDeployment): void {
+    const entries = (metadata.annotations?.[Annotations.ZonesStandby] ?? '').split(',').filter((entry) => entry !== '');
+    const zones = entries.map((entry) => entry.split('=')[0] ?? '');
+    this.#standby = new Map(zones.map((zone) => [zone, this.#standby.get(zone) ?? this.#now]));
+  }
+
+  #noteRunning(): void {
+    const running = [...this.#machines.values()].filter(({ status }) => status?.currentStatus?.phase === 'Running');
+    const zones = new Set(running.map((one) => zoneIn(one, Annotations.ZoneOffering)));
+    for (const zone of ZONES) {
+      const any = zones.has(zone);
+      if (this.#runs.get(zone)?.any !== any) this.#runs.set(zone, { any, since: this.#now });
+    }
   }
 
   #changed({ type, object }: Change<Machine>): void {
     const { uid, name } = object.metadata;
     if (type === 'deleted') this.#machines.delete(uid);
     else this.#machines.set(uid, object);
+    this.#noteRunning();
     const { reporter, cloud } = this.#world;
     const zone = zoneIn(object, Annotations.ZoneOffering);
     if (zone === undefined) {
@@ -78,11 +108,27 @@ export class ZoneVerifier {
 
   /** A decision may use a state of the deployment that is as old as the caches. */
   #verifyPlace(name: string, zone: string): void {
+    const lagMs = this.#world.lagMs() + BOUNDS.offeringPrepared.ms;
+    if (this.#isOnStandby(zone, lagMs) && ZONES.some((other) => this.#works(other, lagMs)))
+      this.#world.reporter.violate(`mcm created ${name} in zone ${zone}, which is on standby`);
     if (!this.#evacuated) return;
     this.#placed++;
-    const lagMs = this.#world.lagMs() + BOUNDS.offeringPrepared.ms;
     if (zone === this.#evacuated.zone && this.#now > this.#evacuated.since + lagMs)
       this.#world.reporter.violate(`mcm created ${name} in the evacuated zone ${zone}`);
+  }
+
+  /** True if each decision since `lagMs` saw the record of the standby, and no running machine that ends the standby. */
+  #isOnStandby(zone: string, lagMs: number): boolean {
+    const began = Math.max(this.#standby.get(zone) ?? this.#now, this.#runs.get(zone)?.since ?? this.#now);
+    return this.#standby.has(zone) && this.#runs.get(zone)?.any === false && began + lagMs < this.#now;
+  }
+
+  /** True if each decision since `lagMs` saw an open zone with a running machine. */
+  #works(zone: string, lagMs: number): boolean {
+    const runs = this.#runs.get(zone);
+    const isStable = this.#evacuationChanged + lagMs < this.#now;
+    const isOpen = isStable && this.#evacuated?.zone !== zone && !this.#standby.has(zone);
+    return isOpen && runs?.any === true && runs.since + lagMs < this.#now;
   }
 
   async untilBalanced(): Promise<void> {
