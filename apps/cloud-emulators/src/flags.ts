@@ -71,7 +71,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })
     .opts<Omit<EmulatorFlags, 'provider' | 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
-  // Commander does not require this flag, because a missing flag would hide a misspelled flag.
+  // Commander does not require this flag. Otherwise a missing flag would hide the error about a misspelled flag.
   if (provider === undefined) return command.error(`--provider must be one of ${PROVIDERS.join(', ')}`);
   return { ...raw, provider, dataDir, nodeKubeconfig, pageSize };
 }

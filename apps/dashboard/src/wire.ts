@@ -20,8 +20,7 @@ export interface MachineRow {
   readonly ns: string;
   readonly name: string;
   /**
-   * The name of its MachineDeployment. The names of the deployment, set, zone, class and node are empty if the machine
-   * has none.
+   * The name of its MachineDeployment. If the machine has no deployment, set, zone, class or node, its name is empty.
    */
   readonly deployment: string;
   readonly set: string;
@@ -125,7 +124,7 @@ export interface PoolRow {
 }
 
 /**
- * - `acts`: a process renews the Lease of the controller
+ * - `acts`: a process renews the Lease of the controller, so the controller works
  * - `stopped`: no process of the controller can act
  * - `behind`: a process renews the Lease but does not process changed objects
  * - `unknown`: the Lease does not exist, or mcm may not read it
@@ -138,10 +137,11 @@ export interface ControllerRow {
   readonly ns: string;
   readonly name: string;
   readonly state: ControllerState;
-  /** The process that holds the Lease. Empty if there is no holder or if it is not known. */
+  /** The process that holds the Lease. Empty if no process holds the Lease, or if the holder is unknown. */
   readonly holder: string;
   /**
-   * The time of the last activity, or of the first change that the controller did not process. 0 if it is not known.
+   * The time of the last activity, or of the first change that the controller did not process. 0 if the time is
+   * unknown.
    */
   readonly since: number;
   readonly level: Level;
@@ -247,9 +247,9 @@ export interface MachineDetail {
   /** The output of `mcm explain machine/NAME`, or the reason why it is missing. */
   readonly explain: readonly string[];
   readonly providerID: string;
-  /** The key of the machine that replaces this machine. Empty if it is not known. */
+  /** The key of the machine that replaces this machine. Empty if this machine is unknown. */
   readonly successor: string;
-  /** The key of the machine that this machine replaces. Empty if it is not known. */
+  /** The key of the machine that this machine replaces. Empty if that machine is unknown. */
   readonly predecessor: string;
   readonly events: readonly EventRow[];
 }

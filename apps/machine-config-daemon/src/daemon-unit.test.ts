@@ -130,7 +130,7 @@ class Machine implements AsyncDisposable {
   run(): void {
     const stop = new AbortController();
     this.#stop = stop;
-    /** A killed process gets no result of its last step, and starts no other step. */
+    /** A killed process gets no result of its last step, and starts no further step. */
     const alive = <T>(work: () => Promise<T>): Promise<T> =>
       stop.signal.aborted ? new Promise(() => undefined) : work();
     const step = async <T>(work: () => Promise<T>): Promise<T> => {

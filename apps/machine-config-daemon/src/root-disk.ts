@@ -23,8 +23,9 @@ const PERMISSIONS = 0o7777;
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /**
- * The disk of a node below a directory. Writes are atomic: a new file or link is created next to the old one and then
- * renamed. Content and directory are flushed, so that either the old or the new version exists after a power failure.
+ * The disk of a node below a directory. Writes are atomic: a new file or link is created next to the old file or link,
+ * and then renamed. Content and directory are flushed, so that either the old or the new version exists after a power
+ * failure.
  */
 export class RootDisk implements NodeDisk {
   readonly #root: string;

@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** In memory if possible, because the daemon flushes every write, which is slow on disks. */
+/** The folder is in memory if possible, because the daemon flushes every write, and this is slow on disks. */
 const PARENT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 export const rootFolder = (): Promise<string> => mkdtemp(join(PARENT, 'mcd-'));

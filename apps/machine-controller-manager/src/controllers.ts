@@ -73,7 +73,7 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly concurrency: number;
   /** The maximum number of parallel objects for single controllers, by the name of the controller. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
-  /** A set is frozen when its number of machines exceeds replicas and surge by this number. */
+  /** A set is frozen when its number of machines exceeds the sum of replicas and surge by this number. */
   readonly safetyUp: number;
   /** A frozen set is unfrozen when its number of machines is this much below the freeze limit. */
   readonly safetyDown: number;

@@ -14,7 +14,7 @@ export interface McmRun {
   line(pattern: RegExp): Promise<string>;
 }
 
-/** @param options.program Its bundle, to run it instead of the source files. */
+/** @param options.program the bundle of the program, to run the bundle instead of the source files */
 export function mcm(
   args: readonly string[],
   { cwd, env, program = MAIN }: { cwd: string; env?: Readonly<Record<string, string>>; program?: string | undefined },

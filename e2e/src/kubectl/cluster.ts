@@ -11,7 +11,7 @@ import { playScheduler } from './scheduler.ts';
 /** Whether kubectl is installed. Without kubectl, these suites are skipped. */
 export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
-/** The timeout of one command in milliseconds. Only a command that hangs reaches it. */
+/** The timeout of one command in milliseconds. A command reaches this timeout only if it hangs. */
 const COMMAND_TIMEOUT_MS = 25_000;
 
 interface Outcome {

@@ -72,7 +72,7 @@ const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 
 const nonsense = ({ body = '', headers }: TransportRequest): Response =>
   new Response(`{"token": ${JSON.stringify(headers)} ${body}`, { status: 200 });
 
-/** Gives these responses to the first requests of each kind, one after the other, and forwards later requests. */
+/** Returns these responses to the first requests of each kind, in order, and forwards all later requests. */
 function replyFrom(transport: Transport, answers: readonly ((request: TransportRequest) => Response)[]): Transport {
   const count = new Map<string, number>();
   return async (request) => {

@@ -43,7 +43,7 @@ test.each([
     await interruptions.verifyTimely();
     const after = new Set((await world.machines()).map(({ metadata }) => metadata.uid));
     end.abort(new Error('the test has ended'));
-    // The cloud interrupts one machine. The rollout replaces none of the others.
+    // The cloud interrupts one machine. The rollout replaces none of the remaining machines.
     expect(before.filter(({ metadata }) => !after.has(metadata.uid))).toHaveLength(1);
     expect(world.violations).toEqual([]);
   },

@@ -9,7 +9,7 @@ const CASES = [
   ...seedsOf('rolls', 6, [555]),
   ...seedsOf('sick', 4),
   ...seedsOf('in-place', 4),
-  // One large history takes as long as ten others.
+  // One large history takes as long as ten normal histories.
   ...(isThorough ? seedsOf('large', 2) : []),
   ...seedsOf('crds', 2),
   ...seedsOf('disks', 2),

@@ -17,8 +17,8 @@ import {
 } from './testing.ts';
 
 /**
- * Invalid input is reported in a condition and an event with object, field and hint. The last valid render stays the
- * target.
+ * Tests that invalid input is reported in a condition and an event with object, field and hint. The target stays the
+ * last valid render.
  */
 
 async function inWorld(

@@ -26,7 +26,7 @@ test('objects of all kinds with any field missing, null or of another type keep 
   try {
     for (const definition of kinds) {
       const all = [...malformations(definition.shape ?? {})].filter(({ field }) => !field.startsWith('status'));
-      // One missing or null case and one wrong type for each field. All cases would need a hundred pools with a
+      // For each field, one missing or null case and one wrong type. All cases would need a hundred pools with a
       // hundred rollouts.
       const few = all.filter(
         ({ what, field }, index) =>

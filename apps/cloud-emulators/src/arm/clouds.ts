@@ -23,8 +23,8 @@ const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
 });
 
 /**
- * The emulators of the public cloud and of the sovereign clouds, each with its own tokens and resources. The public
- * cloud answers requests to all other hosts.
+ * The emulators of the public cloud and of the sovereign clouds, each with its own tokens and resources. The emulator
+ * of the public cloud handles requests to all other hosts.
  */
 export class AzureClouds implements Emulator {
   readonly faults: Faults;

@@ -35,11 +35,11 @@ export interface ArmEndpointOptions {
   readonly power?: Power;
   readonly store?: EmulatorStore;
   /**
-   * A sovereign cloud with its own hosts. If absent, the endpoint is the public cloud and accepts tokens of every
+   * A sovereign cloud with separate hosts. If undefined, the endpoint is the public cloud and accepts tokens of every
    * audience.
    */
   readonly cloud?: AzureCloud;
-  /** Faults and counts that several clouds share. If absent, the endpoint creates its own. */
+  /** Faults and counts that several clouds share. If undefined, the endpoint creates separate ones. */
   readonly shared?: { readonly faults: Faults; readonly counts: Map<string, number> };
 }
 

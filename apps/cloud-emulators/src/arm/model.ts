@@ -75,7 +75,9 @@ export interface ArmOperation {
   readonly resource: string;
   readonly what: 'put' | 'delete' | 'deallocate' | 'start';
   readonly doneAt: number;
-  /** The delay until Resource Graph shows the deletion. If absent, the default delay applies. */
+  /**
+   * Returns the instance as a read request returns it. For some time after a change, a read returns the earlier state.
+   */
   readonly graphLagMs?: number | undefined;
   readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   done: boolean;

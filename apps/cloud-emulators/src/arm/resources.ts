@@ -291,7 +291,7 @@ export class Resources {
   }
 
   /**
-   * Deletes a VM. Resources with the delete option `Delete` are deleted too, and the others are detached.
+   * Deletes a VM. Resources with the delete option `Delete` are also deleted, and all other resources are detached.
    * @param half Whether the creation failed before the disks were created
    * @param lag The delay of Resource Graph
    */

@@ -202,8 +202,8 @@ function endAtBoot(
 }
 
 /**
- * Detaches the resources that remain after the termination of an instance, and deletes the others.
- * @param all Whether to keep all attached resources
+ * Detaches the resources that remain after the termination of an instance, and deletes all other resources.
+ * @param all whether all attached resources remain
  */
 function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';

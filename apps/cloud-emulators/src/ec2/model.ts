@@ -34,9 +34,9 @@ export interface CloudInstance {
   clientToken?: string | undefined;
   /** Responses omit the instance before this time. */
   visibleFrom?: number;
-  /** The instance is shutting down until this time, and terminated afterwards. */
+  /** The instance is shutting down until this time. After this time, it is terminated. */
   terminatedFrom?: number;
-  /** The instance is stopping until this time, and stopped afterwards. */
+  /** The instance is stopping until this time. After this time, it is stopped. */
   stoppedFrom?: number;
   /** Whether the instance was launched with hibernation. */
   hibernation?: boolean;
@@ -52,7 +52,7 @@ export interface CloudInstance {
   fingerprint?: string;
   /** The duration of the boot. Default: the duration of the endpoint. */
   bootMs?: number | undefined;
-  /** The error of the boot, after which the instance is terminated. With `leave`, its volumes are kept. */
+  /** The error of the boot. After this error, the instance is terminated. With `leave`, its volumes remain. */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   /** The reason of the termination by EC2 or by a request. */
   stateReason?: { readonly code: string; readonly message: string };

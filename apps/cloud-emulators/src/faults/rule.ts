@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A fault rule. The first matching rule applies. If a rule has only `delayMs` or `perSecond` and does not refuse the
- * request, the later rules apply too.
+ * A fault rule. The first matching rule applies. If a rule only delays the request (`delayMs`, `perSecond`), later
+ * rules also apply.
  */
 export const faultRule = z.strictObject({
   /** Regular expression for the name of a request: `^RunInstances$`, `^PUT virtualMachines$`, `^POST instances$`. */

@@ -11,7 +11,7 @@ export interface ListenOptions {
   /** PEM. If absent, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
-  /** Hosts of the cloud. The server is also a proxy for these hosts and answers `CONNECT` with TLS. Default: none. */
+  /** Hosts of the cloud. The server is also a proxy for these hosts, and accepts `CONNECT` with TLS. Default: none. */
   readonly hosts?: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
 }
 
 /**
- * Answers `CONNECT` for the hosts itself and connects to no other host.
+ * Accepts `CONNECT` for the emulated hosts, and connects to no other host.
  * @returns a function that ends the connections
  */
 function acceptTunnels(server: Server, hosts: readonly string[]): () => void {

@@ -136,7 +136,7 @@ export async function connect(
   const control = await to(files, flags.context);
   const { targetKubeconfig } = flags;
   const inPod = targetKubeconfig === IN_CLUSTER && files[0] === IN_CLUSTER;
-  // As in the flags of the controllers, `none` means that there is no target cluster.
+  // As in the flags of the controllers, the value `none` means that there is no target cluster.
   const own = targetKubeconfig === undefined || targetKubeconfig === 'none' || inPod;
   const target = own ? control : await to([targetKubeconfig]);
   const reported = new Set<string>();

@@ -71,7 +71,7 @@ export const exitCodesOf = (path: string): readonly (readonly [code: number, mea
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/** Returns the exit code for an error. The code is 2 for a command that returns 1 as a result, otherwise 1. */
+/** Returns the exit code for an error. If the command uses 1 for a result, the code is 2. Otherwise, the code is 1. */
 export const errorCodeOf = (path: string): number =>
   exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
 

@@ -18,7 +18,7 @@ const offered = ({ commands, values, flags }: Place): Offered => ({
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
-/** Shell code for three kinds of completions: words of a list, file names, and names that a command finds. */
+/** Shell code for three types of completions: words of a list, file names, and names that a command finds. */
 interface Offers {
   readonly choices: (words: string) => string;
   readonly anything: string;

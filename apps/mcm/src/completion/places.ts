@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 
 export interface Flag {
   readonly names: readonly string[];
-  /** If undefined, the flag has no value. If empty, every value is valid, such as a file name. */
+  /** The values of the flag. Undefined if the flag has no value. Empty if every value is valid, such as a file name. */
   readonly values: readonly string[] | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Determines whether the controllers act. No command and no page may announce the next step of a stopped controller.
- * Callers print {@link controllerLines} and use {@link doesAct}.
+ * Determines whether the controllers work. If a controller has stopped, no command and no page may announce its next
+ * step. Callers print {@link controllerLines} and use {@link doesAct}.
  *
  * - For a single reading, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
  * - For watches, keep one {@link ControllerObserver} and call its `assess` at least every 2 s. A stopped controller
@@ -294,7 +294,7 @@ export const notActing = (healths: readonly ControllerHealth[]): readonly Contro
   healths.filter(({ state }) => state === 'stopped' || state === 'behind');
 
 /**
- * Returns false only if there is evidence that a controller does not act.
+ * Returns false only if there is evidence that a controller does not work.
  * @param deployment The name of a MachineDeployment. The function also returns false if the last change of this
  * deployment is unprocessed.
  */

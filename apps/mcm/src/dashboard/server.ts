@@ -36,8 +36,8 @@ export interface DashboardOptions {
 }
 
 /**
- * The page loads resources only from this server, and no other site can embed the page. The script never creates HTML
- * from text.
+ * The page loads resources only from this server, and no other site can embed the page. The script never interprets
+ * text as HTML.
  */
 const HEADERS = {
   'content-security-policy': [

@@ -18,7 +18,7 @@ interface Source {
   readonly text: string;
 }
 
-/** Whether subdirectories are read too, as with `-R` of kubectl. */
+/** Options for reading files. With `-R`, as in kubectl, subdirectories are also read. */
 export interface Reading {
   readonly recursive?: boolean;
 }
@@ -31,7 +31,7 @@ async function filesOf(path: string, { recursive = false }: Reading): Promise<re
   });
   if (!found.isDirectory()) return [path];
   const entries = await readdir(path, { recursive, withFileTypes: true });
-  // Links are read too, because the files of a mounted ConfigMap are links.
+  // Links are also read, because the files of a mounted ConfigMap are links.
   const files = entries.filter((entry) => !entry.isDirectory() && TEXT.test(entry.name));
   if (files.length === 0) throw new UserError(`${path} contains no file with the extension .json, .yaml or .yml`);
   return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();

@@ -89,7 +89,7 @@ async function applyObject(client: KubeClient, object: Identified, options: Appl
 
 const TO_OVERWRITE = 'to overwrite these fields: --force-conflicts';
 
-/** For a missing namespace, the error 404 contains a name. For a missing kind, it does not. */
+/** For a missing namespace, the error 404 contains a name. For a missing kind, the error contains no name. */
 const isMissingKind = (error: unknown): boolean => isNotFound(error) && error.status.details?.name === undefined;
 
 const missingKind = (object: Identified): string =>

@@ -26,7 +26,7 @@ const renamed: Change = (text) =>
     .replaceAll('"small"', '"m5.large"')
     .replaceAll('"large"', '"m5.xlarge"');
 
-/** Every second state is missing, except the states after user actions. */
+/** Removes every second state, except the states after user actions. */
 const thinned = changing((raw) => {
   const kept: RawState[] = [];
   let missed: RawState | undefined;

@@ -23,7 +23,7 @@ interface SeenPod {
   readonly node: string;
   /** The first time on its node. All times here are in milliseconds since 1970. */
   readonly boundAt: number;
-  /** The earliest known time of its eviction or its end. */
+  /** The earliest known time of the eviction or the end of the pod. */
   goesAt: number;
 }
 

@@ -21,7 +21,7 @@ import type { HistoryOptions, Outcome } from './outcome.ts';
 const MINUTE = 60_000;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
-/** The pool of the nodes that no other pool selects. */
+/** The pool of all nodes that no other pool selects. */
 const REST = 'rest';
 const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
 

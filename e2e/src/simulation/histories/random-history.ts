@@ -51,7 +51,7 @@ const warmAnnotations = (mode: FleetMode, seed: number) =>
       }
     : undefined;
 
-/** In every second history, each zone has a limit of its own for rollouts. */
+/** In every second history, each zone has a separate limit for rollouts. */
 const zoneAnnotations = (seed: number) =>
   seed % 2 === 0
     ? { [Annotations.Zones]: ZONE_LIST, [Annotations.ZonesMaxUnavailable]: '1' }

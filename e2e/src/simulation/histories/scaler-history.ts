@@ -52,8 +52,8 @@ class ScalerHistory {
     // last change was processed.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // A priority and the number of replicas are in two objects. A delayed watch may deliver only one of them, so these
-    // histories have no delays.
+    // A priority and the number of replicas are in two objects. A delayed watch may deliver only one of the two
+    // changes, so these histories have no delays.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -103,7 +103,7 @@ class ScalerHistory {
     while (victims.length < Math.min(most, candidates.length)) {
       const [victim] = candidates.splice(this.#dice.number(candidates.length), 1);
       if (!victim) continue;
-      // The autoscaler must ensure that there are enough other machines, so this deletion is not verified.
+      // The autoscaler must ensure that there are enough remaining machines, so the test does not verify this deletion.
       this.#world.reporter.deletesByHand(victim.metadata.uid);
       victims.push(victim.metadata.name);
     }

@@ -135,7 +135,7 @@ export class FinalChecks {
     world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
     await world.createMachine('hangs', { creationTimeout: '2h' });
     await clock.advance(1_000);
-    // A separate class, because without capacity all machines of one class and zone wait together.
+    // The class is separate, because without capacity all machines of one class and zone wait together.
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);

@@ -10,7 +10,7 @@ export interface HealthVerifierOptions {
   readonly violate: (text: string) => void;
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** As `lagMs`, without the time in which the controller knows that its cache is outdated. */
+  /** Like `lagMs`, but without the time for which the controller knows that its cache is outdated. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
   /** The largest jump of a controller's clock until now. */
   readonly jumpMs: () => number;
@@ -81,7 +81,7 @@ export class HealthVerifier {
       violate(`${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
   }
 
-  /** The other machines that are Failed or in deletion and whose replacement is not complete. */
+  /** Other machines that are Failed or in deletion and do not have a complete replacement yet. */
   #replacedBeside({ metadata: { uid } }: Machine): readonly string[] {
     const since = this.#now() - this.#o.lagMs('machines');
     return this.#o.cache.machines.store

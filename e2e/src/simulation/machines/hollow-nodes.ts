@@ -83,7 +83,10 @@ export class HollowNodes implements InstanceHost {
     return [...this.#nodes.keys()].sort();
   }
 
-  /** The nodes whose kubelet has mounted the volume. After an outage of a kubelet, its mounts are unknown. */
+  /**
+   * Returns the nodes whose kubelet has mounted the volume. After an outage of a kubelet, it is unknown which volumes
+   * it has mounted.
+   */
   usersOf(volume: string): string[] {
     const since = this.#clock.now().getTime() - SILENT_OF_LATE_MS;
     const known = ({ silent, silentSince }: HollowNode): boolean => !silent && silentSince < since;
@@ -132,7 +135,7 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // The kubelet continues to use its Node. If the Node was deleted, the kubelet registers again.
+      // The kubelet continues to use the Node of its VM. If the Node was deleted, the kubelet registers again.
     }
     await this.#report(node, 'True');
   }

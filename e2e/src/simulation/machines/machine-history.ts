@@ -262,14 +262,14 @@ class MachineHistory {
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
 
-  /** A machine that is not in deletion, if possible with pods. */
+  /** Returns a machine that is not in deletion. A machine with pods is preferred. */
   #busiest(): Machine | undefined {
     const { pods } = this.#world.cache;
     const all = this.#world.machines().filter((machine) => !isGoing(machine));
     return all.find(({ metadata }) => pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0) ?? all[0];
   }
 
-  /** Deletes a Machine without its VM, if possible a Machine with pods. */
+  /** Deletes a Machine without its VM. A Machine with pods is preferred. */
   async #lostMachine(): Promise<void> {
     await this.#world.clock.advance(20_000);
     const lost = this.#busiest();
@@ -292,7 +292,8 @@ class MachineHistory {
   }
 
   /**
-   * A controller starts while its role forbids reads of Nodes or pods. After that, a user deletes a machine, if possible one with pods.
+   * A controller starts while its role forbids reads of Nodes or pods. After that, a user deletes a machine. A machine
+   * with pods is preferred.
    */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;

@@ -31,7 +31,7 @@ export interface OracleOptions {
   readonly usersOf: (volume: string) => readonly string[];
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** As `lagMs`, without the time in which the controller knows that its cache is outdated. */
+  /** Like `lagMs`, but without the time for which the controller knows that its cache is outdated. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
   readonly healthTimeoutMs: number;
 }
@@ -67,7 +67,7 @@ export class MachineVerifier {
   /** The UIDs of machines from which the other controller removes its finalizer. */
   readonly #released = new Set<string>();
   readonly #lostNodes = new Set<string>();
-  /** The largest difference of a process's clock to the time of the test, in both directions. */
+  /** The largest difference between the clock of a process and the time of the test, in both directions. */
   #aheadMs = 0;
   #backMs = 0;
   /** Whether the Secret of the classes was unusable at any time. */

@@ -3,7 +3,7 @@ export interface Mutant {
   readonly topic: Topic;
   /** The path in the repository. */
   readonly file: string;
-  /** A text that occurs once in the file. */
+  /** A text that occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
   /** The suites that can detect the change, in the order of their runs. */

@@ -28,7 +28,7 @@ export interface MutantResult {
   readonly isCut: boolean;
 }
 
-/** Each seed has another profile, because some mutants need a slow or faulty network. */
+/** Each seed has a different profile, because some mutants need a slow or faulty network. */
 const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly ProfileName[];
 /** The maximum real time of one history. A longer history has an endless loop. */
 const CASE_MS = 300_000;
@@ -55,7 +55,7 @@ export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }:
     workerData: loaded,
     onFailure: ({ one, violations: [first = ''] }) => {
       if (/SyntaxError/.test(first)) throw new Error(`${file} cannot be loaded with the mutant: ${first}`);
-      // A violation of the limit of real time alone is not a result, because real time depends on the machine.
+      // If the only violation is the limit of real time, it is not a result, because real time depends on the machine.
       if (/of real time$/.test(first)) return;
       seen ??= `${one.suite} ${one.seed} ${one.profile}: ${first.split('\n')[0]}`;
     },

@@ -136,7 +136,10 @@ export class Network {
     return this.#passMs() + this.behindMs(caller, ...resources);
   }
 
-  /** As `lagMs`, without the time in which a process had no watch and therefore knew that its state is outdated. */
+  /**
+   * Like `lagMs`, but without the time for which a process had no watch. During this time, the process knew that its
+   * state is outdated.
+   */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + Math.max(0, ...this.#received(caller).map((received) => received.unnoticedMs(resources)));
   }

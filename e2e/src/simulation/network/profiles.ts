@@ -55,8 +55,8 @@ function hash(text: string, seed: number): number {
 }
 
 /**
- * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. So if an action is removed
- * from a history, the other actions keep their latencies.
+ * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. Therefore, if an action is
+ * removed from a history, all other actions keep their latencies.
  */
 export class KeyedRandom {
   readonly #seed: number;

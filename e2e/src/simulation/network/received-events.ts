@@ -66,7 +66,8 @@ export class ReceivedEvents {
   }
 
   /**
-   * As `behindMs`, without the time in which the process had no watch and therefore knew that events may be missing.
+   * Like `behindMs`, but without the time for which the process had no watch. During this time, the process knew that
+   * events may be missing.
    */
   unnoticedMs(resources: readonly string[]): number {
     const now = this.#now();

@@ -95,7 +95,7 @@ export class SimulatedProcess {
     for await (const bytes of body) yield await this.#reach(bytes);
   }
 
-  /** The clock of this process. A freeze delays its timers, and a kill cancels them. */
+  /** The clock of this process. A freeze delays the timers of the process, and a kill cancels them. */
   clock(clock: Clock): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) => {
       let cancelled = false;

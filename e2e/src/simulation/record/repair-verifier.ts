@@ -181,7 +181,7 @@ export class RepairVerifier {
     this.#repairs = this.#repairs.filter((repair) => {
       if (!repair.successor) return true;
       const successor = this.#machines.get(repair.successor);
-      // If the replacement was deleted too, the machine is still missing.
+      // If the replacement was also deleted, the machine is still missing.
       if (!successor || isGoing(successor)) return false;
       const over = isReadyPhase(phaseOf(successor)) || phaseOf(successor) === 'Failed';
       return !over && lateAt(successor) > now;

@@ -24,7 +24,7 @@ interface Known {
   acceptedUntil: number;
   /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
   refusedAt: number | undefined;
-  /** The number of calls since the refusal that have no response yet. */
+  /** The number of calls after the refusal that have no response yet. */
   probes: number;
 }
 

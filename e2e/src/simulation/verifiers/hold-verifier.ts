@@ -89,7 +89,7 @@ export class HoldVerifier {
     else if (!this.#postponed.has(metadata.name)) this.#postponed.set(metadata.name, this.#now());
   }
 
-  /** The start of the current hold. Counts the hold if it is new. */
+  /** Returns the start of the current hold. Counts the hold if it is new. */
   #heldSince(): number | undefined {
     const since = this.#deployment && this.#hold.since(this.#deployment, this.#now());
     if (since === undefined || since === this.#counted || this.#active().length <= 1) return since;

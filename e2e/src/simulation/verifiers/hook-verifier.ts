@@ -128,7 +128,7 @@ export class HookVerifier {
   }
 
   #endLater(machine: Machine, key: string): void {
-    // A step takes up to 90 s, which is longer than the shortest timeout.
+    // A step takes up to 90 s. This is longer than the shortest timeout.
     const ms = Math.max(this.#dice.number(1.5 * MINUTE), this.#awayUntil - this.#now);
     this.#world.clock.setTimeout(() => {
       if (this.#now < this.#awayUntil) this.#endLater(machine, key);
@@ -172,7 +172,7 @@ export class HookVerifier {
       this.#violate(`${name} has a VM before its before-create hook has ended`);
   }
 
-  /** Verifies a machine whose VM is gone, or that is gone itself. A machine without a Node is not drained. */
+  /** Verifies a machine if its VM or the machine itself no longer exists. A machine without a Node is not drained. */
   #verifyEnd(machine: Machine): void {
     const { uid, name, deletionTimestamp } = machine.metadata;
     if (!this.#ran.has(uid) || deletionTimestamp === undefined) return;

@@ -16,7 +16,7 @@ export const within = async (clock: Clock, limitMs: number, work: Promise<unknow
 };
 
 /**
- * Runs units until `term` aborts. If `stop` has aborted too, the process ends: reconciles get a grace period, and
+ * Runs units until `term` aborts. If `stop` has also aborted, the process ends: reconciles get a grace period, and
  * events are sent. After the loss of the Lease, there is no grace period.
  */
 export async function workUntil(

@@ -21,8 +21,8 @@ const NO_MAGLEV = '--no-maglev';
 /**
  * Starts a program: verifies the version of Node.js, sets flags of V8, and loads the rest.
  *
- * This module and the modules that call it have no static import of a Node.js module. If such a module lacks an
- * imported name in an older Node.js, the process ends with a `SyntaxError` before any code runs.
+ * This module and the modules that call it have no static import of a Node.js module. If an older Node.js did not have
+ * an imported name, the process would end with a `SyntaxError` before any code runs.
  * @param load Imports the module with the rest of the program
  * @param v8Flags Flags that are set before anything else is loaded
  */

@@ -1,8 +1,8 @@
 import type { Transport } from '../contract/transport.ts';
 
 /**
- * Kinds whose names identify the object: Events, Leases, and bootstrap tokens, whose name contains the UID of its
- * machine.
+ * Kinds in which the name already identifies the object: Events, Leases, and bootstrap tokens. The name of a bootstrap
+ * token contains the UID of its machine.
  */
 const EXEMPT = /\/(events|leases)(\/|\?|$)|\/secrets\/bootstrap-token-/;
 
@@ -29,9 +29,9 @@ const isBound = (body: Body | readonly Operation[]): boolean =>
   'some' in body ? body.some(({ op, path }) => op === 'test' && path === '/metadata/uid') : namesObject(body);
 
 /**
- * Observes the writes of a controller under test. Each change, eviction or deletion must contain the UID or the
- * version of the object on which the decision was based. The server then refuses the request for another object of the
- * same name.
+ * Observes the writes of a controller under test. Each change, eviction or deletion must contain the UID or the version
+ * of the object on which the decision was based. With this precondition, the server refuses the request for another
+ * object with the same name.
  * @param byState Plural names of kinds whose objects are deleted because of their state. The delete requests for these
  * objects must contain the version.
  * @returns `wrap` forwards requests. `unbound` lists each write without a UID or version, and each deletion without a

@@ -5,7 +5,7 @@ import type { Shape } from '../contract/shape.ts';
  * which its value can be malformed.
  */
 export interface Malformation {
-  /** Such as `spec.class is 5`. */
+  /** A description, such as `spec.class is 5`. */
   readonly what: string;
   /** The field in the report, such as `spec.taints[0].key`. */
   readonly field: string;

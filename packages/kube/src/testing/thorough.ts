@@ -1,4 +1,4 @@
-/** `MCM_THOROUGH`: absent in a plain run, `1` in `.ci/run`, and `2` for a run of all cases. */
+/** The value of `MCM_THOROUGH`: absent in a plain run, `1` in `.ci/run`, and `2` for a run of all cases. */
 const LEVEL = Number(process.env.MCM_THOROUGH ?? 0);
 
 /**
@@ -9,8 +9,8 @@ export const isThorough: boolean = LEVEL >= 1;
 const isComplete = LEVEL >= 2;
 
 /**
- * Returns the first case and then each `every`-th case. In `.ci/run`, the function returns each `inCi`-th case, by
- * default all of them. A run of all cases has no sample.
+ * Returns the first case, and after it every `every`-th case. In `.ci/run`, the function returns each `inCi`-th case,
+ * by default all of them. A run of all cases has no sample.
  */
 export const sampled = <T>(cases: readonly T[], every: number, inCi = 1): readonly T[] => {
   const step = isComplete ? 1 : isThorough ? inCi : every;

@@ -14,7 +14,7 @@ export interface SpanExporter {
    * failed, which takes at most a second.
    */
   flush(): Promise<void>;
-  /** A span is dropped if it could not be sent, or if the queue was full. */
+  /** Number of dropped spans. A span is dropped if it could not be sent, or if the queue was full. */
   readonly dropped: number;
   /** The number of spans that the collector accepted. */
   readonly sent: number;

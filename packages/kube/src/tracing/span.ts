@@ -5,7 +5,7 @@ export type SpanValue = string | number | boolean;
 
 /** Times are milliseconds since the epoch. */
 export interface Span {
-  /** 32 hexadecimal digits, as in W3C Trace Context. */
+  /** The ID of the trace: 32 hexadecimal digits, as in W3C Trace Context. */
   readonly traceId: string;
   /** 16 hexadecimal digits. */
   readonly spanId: string;
@@ -35,5 +35,5 @@ const derived = (digits: number, words: readonly string[]): string =>
 /** For an object with a unique name. The ID is the same after a restart of the process. */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
-/** From words that are unique within the trace. A span that is sent again has the same ID. */
+/** Returns the ID of a span from words that are unique within the trace. A span that is sent again has the same ID. */
 export const spanIdOf = (...words: readonly string[]): string => derived(16, ['span', ...words]);

@@ -29,8 +29,8 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
 }
 
 /**
- * A `Request` refers to its signal weakly. After a garbage collection, an abort would not reach the handler and a
- * watch would not end. So the signal must refer to the request.
+ * A `Request` has only a weak reference to its signal. After a garbage collection, an abort would not reach the
+ * handler, and a watch would not end. Therefore the signal must refer to the request.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });

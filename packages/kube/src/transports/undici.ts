@@ -12,8 +12,8 @@ export interface UndiciTransportOptions extends ClusterConfig {
   /** A bearer token that does not change. `authorization` takes precedence. */
   readonly token?: string | undefined;
   /**
-   * Maximum number of connections for requests; the default is 32. Further requests wait. Each watch has a separate
-   * connection, without a limit.
+   * Maximum number of connections for requests. The default is 32. When all connections are in use, requests wait. Each
+   * watch has a separate connection, without a limit.
    */
   readonly connections?: number;
 }
@@ -26,19 +26,19 @@ export type UndiciTransport = Transport & {
 
 const DEFAULT_CONNECTIONS = 32;
 /**
- * Shorter than the timeout of servers (kube-apiserver: 90 s or more) for idle connections. A shorter timeout in an
- * answer takes precedence.
+ * The timeout for idle connections. The value must be shorter than the timeout of servers (kube-apiserver: 90 s or
+ * more). A shorter timeout in a response takes precedence.
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * The kernel probes a connection after this time without data: ten times, one second apart. So mcm detects a stopped
- * server after 40 s, while a watch may receive no data for a minute. The pings of client-go need 45 s.
+ * The kernel probes a connection after this time without data: ten times, one second apart. Therefore mcm detects a
+ * stopped server after 40 s, although a watch may receive no data for a minute. The pings of client-go need 45 s.
  */
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * The server closed an idle connection while a request was being sent. As in net/http, the transport then sends reads
- * again.
+ * The server closed an idle connection while a request was being sent. As in net/http, the transport sends a read
+ * request again.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -68,8 +68,7 @@ function tls(options: UndiciTransportOptions) {
 
 /**
  * One TLS context for all connections with these certificates. Otherwise each connection would parse the certificates
- * again and keep its own copy. Invalid certificates are passed on unchanged, so that each request fails with their
- * error.
+ * again and store a copy. Invalid certificates are passed on unchanged, so that each request fails with their error.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -81,7 +80,7 @@ function secureContext(certificates: SecureContextOptions) {
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
   const undici = undiciParts();
-  // The client applies its own time limits with its own clock.
+  // The client enforces time limits with a separate clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
     const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
@@ -137,7 +136,8 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // A configuration that was used before is outdated: the request with this configuration was only delayed.
+    // The configuration of this request was already replaced. The request was only delayed, so its configuration must
+    // not replace the current configuration.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;

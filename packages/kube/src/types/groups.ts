@@ -67,8 +67,8 @@ export interface PodEviction extends KubeObject {
 export interface CsiNode extends KubeObject {
   spec: {
     /**
-     * `allocatable.count` is the number of volumes that the driver can attach to the node at the same time. If absent,
-     * the driver has no limit.
+     * `allocatable.count` is the number of volumes that the driver can attach to the node at the same time. If the
+     * field is absent, the driver has no limit.
      */
     drivers?: { name: string; nodeID?: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] | null;
   };

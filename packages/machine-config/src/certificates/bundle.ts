@@ -25,7 +25,10 @@ import { API_VERSION } from '../kinds/group.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/** The name of the MachineConfig with the certificates of a pool. No pool selects it: it has no labels. */
+/**
+ * The name of the MachineConfig with the certificates of a pool. The MachineConfig has no labels, so no pool selects
+ * it.
+ */
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 
 /**
@@ -59,7 +62,7 @@ export function certificatesOfPool(
   };
 }
 
-/** The rendering reports the error of a MachineConfig that cannot be read. */
+/** Returns the files of a MachineConfig. If the MachineConfig cannot be read, the rendering reports the error. */
 function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   try {
     return ignitionOf(config)?.storage?.files ?? [];
@@ -69,7 +72,7 @@ function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   }
 }
 
-/** The rendering refuses content that cannot be read, and the pool reports it. */
+/** Whether content can be read. If it cannot be read, the rendering refuses it, and the pool reports the error. */
 function isReadable({ contents }: IgnitionFile): boolean {
   try {
     decodeContents(contents?.source, contents?.compression);
@@ -101,7 +104,7 @@ export function registryCertificates(config: ControllerConfig | undefined): read
   });
 }
 
-/** @param data base64; absent or null if the certificate does not exist */
+/** @param data base64. Undefined or null if the certificate does not exist */
 function certificateFile(path: string, data: string | null | undefined, mode = 0o644): readonly IgnitionFile[] {
   if (data === undefined || data === null || (data === '' && !path.startsWith(REGISTRY_CERTIFICATES_DIRECTORY)))
     return [];
@@ -135,7 +138,7 @@ export const certificatesConfigOf = (version: string): string => version.replace
 export const certificateFiles = (config: MachineConfig): readonly IgnitionFile[] =>
   (ignitionOf(config)?.storage?.files ?? []).filter(({ path }) => isCertificatePath(path));
 
-/** The record of the daemon about the certificates on its disk. */
+/** The daemon stores this record about the certificates on its disk. */
 export interface CertificatesNote {
   /** The version in the annotation of the node. */
   readonly version: string;

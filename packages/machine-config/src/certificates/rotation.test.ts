@@ -239,7 +239,7 @@ test('a daemon that dies at any step of a rotation, before or after its effect, 
     expect(deaths).toBeGreaterThan(10);
   }));
 
-/** In two forms: as the config server writes it, and as the kubelet writes it. */
+/** Two forms of kubeconfigs: one from the config server, and one from the kubelet. */
 const kubeconfigs = (authority: object): readonly string[] => {
   const cluster = { server: 'https://api:6443', ...authority };
   const config = { apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'local', cluster }] };

@@ -17,8 +17,8 @@ export type WantedCondition = {
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
- * If there are several conditions of the type, the last one counts, because a changed condition moves to the end.
- * Source: the original's GetMachineConfigPoolCondition.
+ * Returns the condition with a type. If there are several such conditions, returns the last one, because a changed
+ * condition moves to the end. Source: the original's GetMachineConfigPoolCondition.
  */
 export const conditionOf = (
   conditions: readonly ConfigCondition[] | undefined,

@@ -14,7 +14,7 @@ const has = (node: Node, key: string): boolean => node.metadata.annotations?.[ke
 export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configuration?.name ?? '';
 
 /**
- * Returns why a node is not ready; undefined if it is ready.
+ * Returns why a node is not ready, or undefined if it is ready.
  * - An absent condition counts as healthy, a condition with the status Unknown does not.
  * - The conditions for memory and process pressure do not count.
  * - DiskPressure is reported as OutOfDisk, the older name of the condition.
@@ -47,11 +47,11 @@ function imageDone(node: Node): boolean {
   return current !== '' && current === annotationOf(node, DesiredImage);
 }
 
-/** The node has its desired config, and the daemon has finished. */
+/** Whether the node has its desired config and the daemon has finished. */
 export const isDone = (node: Node): boolean =>
   configDone(node) && imageDone(node) && annotationOf(node, State) === DaemonStates.Done;
 
-/** The node's target is the target of the pool, without annotations of image mode. */
+/** Whether the target of the node is the target of the pool, and the node has no annotations of image mode. */
 export const isTargeted = (node: Node, pool: MachineConfigPool): boolean =>
   annotationOf(node, DesiredConfig) === targetOf(pool);
 
@@ -63,24 +63,26 @@ export const isUpdated = (node: Node, pool: MachineConfigPool): boolean =>
 export const isUpdatedAndReady = (node: Node, pool: MachineConfigPool): boolean =>
   isUpdated(node, pool) && isReady(node);
 
-/** The daemon reports that it cannot continue. */
+/** Whether the daemon reports that it cannot continue. */
 export const isDegraded = (node: Node): boolean => {
   const state = annotationOf(node, State);
   return state === DaemonStates.Degraded || state === DaemonStates.Unreconcilable;
 };
 
-/** A node that failed to apply its target may get another target, so it does not count as unavailable. */
+/**
+ * Whether the node failed to apply its target. The node may get another target, so it does not count as unavailable.
+ */
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
-/** An older node has workloads, so it waits for its turn, even for its first config. */
+/** An older node has workloads. Therefore it waits until the rollout selects it, even for its first config. */
 export const NEW_NODE_MS = 600_000;
 
 /** @param now milliseconds */
 export const isSettled = ({ metadata }: Node, now: number): boolean =>
   now - Date.parse(metadata.creationTimestamp) >= NEW_NODE_MS;
 
-/** The node has no config, and its daemon waits for the first one. */
+/** Whether the node has no config and its daemon waits for the first config. */
 export const awaitsConfig = (node: Node): boolean =>
   annotationOf(node, State) === DaemonStates.Waiting &&
   annotationOf(node, CurrentConfig) === '' &&
@@ -90,11 +92,11 @@ export const awaitsConfig = (node: Node): boolean =>
 export const isUnavailable = (node: Node): boolean =>
   !isReady(node) || (!isDone(node) && !isFailing(node) && !awaitsConfig(node));
 
-/** A node that still needs the target, ready or not. */
+/** Whether a node still needs the target. The node may be ready or not. */
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 
-/** The only reason for NotReady is the drain that the node's daemon requested. */
+/** Whether the node is NotReady only because of the drain that its daemon requested. */
 const isDrainedForUpdate = (node: Node): boolean => {
   const asked = annotationOf(node, NodeAnnotations.DesiredDrain);
   const answered = annotationOf(node, NodeAnnotations.LastAppliedDrain);
@@ -103,11 +105,11 @@ const isDrainedForUpdate = (node: Node): boolean => {
 };
 
 /**
- * A node that failed after its drain is unavailable already, so a new target takes no slot, and only a new target can
- * repair it.
+ * Whether a node failed after its drain. The node is already unavailable, so a new target does not increase the number
+ * of unavailable nodes. Only a new target can repair the node.
  */
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);
 
-/** As its daemon reports it. */
+/** The reason for Degraded, as the daemon of the node reports it. */
 export const degradedReason = (node: Node): string => annotationOf(node, Reason);

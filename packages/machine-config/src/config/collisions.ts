@@ -38,7 +38,8 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   const looked = new Set<string>();
   let free = '';
   for (const [path, kind] of places) {
-    // Adjacent files are mostly in the same directory, so the previous file already checked the parents.
+    // Adjacent files are mostly in the same directory, so the check of the previous file has already checked the
+    // parents.
     if (free !== '' && path.startsWith(free) && path.lastIndexOf('/') === free.length - 1) continue;
     free = path.slice(0, path.lastIndexOf('/') + 1);
     const inTheWay = occupiedParent(path, places, looked);
@@ -46,7 +47,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   }
 }
 
-/** @param looked directories that were checked before, with all their parents */
+/** @param looked directories that were already checked, with all their parents */
 function occupiedParent(path: string, places: ReadonlyMap<string, Kind>, looked: Set<string>): string | undefined {
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
     const parent = path.slice(0, at);

@@ -6,7 +6,7 @@ import { ignitionOf } from './parsed.ts';
 
 /**
  * Finds files that the merge broke, although Ignition accepts the result:
- * - content whose hash belongs to other content,
+ * - content with a hash of other content,
  * - compressed content without its compression, because a later MachineConfig repeats the file without content.
  * @throws RenderError naming file and MachineConfig
  */
@@ -39,7 +39,7 @@ const dataOf = (source: string): Buffer | undefined => {
   }
 };
 
-/** Whether the content starts with the first bytes of gzip, but its compression is not set. */
+/** Whether the content starts with the first bytes of gzip although its compression is not set. */
 const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 

@@ -1,6 +1,6 @@
 /**
- * The files on a node with the state that the daemon needs after a restart. The names are the original's, except the
- * journal.
+ * The files on a node with the state that the daemon needs after a restart. All names except the journal are the same
+ * as in the original.
  */
 export const DaemonPaths = {
   /**
@@ -8,13 +8,16 @@ export const DaemonPaths = {
    * node.
    */
   CurrentConfig: '/etc/machine-config-daemon/currentconfig',
-  /** The record of the certificates on the disk, which take precedence over those of a config. Only in mcm. */
+  /**
+   * The record of the certificates on the disk. These certificates take precedence over the certificates of a config.
+   * Only in mcm.
+   */
   Certificates: '/etc/machine-config-daemon/currentcertificates',
-  /** The update in progress, with everything that is necessary to continue or undo it. Only in mcm. */
+  /** The update in progress, with all data that is needed to continue or undo it. Only in mcm. */
   Journal: '/etc/machine-config-daemon/update.json',
   /** Annotations of the first boot, written by the config server. Read once. */
   NodeAnnotations: '/etc/machine-config-daemon/node-annotations.json',
-  /** The new name of that file after the daemon has read it. */
+  /** The new name of the file with node annotations after the daemon has read it. */
   NodeAnnotationsRead: '/etc/machine-config-daemon/node-annotation.json.bak',
   /** Copies of the system's files that a config replaced. */
   Originals: '/etc/machine-config-daemon/orig',
@@ -24,7 +27,7 @@ export const DaemonPaths = {
   VendorUnits: '/usr/lib/systemd/system',
   SshKeys: '/home/core/.ssh/authorized_keys.d/ignition',
   Shadow: '/etc/shadow',
-  /** Contains credentials: never readable by other users, even if the config sets another mode. */
+  /** This file contains credentials. Other users can never read it, even if the config sets another mode. */
   Kubeconfig: '/etc/kubernetes/kubeconfig',
   /** The kubelet writes this kubeconfig after it has joined the cluster. */
   JoinedKubeconfig: '/var/lib/kubelet/kubeconfig',

@@ -32,7 +32,7 @@ const fieldOf = (path: Issue['path']): string => path.replace(/^\$/, 'spec.confi
 /** The maximum length of a failure. `mcm config render` shows the full text. */
 const MAX_TEXT = 2_000;
 
-/** As one line for lists of events and conditions, with the hint at the end. */
+/** Returns the failure in one line for events and conditions, with the hint at the end. */
 export function failureText(what: string, error: Error, standing: string | undefined): string {
   const text = error.message
     .trim()

@@ -11,7 +11,7 @@ import { RenderError } from './error.ts';
 import { mergeOrder } from './order.ts';
 import { ignitionOf } from './parsed.ts';
 
-/** Images that every machine has unless a MachineConfig of a user sets another one. */
+/** Images that every machine has, unless a MachineConfig of a user sets another image. */
 export interface BaseImages {
   readonly osImageURL: string;
   readonly extensionsImage: string;
@@ -28,7 +28,8 @@ const DEFAULT_KERNEL = 'default';
 const OTHER_KERNELS = ['realtime', '64k-pages'];
 
 /**
- * Merges MachineConfigs into one. A pure function of their names, role labels and specs, independent of their order.
+ * Merges several MachineConfigs into one MachineConfig. The function is pure: the result depends only on their names,
+ * role labels and specs, and not on their order.
  * @returns undefined for an empty list
  * @throws RenderError, IgnitionError
  */
@@ -76,7 +77,7 @@ function mergeConfigs(sources: readonly MachineConfig[]): IgnitionConfig {
 const compressedPaths = ({ storage }: IgnitionConfig): readonly string[] =>
   (storage?.files ?? []).filter(({ contents }) => contents?.compression).map(({ path }) => path);
 
-/** Without an explicit empty compression, a file would inherit the compression of the parent. */
+/** If the compression were not explicitly empty, a file would inherit the compression of its parent. */
 const resettingCompression = (config: IgnitionConfig, compressed: ReadonlySet<string>): IgnitionConfig =>
   mapFiles(config, (file) =>
     file.contents?.compression === undefined && compressed.has(file.path)
@@ -93,8 +94,8 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * A file without content only sets a mode or appends, so Ignition refuses `overwrite` there. The original sets it
- * there too, and cannot read the resulting config.
+ * A file without content only sets a mode or appends, so Ignition refuses `overwrite` in this file. The original also
+ * sets it there, and cannot read the resulting config.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;

@@ -6,7 +6,7 @@ import { RenderError } from './error.ts';
 /** Compares names by bytes, as the original sorts them. */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0;
-  // Below the surrogates, the order of code units is the order of bytes.
+  // For characters below the surrogates, the order of code units equals the order of bytes.
   if (!/[\ud800-\uffff]/.test(a + b)) return a < b ? -1 : 1;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
@@ -16,8 +16,8 @@ export const byName = <T extends { readonly metadata: { readonly name: string } 
   objects.toSorted((a, b) => compareBytes(a.metadata.name, b.metadata.name));
 
 /**
- * First the MachineConfigs of the role worker, then all others, each group by name. So a MachineConfig of a custom
- * role always overrides those of the role worker.
+ * The order is: MachineConfigs of the role worker, and then all others. Each group is sorted by name. Therefore a
+ * MachineConfig of a custom role always overrides MachineConfigs of the role worker.
  * @throws RenderError for a MachineConfig without labels
  */
 export function mergeOrder(configs: readonly MachineConfig[]): readonly MachineConfig[] {

@@ -30,7 +30,7 @@ export const parsedIgnition = (raw: unknown): ParsedIgnition =>
   typeof raw === 'object' && raw !== null ? remembered(parsed, raw, () => parseIgnition(raw)) : parseIgnition(raw);
 
 /**
- * As version 3.5; undefined if the MachineConfig has none.
+ * Returns the Ignition config in version 3.5, or undefined if the MachineConfig has none.
  * @throws IgnitionError
  */
 export function ignitionOf({ spec }: Pick<MachineConfig, 'spec'>): IgnitionConfig | undefined {

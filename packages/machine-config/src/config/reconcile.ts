@@ -14,7 +14,10 @@ export interface Irreconcilable {
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 
-/** @returns undefined if a running machine can change to the other config */
+/**
+ * Returns why a running machine cannot change to another config.
+ * @returns undefined if the machine can change
+ */
 export function irreconcilable(
   current: MachineConfig,
   wanted: MachineConfig,
@@ -103,7 +106,7 @@ function sectionChanges(
   const changed = sections.find(([name, part, override]) => {
     if (override !== undefined && overrides.includes(override)) return false;
     if (isDeepStrictEqual(part(old), part(next))) return false;
-    // Removed links can be deleted, but only all of them at once.
+    // Links that are removed can be deleted, but only all links at the same time.
     return name !== 'links' || (next.storage?.links ?? []).length > 0;
   });
   if (!changed) return undefined;

@@ -36,7 +36,7 @@ const OLD = [
   ...['AES128-SHA', 'AES256-SHA', 'DES-CBC3-SHA'],
 ];
 
-/** A TLS profile as the cluster's API server object has it. */
+/** A TLS profile in the form of the cluster's API server object. */
 export interface TlsProfile {
   readonly type?: string;
   readonly custom?: { readonly ciphers?: readonly string[]; readonly minTLSVersion?: string } | null;
@@ -53,7 +53,7 @@ const settings = (tlsMinVersion: string, ciphers: readonly string[]): TlsSetting
   tlsCipherSuites: [...new Set(ciphers.flatMap((name) => CIPHERS[name] ?? []))],
 });
 
-/** Intermediate is the default for an absent or unknown profile, and for a custom one without content. */
+/** Intermediate is the default for an absent or unknown profile, and for a custom profile without content. */
 export function tlsSettings(profile: TlsProfile | null | undefined): TlsSettings {
   switch (profile?.type) {
     case 'Old':

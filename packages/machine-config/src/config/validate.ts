@@ -37,6 +37,6 @@ function validateConfig(config: unknown): void {
   }
 }
 
-/** A problem of a MachineConfig, not of this program. */
+/** Whether an error is a problem of a MachineConfig, and not of this program. */
 export const isRenderFailure = (error: unknown): error is Error =>
   error instanceof RenderError || error instanceof IgnitionError;

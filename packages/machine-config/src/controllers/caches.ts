@@ -43,7 +43,7 @@ export interface ConfigCaches {
 export interface ConfigContext {
   /** The cluster with the kinds of this package. */
   readonly client: KubeClient;
-  /** The cluster of the nodes, if it is another one. */
+  /** The cluster of the nodes, if it differs from the cluster of the MachineConfigs. */
   readonly target?: KubeClient;
   readonly caches: ConfigCaches;
   readonly clock: Clock;
@@ -54,10 +54,10 @@ export interface ConfigContext {
   readonly metrics?: QueueMetrics | undefined;
 }
 
-/** By label, as `<key>` and `<key>=<value>`. */
+/** The index of nodes by label, with the keys `<key>` and `<key>=<value>`. */
 export const NODE_LABEL_INDEX = 'label';
 
-/** By the rendered MachineConfigs that the node has, should have or booted with. */
+/** The index of nodes by rendered MachineConfig: the one that the node has, should have or booted with. */
 export const NODE_CONFIG_INDEX = 'config';
 
 const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[] => {
@@ -65,7 +65,7 @@ const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[
   return [...new Set([CurrentConfig, DesiredConfig, FirstPivotConfig].flatMap((key) => annotations[key] || []))];
 };
 
-/** This label has another value on each node, so no pool selects by it. */
+/** Each node has a different value of this label, so no pool selects by it. */
 const UNIQUE_LABEL = 'kubernetes.io/hostname';
 
 const labelTerms = ({ metadata }: Node): readonly string[] =>
@@ -73,7 +73,7 @@ const labelTerms = ({ metadata }: Node): readonly string[] =>
     key === UNIQUE_LABEL ? [] : [key, `${key}=${value}`],
   );
 
-/** For this package's kinds, and for the nodes with the indexes by pool. */
+/** Creates the informers for the kinds of this package, and for the nodes with the indexes by pool. */
 export function createConfigCaches(control: KubeClient, target: KubeClient, runtime: InformerRuntime): ConfigCaches {
   return {
     machineConfigs: createInformer(control, machineConfigs, runtime),
@@ -89,7 +89,7 @@ export function createConfigCaches(control: KubeClient, target: KubeClient, runt
   };
 }
 
-/** The list of images, which is most of a Node, is dropped. */
+/** Removes the list of images, because it is the largest part of a Node. */
 function projectNode(node: Node): Node {
   const { conditions, addresses } = node.status ?? {};
   return {

@@ -4,7 +4,7 @@ import type { TlsProfile } from '../config/tls.ts';
 
 /** Settings of the cluster for its kubelets. */
 export interface ClusterSettings {
-  /** Known gates with their values. */
+  /** The known feature gates with their values. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   readonly tlsProfile?: TlsProfile | null | undefined;
   readonly latencyProfile?: string | undefined;
@@ -22,7 +22,10 @@ export const fixedSettings = (settings: ClusterSettings): ClusterSettingsSource 
   onChange: () => undefined,
 });
 
-/** The API server configuration of OpenShift, with the TLS profile of the cluster. There is one, named `cluster`. */
+/**
+ * The API server configuration of OpenShift, with the TLS profile of the cluster. There is only one object, named
+ * `cluster`.
+ */
 export interface ApiServerConfig extends KubeObject {
   readonly spec?: { readonly tlsSecurityProfile?: TlsProfile | null };
 }

@@ -3,7 +3,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import { machineConfigs } from '../kinds/resources.ts';
 
 /**
- * If the MachineConfig has another version than the one that was read, the API server answers with a conflict.
+ * If the MachineConfig has changed since it was read, the API server responds with a conflict.
  * @throws KubeError
  */
 export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {

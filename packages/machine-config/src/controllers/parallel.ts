@@ -1,4 +1,7 @@
-/** One failure does not stop the other items: the first failure is thrown after all items are done. */
+/**
+ * Runs a function for all items in parallel. A failure does not stop the other items. The first failure is thrown after
+ * all items are done.
+ */
 export async function inParallel<T>(
   items: readonly T[],
   atOnce: number,

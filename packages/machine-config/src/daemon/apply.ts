@@ -9,7 +9,9 @@ import { Originals } from './disk/originals.ts';
 import { resolveWanted } from './disk/resolve.ts';
 import { findDrift, mismatch } from './drift.ts';
 
-/** Every step can be repeated: after a crash between two steps, the next call has the same result. */
+/**
+ * Applies a journal. Every step can be repeated: after a crash between two steps, the next call has the same result.
+ */
 export async function applyJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;
   const { from, to, commandLine } = journal;
@@ -21,7 +23,7 @@ export async function applyJournal(host: DaemonHost, journal: Journal): Promise<
   await writeJournal(disk, { ...journal, phase: 'applied' });
 }
 
-/** Undoes the steps of {@link applyJournal} that were done, and deletes the journal. */
+/** Undoes the completed steps of {@link applyJournal}, and deletes the journal. */
 export async function undoJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;
   const { from, to, commandLine } = journal;
@@ -44,7 +46,7 @@ async function setLine(host: DaemonHost, line: string): Promise<void> {
   if ((await host.commandLine()) !== line) await host.setCommandLine(line);
 }
 
-/** Entries are written before others are removed, so that a unit always has the files that it needs. */
+/** New entries are written before old entries are removed, so that a unit always has the files that it needs. */
 async function bring(
   host: DaemonHost,
   old: MachineConfig | undefined,

@@ -36,7 +36,7 @@ import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from '
 export interface NodeDaemonOptions {
   readonly nodeName: string;
   readonly client: KubeClient;
-  /** The cluster of the MachineConfigs, if it is another one. */
+  /** The cluster of the MachineConfigs, if it differs from the cluster of the nodes. */
   readonly configs?: KubeClient;
   /** The last known state of the node, and a callback for the node after each write. */
   readonly node: { get(): Node | undefined; wrote(node: Node): void };
@@ -48,7 +48,7 @@ export interface NodeDaemonOptions {
   readonly policy?: DisruptionPolicy;
   /** Called with the config to watch on the disk: at the start, and after each change of the stored config. */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
-  /** A failure after the end of the machine or the process is not the fault of a config. */
+  /** True after the end of the machine or the process. A failure after this is not caused by a config. */
   readonly ended?: () => boolean;
 }
 
@@ -261,8 +261,8 @@ export class NodeDaemon {
   }
 
   /**
-   * Adopts the config that the machine booted with. Ignition wrote the files, so the journal contains only the kernel
-   * arguments and the reboot.
+   * Adopts the config of the first boot. Ignition wrote the files, so the journal contains only the kernel arguments
+   * and the reboot.
    */
   async #take(config: MachineConfig): Promise<void> {
     const { host } = this.#options;

@@ -19,18 +19,21 @@ export interface DaemonView {
         readonly phase: UpdatePhase;
         readonly to: string;
         readonly rebootDue: boolean;
-        /** The first boot is not complete yet, so the node has no earlier config to return to. */
+        /**
+         * Whether the first boot is not complete yet. In this case, there is no earlier config to which the node can
+         * return.
+         */
         readonly first?: boolean;
       }
     | undefined;
   readonly drift?: string | undefined;
-  /** The force file exists: write all files again and reboot. */
+  /** Whether the force file exists. With this file, the daemon writes all files again and reboots. */
   readonly forced: boolean;
-  /** The node is older than its first config, so it waits for its turn in the rollout. */
+  /** Whether the node is older than its first config. In this case, the node waits until the rollout selects it. */
   readonly settled?: boolean;
   /**
-   * The config that the node's pool gives to new nodes. Absent if the daemon has not read the pools yet; null if no
-   * pool selects the node.
+   * The config that the node's pool gives to new nodes. Undefined if the daemon has not read the pools yet, and null if
+   * no pool selects the node.
    */
   readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */
@@ -82,11 +85,11 @@ export function decide(view: DaemonView): DaemonStep {
   }
   // The Node was created again, or it has lost the annotations of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // The API server was restored from a backup that is older than the last update. All nodes notice it at the same
-  // time, so each reports its config and waits for its turn.
+  // The API server was restored from a backup that is older than the last update. All nodes notice the restore at the
+  // same time. Therefore each node reports its config and waits until the rollout selects it.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
-  // Certificates take precedence over everything that the node may wait for: a changed disk, a refusal, a drain.
+  // Certificates take precedence over everything for which the node may wait: a changed disk, a refusal, a drain.
   if (version !== '' && version !== annotations[CurrentCertificates]) {
     return unlessFailed(view, version, () => ({ kind: 'certificates', version }));
   }
@@ -95,18 +98,18 @@ export function decide(view: DaemonView): DaemonStep {
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
 
-/** The node reports Done with a configuration that the disk does not have, and has no other target. */
+/** Whether the node reports Done with a configuration that is not on the disk, and has no other target. */
 const isForgotten = (annotations: DaemonView['annotations'], stored: string): boolean =>
   annotations[State] === DaemonStates.Done &&
   annotations[CurrentConfig] !== stored &&
   annotations[CurrentConfig] === annotations[DesiredConfig];
 
 /**
- * A machine without a config at its first boot takes that of its pool. An older node has workloads, so the update
- * controller sets its target when its turn comes.
+ * A machine without a config at its first boot uses the config of its pool. An older node has workloads, so the update
+ * controller sets its target during the rollout.
  */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
-  // There is nothing to apply, so a drain that an earlier process requested is undone.
+  // There is nothing to apply, so the daemon withdraws the drain request of an earlier process.
   const asked = annotations[DesiredDrain] ?? '';
   if (asked.startsWith(DRAIN)) return write({ [DesiredDrain]: `uncordon-${asked.slice(DRAIN.length)}` });
   if (settled) {
@@ -152,7 +155,7 @@ function report(view: DaemonView, state: DaemonState, reason: string, againMs: n
 
 const write = (annotations: Readonly<Record<string, string | null>>): DaemonStep => ({ kind: 'write', annotations });
 
-/** The annotations that a node with the stored config still lacks. */
+/** The annotations that a node with the stored config does not have yet. */
 function done({ annotations }: DaemonView, stored: string): Record<string, string | null> {
   const wanted: Record<string, string> = { [CurrentConfig]: stored, [State]: DaemonStates.Done, [Reason]: '' };
   if (!annotations[DesiredConfig]) wanted[DesiredConfig] = stored;

@@ -12,7 +12,10 @@ const OTHERS = new Set([
 const PERMISSIONS = 0o7777;
 const modeOf = (entry: Entry): number => (entry.kind === 'link' ? 0 : entry.mode & PERMISSIONS);
 
-/** @returns the first mismatch in the original's words, undefined for none */
+/**
+ * Compares the disk with a config.
+ * @returns the first mismatch with the text of the original, or undefined if there is no mismatch
+ */
 export async function findDrift(disk: NodeDisk, config: MachineConfig): Promise<string | undefined> {
   const wanted = await resolveWanted(disk, config);
   for (const [path, entry] of wanted.entries) {

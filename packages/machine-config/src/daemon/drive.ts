@@ -21,7 +21,7 @@ export class DaemonDriver {
   #failures = 0;
   #timer: { cancel(): void } | undefined;
 
-  /** @param onError called with the error of a run, mostly of the API server; the run is repeated */
+  /** @param onError called with the error of a run. Most errors come from the API server. The run is repeated */
   constructor(daemon: NodeDaemon, life: DaemonLife, random: Random, onError: (error: unknown) => void) {
     this.#daemon = daemon;
     this.#life = life;

@@ -19,7 +19,7 @@ export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
 
 /**
  * Whether a machine can change from one config to another, and whether it must be drained first.
- * @param from undefined if the machine has none yet
+ * @param from undefined if the machine has no config yet
  */
 export function evaluateUpdate(
   from: MachineConfig | undefined,

@@ -5,8 +5,8 @@ import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 
 /**
- * How long a node waits for the update controller if a pool over machines may contain it. The Machine of the node
- * refers to the node only after the join, and no label of the node names the pool.
+ * The time for which a node waits for the update controller, if a pool that refers to machines may contain the node.
+ * The Machine refers to the node only after the join, and no label of the node contains the name of the pool.
  */
 const MACHINE_MS = 120_000;
 
@@ -27,7 +27,7 @@ export async function lookUpFirstConfig(
     const [pool] = poolsOfNode(node, items);
     return pool && bootConfigName(pool);
   } catch (error) {
-    // The update controller reports that several pools claim the node, and the daemon must not choose.
+    // The update controller reports that several pools claim the node. The daemon must not choose a pool.
     if (error instanceof MembershipError) return undefined;
     throw error;
   }

@@ -26,7 +26,7 @@ export class PlayedHost implements DaemonHost {
    * Number of disk operations that succeed before the process dies. The process gets no result of the next operation.
    */
   left = Number.POSITIVE_INFINITY;
-  /** Whether the operation during which the process dies still takes effect. */
+  /** Whether an operation takes effect if the process dies during it. */
   done = false;
   boots = 0;
   line = 'ro quiet';

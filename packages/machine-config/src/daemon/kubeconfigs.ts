@@ -18,7 +18,7 @@ export interface RotatedKubeconfig {
 /**
  * The kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies the CA
  * when it joins, so a new file alone does not reach its client. Only a copy of the old CA is replaced, because a
- * kubeconfig may trust another one.
+ * kubeconfig may trust another authority.
  * @param wanted the new certificates of the disk, by path
  * @param own the entries of the node's config; a rollout writes the kubeconfigs among them
  */

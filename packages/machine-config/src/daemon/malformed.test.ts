@@ -44,7 +44,7 @@ test('a daemon whose config has any field missing, null or of another type repor
     for (const [index, { what, field, reported }] of all.entries()) {
       const { annotations = {} } = (await client.resource(nodes).get(`n${index}`)).metadata;
       const shown = [what, annotations[State], annotations[Reason], annotations[CurrentConfig]];
-      // The daemon treats a null text as an empty one, as the original does.
+      // The daemon treats null as an empty text, as the original does.
       if (!reported || what.endsWith(' is null')) continue;
       const named = expect.stringContaining(`MachineConfig bad-${index} is malformed: ${field} is `);
       expect(shown).toEqual([what, 'Unreconcilable', named, 'good']);

@@ -139,7 +139,7 @@ test('the state of the disk takes precedence over the annotations of the node [M
 test('a node that is Done with a config that its disk does not have reports its real config, and waits for a target', () => {
   const says = { kind: 'write', annotations: { [CurrentConfig]: 'test3', [DesiredConfig]: 'test3' } };
   expect(decide(view('test3', 'test1', 'test1', 'Done'))).toEqual(says);
-  // The update of the node was in progress before the restore, so the node does not wait for its turn.
+  // The update of the node was already in progress before the restore, so the node does not wait.
   expect(decide(view('test3', 'test1', 'test1', 'Working'))).toEqual({ kind: 'evaluate', target: 'test1' });
 });
 

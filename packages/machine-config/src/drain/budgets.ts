@@ -18,14 +18,14 @@ export const isUnder = ({ metadata, spec }: PodDisruptionBudget, pod: Pod): bool
   selectorMatches(spec.selector as LabelSelector | undefined, pod.metadata.labels);
 
 /**
- * Counts deletions against the known budgets, for an API server that does not enforce them. A budget has room again
- * after its status changes.
+ * Counts deletions against the known budgets, for an API server that does not enforce them. A budget allows evictions
+ * again after a change of its status.
  */
 export class BudgetRoom {
   /** A changed budget is a new object, so its count starts again. */
   readonly #left = new WeakMap<PodDisruptionBudget, number>();
 
-  /** Takes one more pod from the room of each of its budgets, if all of them have room. */
+  /** Uses one allowed eviction of each budget of the pod. If a budget allows no eviction, no budget changes. */
   take(pod: Pod, budgets: Iterable<PodDisruptionBudget>): boolean {
     const own = [...budgets].filter((budget) => isUnder(budget, pod));
     if (own.some((budget) => this.#leftOf(budget) <= 0)) return false;

@@ -26,13 +26,16 @@ import { type EvictOptions, evict } from './evict.ts';
 import { observeNode } from './observe.ts';
 import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.ts';
 
-/** Index of an informer of pods: by the node of the pod. */
+/** Index of an informer of pods by their node. */
 export const POD_NODE_INDEX = 'node';
 
 /** Options of the drain controller. */
 export interface DrainControllerOptions {
   readonly pods: Informer<Pod>;
-  /** A change of a budget retries the pods that it blocked. If absent, pods are retried at their own interval. */
+  /**
+   * The informer of budgets. A change of a budget retries the pods that it blocked. Without this informer, pods are
+   * retried at a fixed interval.
+   */
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
   /** Whether a node may be uncordoned; false while its machine is being deleted. Default: always. */
@@ -40,7 +43,10 @@ export interface DrainControllerOptions {
 }
 
 const CONCURRENCY = 5;
-/** When a drain counts as slow, and when as failed. The drain continues in both cases. Source: drain_controller.go. */
+/**
+ * The times after which a drain counts as slow or as failed. The drain continues in both cases. Source:
+ * drain_controller.go.
+ */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
 /** Usually an event starts the next check. */
@@ -117,8 +123,8 @@ class Drains {
   }
 
   /**
-   * The nodes whose drain a budget blocked, up to the room of the budget. Other evictions would be refused again, so
-   * they keep their interval.
+   * Retries the nodes whose drain a budget blocked, up to the number of evictions that the budget allows. The server
+   * would refuse all other evictions again, so they keep their interval.
    */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);
@@ -149,8 +155,7 @@ class Drains {
 
   async #uncordon(node: Node, { value }: DrainRequest): Promise<Outcome> {
     const { mayUncordon = () => true } = this.#options;
-    // The write names the version that was read, because mcm may start or end its own drain of the node at this
-    // moment.
+    // The write contains the version that was read, because mcm may start or end a drain of the node at this moment.
     if (isEmptiedByMcm(node)) {
       await this.#answer(node, value, node.metadata.resourceVersion);
       return done;
@@ -164,7 +169,7 @@ class Drains {
     const { clock, recorder } = this.#context;
     const { name } = node.metadata;
     let state = this.#underWay.get(name);
-    // A client uncordoned the node, so it may have new pods, and the drain starts again.
+    // Another client has uncordoned the node. The node may have new pods, so the drain starts again.
     const begun = state?.value === request.value && node.spec?.unschedulable === true;
     if (!begun || !state) {
       state = { value: request.value, since: clock.monotonic(), attempts: new Map(), reported: 'nothing' };
@@ -206,7 +211,7 @@ class Drains {
     recorder.event(node, 'Warning', ConfigEvents.EvictionUnavailable, message);
   }
 
-  /** Reads the node again: a node that a client uncordoned in the meantime is not drained. */
+  /** Reads the node again. If another client has uncordoned the node in the meantime, it is not drained. */
   async #finish(name: string, { value }: DrainRequest): Promise<Outcome> {
     const { client, target = client, caches } = this.#context;
     const node = await ignoreNotFound(target.resource(nodes).get(name));
@@ -238,7 +243,10 @@ class Drains {
   }
 }
 
-/** mcm updates the machine of the node in place, or has drained the node for it, and uncordons the node at the end. */
+/**
+ * Whether mcm has drained the node for an in-place update or another reason. In this case, mcm uncordons the node at
+ * the end.
+ */
 const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   labels?.[Labels.CandidateForUpdate] !== undefined &&
   (labels[Labels.SelectedForUpdate] !== undefined || annotations?.[Annotations.SelectedForTemplate] !== undefined);

@@ -53,7 +53,8 @@ test('a node that a client uncordons before it is read again is drained again be
       await createNode(client, 'drain-a', false);
       await clock.advance(5_000);
       expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
-      // Without the write of the other client, the controller would send two writes: one cordon and one answer.
+      // Without the write of the other client, the controller would send two writes: one for the cordon, and one for
+      // the response to the daemon.
       expect(nodeWrites(world)).toBe(3);
     },
     {
@@ -165,7 +166,7 @@ test('an unknown request is reported as an event and changes nothing', () =>
     expect(events.items.map(({ reason }) => reason)).toContain('DrainRequestInvalid');
   }));
 
-/** An API server without an eviction API answers with this code. */
+/** The response code of an API server without an eviction API. */
 const withoutEvictions =
   (code: number) =>
   (transport: Transport): Transport =>

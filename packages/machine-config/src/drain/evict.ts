@@ -5,7 +5,7 @@ import { inParallel } from '../controllers/parallel.ts';
 const PARALLEL = 10;
 
 export interface EvictOptions {
-  /** The last answer of the API server for each pod, by UID. {@link evict} updates it. */
+  /** The last response of the API server for each pod, by UID. {@link evict} updates it. */
   readonly attempts: Map<string, Attempt>;
   readonly at: Date;
   readonly signal: AbortSignal;
@@ -14,7 +14,7 @@ export interface EvictOptions {
 }
 
 /**
- * Throws only for a lost connection or a stop.
+ * Evicts pods. Throws only if the connection is lost or the process stops.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evict(
@@ -46,7 +46,7 @@ export async function evict(
 
 const KEPT = 'the API server has no eviction API, and a PodDisruptionBudget allows no disruption now';
 
-/** Nothing can be created in a namespace that is being deleted, not even an Eviction. */
+/** In a terminating namespace, no object can be created, not even an Eviction. */
 function resultOf(error: KubeError): Attempt['result'] {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
   if (isTooManyRequests(error)) return 'blocked';

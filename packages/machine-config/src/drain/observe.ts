@@ -7,8 +7,8 @@ const DEFAULT_GRACE_SECONDS = 30;
 const NEVER = new Date(8.64e15);
 
 /**
- * The input of core's drain, for a node that stays. The volumes return with the node, so the drain does not wait for
- * them.
+ * The input of core's drain for a node that stays. The volumes return together with the node, so the drain does not
+ * wait for them.
  */
 export const observeNode = (
   nodeName: string,

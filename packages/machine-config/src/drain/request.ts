@@ -2,7 +2,7 @@ import type { Node } from '@mcm/kube';
 import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 
-/** `value` is the whole annotation, which the controller repeats as its answer. */
+/** A request of the daemon. `value` is the whole annotation. The controller copies this value as its response. */
 export interface DrainRequest {
   readonly verb: 'drain' | 'uncordon';
   readonly value: string;

@@ -41,7 +41,7 @@ export interface PoolsOptions {
   readonly nodes?: Readonly<Partial<Record<PoolName, number>>>;
   readonly limit?: number;
   readonly haltAt?: number;
-  /** One node is the whole cluster, so the daemons drain nothing. */
+  /** Whether the cluster has a single node. In this case, the daemons do not drain. */
   readonly single?: boolean;
   /** Controllers with a deliberate bug. */
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
@@ -169,7 +169,7 @@ export class PoolsWorld {
     await this.client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
   }
 
-  /** A path below a file, which no disk can have. */
+  /** Adds a path below a file, which no disk can have. */
   async break(pool: PoolName): Promise<void> {
     await this.write(pool, configOf('x', '/etc/hostname/below'));
     await this.world.clock.advance(6_000);

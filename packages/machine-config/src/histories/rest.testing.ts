@@ -25,7 +25,7 @@ export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly str
   return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await undone(world))];
 }
 
-/** If there are any writes, the controllers missed an event. */
+/** Restarts the controllers. If the new processes write anything, the previous controllers have missed an event. */
 async function undone(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const all = await world.nodes();

@@ -19,7 +19,7 @@ function nodeWriteOf({ method, path, body = '' }: TransportRequest) {
 /** Reports each write that gives a node a target that does not exist on the API server, and records the cordons. */
 function observedWrites() {
   const problems: string[] = [];
-  /** Each cordoned node, with the nodes that were already cordoned at that time. */
+  /** The cordoned nodes, each with the nodes that were already cordoned before. */
   const cordons: string[] = [];
   const cordoned = new Set<string>();
   const broken =

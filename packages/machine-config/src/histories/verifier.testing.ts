@@ -16,7 +16,7 @@ const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.ex
  * order of the API server, without the caches of the controllers.
  * - A pool that changes the target of a node is responsible for the node, until it is Done and schedulable or leaves
  *   the pool.
- * - A node that was never Done is new, and unavailable already.
+ * - A node that was never Done is new, and already counts as unavailable.
  * - Changes by other clients count for no pool.
  */
 export class PoolVerifier {
@@ -65,7 +65,7 @@ export class PoolVerifier {
     for (const node of this.#nodes.values()) this.#discharge(node);
   }
 
-  /** After a restore, because no controller caused this change. */
+  /** Reads the state again after a restore, because no controller caused this change. */
   #relearn(type: string, node: Node): void {
     const { name } = node.metadata;
     this.#poolsChanged = this.#clock.now().getTime();
@@ -116,7 +116,8 @@ export class PoolVerifier {
   #reported(old: Node, node: Node, desired: string): void {
     const [pool, from] = [this.#poolOf(node), poolOfConfig(desired)];
     if (pool === from) {
-      // A node that another pool drained and that failed is unavailable already, and only a new target can repair it.
+      // If another pool drained a node and the node failed, the node is already unavailable. Only a new target can
+      // repair it.
       const stranded = isFailing(old) && old.spec?.unschedulable === true;
       if (!stranded) this.#charges.set(node.metadata.name, pool);
       return;
@@ -142,7 +143,7 @@ export class PoolVerifier {
     if (harmed.length > limit) say('too many are harmed', harmed);
   }
 
-  /** The highest limit of the pool that a write may be based on. */
+  /** Returns the highest limit of the pool that a write may have used. */
   #limitOf(name: string): number {
     const since = this.#clock.now().getTime() - this.#ageMs();
     const own = [...this.#nodes.values()].filter((node) => this.#poolOf(node) === name).length;

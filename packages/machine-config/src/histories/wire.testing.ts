@@ -1,11 +1,12 @@
 import type { Clock, Random, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import { isWatch } from '@mcm/kube';
 
-/** 409, 429 or 500 without effect, or a lost answer after the effect. */
+/** The failure of a write: 409, 429 or 500 without an effect, or a lost response after the effect. */
 export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
 
 /**
- * When the controllers die: before they send their n-th request from now on, or after its effect, with a lost answer.
+ * The time at which the controllers die. The controllers die before they send their n-th request from now on, or after
+ * its effect, with a lost response.
  */
 export interface Death {
   readonly requests: number;
@@ -25,7 +26,7 @@ export class FaultyWire {
   #chance = 0;
   #death: Death | undefined;
   #dead = false;
-  /** Until the promise resolves, watches of these plurals deliver no events. */
+  /** For each plural, a promise. Until it resolves, watches of this kind deliver no events. */
   readonly #held = new Map<string, { readonly until: Promise<void>; readonly release: () => void }>();
   readonly #open = new Map<AbortController, string>();
   /** Periods without events, in virtual milliseconds since 1970. */
@@ -48,7 +49,7 @@ export class FaultyWire {
     this.#dead = false;
   }
 
-  /** For this time, the caches of a kind receive no events. Afterwards, they receive all of them. */
+  /** For this time, the caches of a kind receive no events. After this time, they receive all of these events. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -66,7 +67,7 @@ export class FaultyWire {
     clock.setTimeout(release, ms);
   }
 
-  /** Maximum age of the state that a write is based on, if the write arrives now. */
+  /** Returns the maximum age of the state on which a write is based, if the write arrives now. */
   ageMs(clock: Clock): number {
     const now = clock.now().getTime();
     const since = now - WRITE_MS;

@@ -5,7 +5,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Merges two configs of version 3.5 by Ignition's rules.
- * - Values of the child replace those of the parent.
+ * - Values of the child replace values of the parent.
  * - Objects are merged field by field, lists by the key of their entries.
  * - The parent's order stays, and new entries follow in the child's order.
  * - The arguments are not changed, and the result shares parts with both.
@@ -83,7 +83,7 @@ function mergeKeyed(
     const key = keyOf(plan, entry);
     const place = places.get(key);
     if (place === undefined) places.set(key, result.push(entry) - 1);
-    // Two rare cases use the slow path: the child has a key twice, or an entry is removed.
+    // The slow path is needed in two rare cases: the child contains a key twice, or an entry is removed.
     else if (place >= parent.length || isRemovedHeader(parent[place], entry))
       return mergeThrough(plan, parent, child, strangers);
     else result[place] = mergeValue(plan.entry, parent[place], entry);

@@ -9,7 +9,7 @@ import type { IgnitionV2 } from './versions/schema-v2.ts';
 import { translateV2 } from './versions/translate-v2.ts';
 import { planOfVersion, type ReadableVersion, readVersion, SUPPORTED_VERSIONS } from './versions/versions.ts';
 
-/** A valid config in its own version. */
+/** A valid config in its original version. */
 export type ParsedIgnition =
   | { readonly version: 2; readonly config: IgnitionV2 }
   | { readonly version: 3; readonly config: IgnitionConfig };
@@ -35,7 +35,7 @@ const unsupported = (version: 'invalid' | 'unknown', issues: readonly Issue[] = 
     options,
   );
 
-/** The config that the decoder of its own version refuses. */
+/** The decoder of the config's version refuses this config. */
 function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError): IgnitionError {
   const issues = [{ path: cause.path, message: cause.detail }];
   switch (decoderOfRest(raw, version)) {
@@ -107,7 +107,7 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
   for (const { partitions = [] } of config.storage?.disks ?? []) {
-    // The number 0 means that no number is set, so it is not written.
+    // The number 0 means that there is no number, so it is not written.
     for (const partition of partitions) if (partition.number === 0) delete partition.number;
   }
   if (minor >= 3) return config;

@@ -80,7 +80,7 @@ const controllerConfigStatusSchema = z
 /** Status of the ControllerConfig. */
 export type ControllerConfigStatus = z.infer<typeof controllerConfigStatusSchema>;
 
-/** The one ControllerConfig, named `machine-config-controller`. */
+/** The name of the only ControllerConfig, `machine-config-controller`. */
 export const controllerConfigSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),

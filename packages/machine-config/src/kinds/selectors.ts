@@ -17,7 +17,7 @@ export function checkSelector(selector: LabelSelector | undefined): void {
 
 type Labelled = { readonly metadata: { readonly labels?: Record<string, string> } };
 
-/** Objects of other clients may have null instead of an absent selector. */
+/** Whether a selector exists. Objects of other clients may contain null instead of an absent selector. */
 export const isSelecting = (selector: LabelSelector | null | undefined): selector is LabelSelector =>
   selector !== undefined && selector !== null && !isEmptySelector(selector);
 

@@ -12,7 +12,7 @@ export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;
 /**
- * As Go's decoder does: field names are case-insensitive, unknown fields are dropped.
+ * Decodes a configuration as Go's decoder does: field names are case-insensitive, and unknown fields are dropped.
  * @throws KubeletConfigurationError naming the field
  */
 export function decodeKubelet(raw: unknown): KubeletConfiguration {
@@ -34,7 +34,7 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
   return result;
 }
 
-/** Undefined for a value that counts as absent. */
+/** Decodes a field. Returns undefined for a value that counts as absent. */
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
   if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
@@ -88,7 +88,7 @@ function decodeEntries({ fields, zeros }: Entries, value: unknown, path: string)
   });
 }
 
-/** In the form that Kubernetes writes: `500m` for `0.5`. */
+/** Formats a quantity as Kubernetes writes it: `500m` for `0.5`. */
 function decodeQuantity(value: unknown, path: string): string {
   const parsed = typeof value === 'string' || typeof value === 'number' ? parseQuantity(value) : undefined;
   return parsed === undefined ? wrong(path, 'a quantity', value) : formatQuantity(parsed);
@@ -112,9 +112,9 @@ function wrong(path: string, wanted: string, value: unknown): never {
 const isZero = (value: unknown): boolean => value === 0 || value === false || value === '' || value === '0s';
 
 /**
- * Merges a user's settings into the base: set values replace, maps are merged by key, objects by field. A zero value
- * of the user is written only if the base has no value, because the original cannot distinguish it from an absent
- * value. Source: imdario/mergo v0.3.16, WithOverride.
+ * Merges a user's settings into the base. Values of the user replace values of the base. Maps are merged by key, and
+ * objects by field. A zero value of the user is written only if the base has no value, because the original cannot
+ * distinguish it from an absent value. Source: imdario/mergo v0.3.16, WithOverride.
  */
 export const overlayKubelet = (base: KubeletConfiguration, user: KubeletConfiguration): KubeletConfiguration =>
   overlayFields(KUBELET_FIELDS, base, user);
@@ -146,7 +146,7 @@ function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   return result;
 }
 
-/** Complete, as the original serializes it. */
+/** Returns the complete configuration, as the original serializes it. */
 export function serialiseKubelet(configuration: KubeletConfiguration): Record<string, unknown> {
   const complete = withZeros(KUBELET_FIELDS, configuration);
   return {

@@ -32,7 +32,7 @@ export class Pointer {
   }
 }
 
-/** A list of objects, which is replaced as a whole. */
+/** A list of objects. The list is replaced as a whole. */
 export class Entries {
   readonly fields: Fields;
   /** Fields that each entry always has, with their zero values. */

@@ -2,7 +2,7 @@ import { isRecord } from '@mcm/kube';
 import { unknownField } from '../kinds/unknown-fields.ts';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
-/** These fields are valid, but not read. */
+/** The reader ignores these fields although they are valid. */
 const HEAD = ['apiVersion', 'kind'];
 
 /**

@@ -10,7 +10,7 @@ export class KubeletConfigError extends NodeConfigError {
 }
 
 const MAX_LOG_LEVEL = 10;
-/** A node with another value of these settings could not work with the cluster. */
+/** A node with other values of these settings could not work with the cluster. */
 const FORBIDDEN = ['cgroupDriver', 'clusterDNS', 'clusterDomain', 'featureGates', 'failSwapOn'];
 
 /** As Go does. */
@@ -60,7 +60,7 @@ function forbid(field: string, value: unknown): never {
 
 const MASTER_LABEL = 'node-role.kubernetes.io/master';
 
-/** The pool's name or its selector shows that its nodes run the control plane. */
+/** Whether the nodes of the pool run the control plane, according to the pool's name or its selector. */
 export function isControlPlanePool({ metadata, spec }: MachineConfigPool): boolean {
   if (metadata.name === MASTER_POOL || metadata.name === ARBITER_POOL) return true;
   const { matchLabels = {}, matchExpressions = [] } = spec?.nodeSelector ?? {};

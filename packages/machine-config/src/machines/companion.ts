@@ -28,7 +28,7 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/** How long a machine counts as updating. After this time, a machine that fails during the update is replaced. */
+/** The time for which a machine counts as updating. If a machine fails after this time, it is replaced. */
 const UPDATE_MS = 3_600_000;
 /** The time of an update is renewed when less than this remains. */
 const RENEW_MS = 1_200_000;
@@ -46,8 +46,8 @@ export interface CompanionPlan {
 const NOTHING: CompanionPlan = { machine: {}, node: {} };
 
 /**
- * The function is pure.
- * @param node absent if the machine has none
+ * Plans the changes. The function is pure.
+ * @param node undefined if the machine has no node
  * @param now milliseconds
  */
 export function planCompanion(machine: Machine, node: Node | undefined, now: number): CompanionPlan {
@@ -91,8 +91,8 @@ function set(
 }
 
 /**
- * A scale-in first deletes a machine that cannot be updated. The priority of a machine that is marked for deletion is
- * not changed.
+ * A scale-in first deletes a machine that cannot be updated. If a machine is already marked for deletion, its priority
+ * does not change.
  */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
@@ -113,8 +113,8 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
 }
 
 /**
- * Prevents the autoscaler from removing a node during its update. An annotation of another client stays. mcm also sets
- * this annotation, and may remove it while an update still needs it.
+ * Prevents the autoscaler from removing a node during its update. If another client set the annotation, it stays. mcm
+ * also sets this annotation, and may remove it although an update still needs it.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
@@ -150,7 +150,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
       if (answer) own.machines.recordWrite(answer);
     }
     if (node && Object.keys(plan.node).length > 0) {
-      // The write names the version that was read, because mcm may set the annotation at the same time.
+      // The write contains the version that was read, because mcm may set the annotation at the same time.
       const { uid: nodeUid, resourceVersion } = node.metadata;
       const version = resourceVersion === undefined ? {} : { resourceVersion };
       const body = { metadata: { uid: nodeUid, ...version, annotations: plan.node } };
@@ -179,7 +179,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    // A change of these values starts a reconcile. A node that is Ready after a reboot renews its time.
+    // Returns the values whose change starts a reconcile. A node that is Ready after a reboot renews its time.
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))

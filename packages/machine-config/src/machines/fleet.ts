@@ -31,7 +31,9 @@ export interface MachineCaches {
   readonly access: MachineAccess;
 }
 
-/** By the pool that paused them, or whose configuration their rollouts wait for. */
+/**
+ * The index of deployments by the pool that paused them, or by the pool whose configuration their rollouts wait for.
+ */
 export const HELD_BY = 'heldBy';
 
 const OWNER = 'owner';
@@ -60,7 +62,10 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
 export interface MachineFleet {
   /** Undefined if the object does not exist. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
-  /** There are several machines while one machine replaces another with the same node name. */
+  /**
+   * Returns the machines of a node. There are several machines while a machine replaces another machine with the same
+   * node name.
+   */
   machinesOf(nodeName: string): readonly Machine[];
   poolsOf(machine: Machine, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[];
 }

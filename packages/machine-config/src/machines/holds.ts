@@ -1,7 +1,7 @@
 import type { MachineDeployment } from '@mcm/api';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 
-/** '' if there is none. */
+/** Returns the pool, or '' if there is none. */
 export const awaitedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.AwaitedByPool] ?? '';
 

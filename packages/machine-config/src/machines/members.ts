@@ -34,7 +34,7 @@ export interface PoolMembers {
 
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
 /**
- * Finds nodes and machines of a pool that refers to machines. A machine of two pools belongs to neither.
+ * Finds nodes and machines of a pool that refers to machines. A machine of two pools belongs to no pool.
  * @param nodeOf the node of a name
  * @returns undefined for a pool that selects nodes
  */
@@ -60,8 +60,8 @@ export function membersOf(
     }
     const node = nodeNameOf(machine) === '' ? undefined : nodeOf(nodeNameOf(machine));
     if (node) {
-      // While one machine replaces another with the same node name, the node belongs to the machine that is not being
-      // deleted.
+      // While a machine replaces another machine with the same node name, the node belongs to the machine that is not
+      // being deleted.
       const other = machineOf.get(node.metadata.name);
       if (!other) nodes.push(node);
       if (!other?.metadata.deletionTimestamp || !machine.metadata.deletionTimestamp) {
@@ -102,7 +102,9 @@ const ambiguous = ({ metadata }: Machine, pools: readonly MachineConfigPool[]): 
     .join(', ')} by reference, cannot proceed with this machine: ` +
   'refer to the machine in machineRefs of one pool only';
 
-/** A machine that is being deleted or changed by other controllers gets no target. */
+/**
+ * Whether a machine can get a target. A machine that is being deleted or changed by other controllers gets no target.
+ */
 export function isSteady({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase ?? '';
   return metadata.deletionTimestamp === undefined && !['Terminating', 'Failed', 'InPlaceUpdating'].includes(phase);

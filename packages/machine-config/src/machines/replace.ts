@@ -16,14 +16,14 @@ import type { PoolMembers } from './members.ts';
 
 /** How the running machines of a pool get its target. */
 export interface StrategyVerdict {
-  /** Nodes get no target, because new machines replace them. */
+  /** Whether new machines replace the nodes. If true, the nodes get no target. */
   readonly replaces: boolean;
   /** Absent if there is nothing to report. */
   readonly condition?: WantedCondition;
 }
 
 /**
- * `Replace` always uses new machines, `InPlaceElseReplace` uses them if a node cannot apply the target.
+ * `Replace` always uses new machines. `InPlaceElseReplace` uses new machines if a node cannot apply the target.
  * @param machineConfig finds a rendered MachineConfig
  */
 export function evaluateStrategy(
@@ -63,11 +63,11 @@ export function evaluateStrategy(
   return { replaces: false, ...ended };
 }
 
-/** The daemon knows the config on the disk, even if its MachineConfig is deleted, and the limits of the host. */
+/** The daemon has the config on the disk, even if its MachineConfig is deleted, and it knows the limits of the host. */
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
-/** Some nodes do not have the target, and their configs differ from it only by certificates. */
+/** Whether some nodes do not have the target, and their configs differ from the target only by certificates. */
 function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
   const waiting = nodes.filter((node) => !isAt(node, target));
   const names = new Set(waiting.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)));
@@ -86,7 +86,7 @@ function isSameButCertificates(name: string, target: string, machineConfig: Find
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
-  /** The uid of the deployment that the write was decided on. */
+  /** The UID of the deployment for which the write was decided. */
   readonly uid: string;
   readonly resourceVersion: string;
   /** Body of a merge patch. */
@@ -114,8 +114,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines that were created before the target and have its content need no replacement. Machines that were
-    // created for this target and then changed in place need one, so the rollout gets a new time.
+    // Machines that were created before the target and have its content need no replacement. Machines that were created
+    // for this target and later changed in place need a replacement, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
@@ -143,8 +143,8 @@ function writeOf(
 type Marks = Readonly<Record<string, string | null>>;
 
 /**
- * The rollout must wait until new machines have applied their configuration. Machines that have applied one are marked
- * first, because the rollout would treat them as idle.
+ * The rollout must wait until new machines have applied their configuration. Machines that have applied their
+ * configuration are marked first, because the rollout would otherwise treat them as idle.
  */
 function awaitMark(
   pool: string,
@@ -206,7 +206,10 @@ function pauseOf(
   return { marks: mark(null), spec: is ? { paused: false } : undefined };
 }
 
-/** A node without a config gets its first one soon, unless the node is older than the pool. */
+/**
+ * Whether the node is at the target. A node without a config gets its first config soon, unless the node is older than
+ * the pool.
+ */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);
   return current === '' ? !awaitsConfig(node) : current === target;

@@ -46,7 +46,8 @@ export function createNodeConfigController<T extends NodeConfig>(
 ): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, room, options, key);
-  // Objects are processed one at a time, because the name of a MachineConfig depends on the names of the others.
+  // Objects are processed one at a time, because the name of a MachineConfig depends on the names of all other
+  // MachineConfigs.
   const controller = createController({
     name: room.name,
     concurrency: 1,
@@ -71,7 +72,7 @@ export function createNodeConfigController<T extends NodeConfig>(
   return controller;
 }
 
-/** A change of a pool can change its node configs or their validity. */
+/** Whether a pool changed so that its node configs or their validity change. */
 function selectionChanged(change: Change<{ metadata: { labels?: unknown }; spec?: { nodeSelector?: unknown } }>) {
   if (change.type !== 'updated') return true;
   const text = ({ metadata, spec }: typeof change.object) => JSON.stringify([metadata.labels, spec?.nodeSelector]);
@@ -110,7 +111,8 @@ async function sync<T extends NodeConfig>(
     recorder.event(config, 'Warning', ConfigEvents.UnknownFields, verdict.ignored);
   }
   if (error === undefined) return done;
-  // Every object that can fix the failure is watched, so a retry without an event has the same result.
+  // The controller watches every object that can fix the failure. Therefore a retry without an event has the same
+  // result.
   log.warn(`${room.kind.kind} is not applied`, { config: key, reason: error });
   if (verdict.problem !== undefined && !isProblemReported(config, verdict.problem)) {
     recorder.event(config, 'Warning', room.refused, `${verdict.problem}${HINT_MARK}${verdict.hint ?? ''}`);
@@ -131,7 +133,7 @@ async function carryOut<T extends NodeConfig>(
   if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
 }
 
-/** A name may be missing from the cache, because the answer of its create was lost. */
+/** A name may be missing from the cache, because the response to its create request was lost. */
 async function removeAll(
   { client }: ConfigContext,
   names: readonly string[],
@@ -156,8 +158,8 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // An object that is being deleted is gone when its last finalizer is removed. The cache must not store its last
-  // state.
+  // When its last finalizer is removed, a terminating object is deleted. The cache must not store the last state of
+  // this object.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;

@@ -20,7 +20,7 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
       Object.entries(parsed).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
     );
   } catch {
-    return {}; // A user wrote the annotation, so the plain suffix counts.
+    return {}; // A user wrote the annotation, so the name without a suffix is used.
   }
 }
 
@@ -60,13 +60,13 @@ export interface NamingInput {
 export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;
-  /** The MachineConfig under a name of older controllers, which the new one replaces. */
+  /** The MachineConfig with the name of an older controller. The new MachineConfig replaces it. */
   readonly former?: string | undefined;
 }
 
 /**
  * The newest object has the largest suffix, so that it has precedence. Gaps are not filled.
- * @throws NodeConfigError if the pool has too many
+ * @throws NodeConfigError if the pool has too many objects
  */
 export function nameNodeConfig(input: NamingInput): NodeConfigName {
   const { naming, pool, exists } = input;

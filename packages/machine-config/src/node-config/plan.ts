@@ -28,7 +28,7 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
 }
 
 export interface NodeConfigVerdict {
-  /** Why it was refused; absent: it was accepted. */
+  /** The reason of the refusal. Undefined if the object was accepted. */
   readonly problem?: string;
   readonly hint?: string;
   /** Unknown fields, which are only reported. */
@@ -82,7 +82,7 @@ function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
-/** No name is left for the MachineConfig. The original reports this with other words. */
+/** There is no free name for the MachineConfig. The original reports this with other words. */
 class NamingFailure extends NodeConfigError {}
 
 /** If one pool fails, the results of earlier pools stay. */

@@ -11,7 +11,7 @@ const { UnknownFields, Success, Failure } = KubeletConditions;
 export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
   isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 
-/** For undefined: whether the status for this generation contains no problem. */
+/** Whether the condition for this generation has this problem. For undefined: whether it has no problem. */
 export function isProblemReported({ metadata, status }: Reported, problem: string | undefined): boolean {
   const last = status?.conditions?.at(-1);
   const reported =
@@ -22,7 +22,10 @@ export function isProblemReported({ metadata, status }: Reported, problem: strin
 export const isIgnoredReported = ({ status }: Reported, ignored: string | undefined): boolean =>
   conditionOf(status?.conditions, UnknownFields)?.message === ignored;
 
-/** The condition for unknown fields is the first one, and exists only while there are any. */
+/**
+ * The conditions of a result. The condition for unknown fields is the first condition, and exists only while there are
+ * unknown fields.
+ */
 export function verdictConditions<T extends NodeConfig>(
   kind: NodeConfigKind<T>,
   { status }: Reported,

@@ -7,7 +7,7 @@ export interface NodeNotice {
   readonly kind: 'Terminate' | 'Maintenance';
   /** RFC 3339. Absent: the cloud acts within `withinMs` after the first report. */
   readonly deadline?: string | undefined;
-  /** The time between a notice of this kind and its event, at the least. */
+  /** The minimum time between a notice of this kind and its event. */
   readonly withinMs: number;
   readonly detail: string;
 }
@@ -47,8 +47,8 @@ const AZURE_KINDS: Readonly<Record<string, NodeNotice['kind']>> = {
 };
 
 /**
- * Reads Scheduled Events of Azure. The service reports the events of all VMs in an availability set, so only those of
- * this VM count. `Freeze` pauses the VM for a few seconds, so it is ignored.
+ * Reads Scheduled Events of Azure. The service reports the events of all VMs in an availability set, so only the events
+ * of this VM are used. `Freeze` pauses the VM for a few seconds, so it is ignored.
  */
 export const azureSource =
   (vmName: string): NoticeSource =>

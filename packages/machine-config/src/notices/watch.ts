@@ -16,7 +16,7 @@ import type { NoticeSource } from './sources.ts';
 
 /** The shortest notice is 30 s. The services allow one request per second. */
 const LOOK_EVERY_MS = 2_000;
-/** The metadata service is on the same host, so it answers at once or not at all. */
+/** The metadata service is on the same host, so it responds immediately or never. */
 const LOOK_FOR_MS = 5_000;
 
 /** The source of notices of a node, and the Node that gets them. */
@@ -24,7 +24,7 @@ export interface NoticeWatchOptions {
   readonly source: NoticeSource;
   readonly metadata: Transport;
   readonly client: KubeClient;
-  /** The daemon's own Node in the cache, undefined before it registers. */
+  /** The Node of the daemon in the cache. Undefined before the Node registers. */
   readonly node: () => Node | undefined;
   readonly wrote: (node: Node) => void;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ const ACCESS_PATH = '/dashboard';
 
 /** The lifetime of a session. Each request also needs a token that the API server accepts. */
 const SESSION_MS = 8 * 3_600_000;
-/** The maximum number of sessions, so that logins cannot exhaust the memory. */
+/** The maximum number of sessions. Without a limit, logins could exhaust the memory. */
 const MOST_SESSIONS = 1_000;
 /** The maximum length of a request body in bytes. */
 const MOST_BODY = 16_384;

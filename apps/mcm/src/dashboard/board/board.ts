@@ -50,7 +50,7 @@ type Kind = 'machines' | 'deployments' | 'classes' | 'pools';
 
 /**
  * All rows of the dashboard and their history. A watch event only stores the key of its object, and `flush` computes
- * the rows of the stored keys. So the cost of a change does not depend on the size of the fleet.
+ * the rows of the stored keys. Therefore the cost of a change does not depend on the size of the fleet.
  */
 export class Board {
   readonly lives = new Lives();
@@ -89,7 +89,8 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // A change of a Node or a class changes the rows of its machines. For a set, only its creation changes them.
+    // A change of a Node or a class changes the rows of its machines. The only change of a set that affects rows is its
+    // creation.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));

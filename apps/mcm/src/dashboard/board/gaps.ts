@@ -8,7 +8,7 @@ export interface Gaps {
   readonly missing: readonly string[];
   /** The kinds that the user may not read, with the missing permissions. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Kinds without a working watch, and the time of the last response for these kinds. */
+  /** Kinds without a working watch, and the time of the last response for each kind. */
   readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
   /** The error of the last attempt to read a missing or outdated kind. */
   readonly why: string | undefined;

@@ -68,7 +68,7 @@ const INDEXES = {
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
-/** Removes images and volumes, which are most of the data of a Node. The page does not show them. */
+/** Removes images and volumes, which make up most of a Node. The page does not show them. */
 const lean = ({ status, ...node }: Node): Node => ({
   ...node,
   status: status?.conditions ? { conditions: status.conditions } : {},

@@ -5,7 +5,7 @@ import { age } from '../../output/age.ts';
 import { type MachineWait, waitText } from '../machine/machine-wait.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 
-/** Up to this number, each machine with the same wait has its own line. */
+/** Up to this number, each machine with the same wait is printed on a separate line. */
 const ONE_BY_ONE = 3;
 
 /**

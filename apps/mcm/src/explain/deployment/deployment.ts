@@ -163,7 +163,7 @@ function lookupOf(nodes: readonly Node[]): (name: string) => Node | undefined {
   return (name) => byName.get(name);
 }
 
-/** The part of the explanation that does not depend on the next step. */
+/** Returns the part of the explanation that does not depend on the next step. */
 export function withoutStep(
   {
     deployment,

@@ -33,7 +33,7 @@ export interface LivingMachine {
   /** Hooks that have not finished. */
   readonly hooks: readonly PendingHook[];
   readonly hints: readonly string[];
-  /** Requests in labels and annotations of the machine that have no effect. */
+  /** Requests in labels and annotations of the machine that have no effect, for example because of a wrong value. */
   readonly askedInVain: readonly string[];
   /** VMs of the machine's class without a Machine. These VMs wait for the decision of a user. */
   readonly quarantinedVms: readonly QuarantinedVm[];

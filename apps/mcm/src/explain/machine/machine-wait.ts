@@ -149,8 +149,8 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * The expected result of a failure, which may change. An unreachable API server stops health checks, and the reasons
- * that prevent a replacement may end.
+ * The expected result of a failure. The result may change. An unreachable API server stops health checks, and the
+ * reasons that prevent a replacement may end.
  */
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
   // No controller replaces a machine without a set.

@@ -24,7 +24,7 @@ const SYMBOLIC: InstallSettings = {
     controller: '{{ include "mcm.controllerAccount" . }}',
     fleet: '{{ include "mcm.fleetAccount" . }}',
   },
-  // The chart contains both variants, each with its condition.
+  // The chart contains both variants of the machine controller, each with a condition.
   isSeparate: false,
   fleetNamespaces: '{{ include "mcm.fleetNamespaces" . }}',
   provider: '{{ .Values.provider }}',

@@ -46,8 +46,8 @@ export const objectsIn = (lives: readonly ObjectStates[]): readonly KubeObject[]
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 
 /**
- * Returns the compared form of an object, or undefined to hide the object. Tests use other lenses to verify that a
- * difference is reported.
+ * Returns the compared form of an object, or undefined to hide the object. Tests use lenses that change objects, to
+ * verify that the comparison reports the difference.
  */
 export type Lens = (object: KubeObject) => KubeObject | undefined;
 export const PLAIN: Lens = (object) => object;

@@ -55,8 +55,8 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
 }
 
 /**
- * Adds missing owner references. A machine that moved to another set is older than this set. So the UID of the set did
- * not exist when the machine was created.
+ * Adds missing owner references. A machine that moved to another set is older than this set. Therefore the UID of the
+ * set did not exist when the machine was created.
  */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {
   for (const { kind, metadata } of objects) {

@@ -16,7 +16,10 @@ interface Times {
   readonly leave: number[];
 }
 
-/** The times at which a loaded machine joined and was deleted, in seconds of the recording. Undefined if it did not. */
+/**
+ * The times at which a loaded machine joined and was deleted, in seconds of the recording. Undefined if this did not
+ * happen.
+ */
 interface LoadedTimes {
   readonly joinAt: number | undefined;
   /** Whether the deletion of the machine had begun. */
@@ -31,8 +34,9 @@ export interface RecordedPace extends Pace {
 }
 
 /**
- * Returns the durations for the cloud of a history. The n-th machine of a set joins after the recorded time of the n-th machine. The n-th deletion takes as long as the recorded deletion. So user actions occur in the same situations.
- * A machine that was loaded during its creation or deletion completes it at the recorded time.
+ * Returns the durations for the cloud of a history. The n-th machine of a set joins after the recorded time of the n-th
+ * machine. The n-th deletion takes as long as the recorded deletion. Therefore user actions occur in the same
+ * situations. A machine that was loaded during its creation or deletion completes it at the recorded time.
  *
  * @param isLoaded Whether the machines of the first state are loaded instead of created.
  */

@@ -11,7 +11,10 @@ export interface Applied {
 
 type Pairs = Record<string, string>;
 
-/** Keeps other keys, and required ones take precedence. A required key with a trailing `-` removes the key. */
+/**
+ * Merges pairs. Existing keys stay, but required keys take precedence. A required key with a trailing `-` removes the
+ * key.
+ */
 function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   const merged = { ...existing };
   for (const [key, value] of Object.entries(required)) {
@@ -21,7 +24,7 @@ function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   return merged;
 }
 
-/** Owners are equal by kind and name; the required one takes precedence. */
+/** Two owners are equal if their kind and name are equal. In this case, the required owner takes precedence. */
 function mergeOwners(
   existing: readonly OwnerReference[] = [],
   required: readonly OwnerReference[] = [],
@@ -57,8 +60,8 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
 }
 
 /**
- * Applies a generated MachineConfig to the stored one. Other labels, annotations and owners stay, and the content is
- * restored. The order of keys is not a change. Source: machine-config-operator, lib/resourcemerge.
+ * Applies a generated MachineConfig to the stored one. All other labels, annotations and owners stay, and the content
+ * is restored. A different order of keys is not a change. Source: machine-config-operator, lib/resourcemerge.
  */
 export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
   const { labels, annotations, ownerReferences } = existing.metadata;

@@ -15,9 +15,8 @@ export interface Case {
 }
 
 /**
- * Names the MachineConfig to change: without it, the render would be accepted. If there is none, the text names the
- * deleted MachineConfigs. The original may name a source that only lacks the fields of another one, and never names a
- * source without an Ignition section.
+ * Returns the name of the MachineConfig that the user must change: without this MachineConfig, the render would be
+ * accepted. If there is no such MachineConfig, the text names the deleted MachineConfigs.
  */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;

@@ -6,7 +6,7 @@ import type { KubeletConfig } from '../../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { selects } from '../../kinds/selectors.ts';
 
-/** Why the ControllerConfig cannot be rendered yet; undefined if it can. */
+/** Returns why the ControllerConfig cannot be rendered yet, or undefined if it can be rendered. */
 export function controllerConfigGate(config: ControllerConfig | undefined): string | undefined {
   if (!config) return 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found';
   const { status } = config;
@@ -40,8 +40,8 @@ export interface ConfigGate {
 type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /**
- * A config with an empty selector belongs to no pool. In the original, an unprocessed config stops every pool, and a
- * refused config stops all of its pools without a message.
+ * A config with an empty selector belongs to no pool. In the original, a config that is not processed yet stops every
+ * pool. A refused config stops all of its pools without a message.
  */
 export function nodeConfigGate(
   pool: MachineConfigPool,
@@ -66,8 +66,8 @@ export function nodeConfigGate(
 }
 
 /**
- * Returns true for an accepted config, and the message of a refused one. Undefined before the decision. The last
- * condition counts, because earlier ones are history.
+ * Returns true for an accepted config, the message for a refused config, and undefined before the decision. The last
+ * condition is used, because earlier conditions are history.
  */
 function verdictOf({ status }: NodeConfig): true | string | undefined {
   const last = status?.conditions?.at(-1);

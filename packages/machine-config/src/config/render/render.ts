@@ -37,7 +37,7 @@ export interface RenderInput {
   readonly storageOverrides?: readonly StorageOverride[] | undefined;
 }
 
-/** A rendered MachineConfig, not yet stored. */
+/** A rendered MachineConfig that is not stored yet. */
 export interface Rendered {
   readonly machineConfig: MachineConfig & { readonly spec: Merged['spec'] };
   readonly sources: readonly MachineConfig[];
@@ -46,7 +46,7 @@ export interface Rendered {
 }
 
 /**
- * Renders the configuration of a pool. Pure: the same inputs in any order give the same bytes.
+ * Renders the configuration of a pool. The function is pure: the same inputs in any order result in the same bytes.
  * @throws RenderError, IgnitionError
  */
 export function renderPool(input: RenderInput): Rendered {
@@ -76,13 +76,15 @@ function validateNamed(config: MachineConfig): void {
   }
 }
 
-/** Fields of a wrong type are missing from the cached MachineConfig. Without this check, nodes would lose them. */
+/**
+ * The cached MachineConfig does not contain fields of a wrong type. Without this check, nodes would lose these fields.
+ */
 function checkFaults(config: MachineConfig): void {
   const [fault] = faultsOf(config);
   if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { hint: `correct ${fault.field}` });
 }
 
-/** During an upgrade, some objects are from another version. */
+/** Refuses objects of another version. During an upgrade, some objects are from another version. */
 function checkVersions(
   { metadata }: ControllerConfig,
   configs: readonly MachineConfig[],
@@ -122,7 +124,7 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   const imageOverridden = spec.osImageURL !== base.osImageURL;
   const stream = pool.spec?.osImageStream?.name ?? '';
   if (imageOverridden && stream !== '') {
-    // The original's words, because other programs search for them.
+    // The text is the same as in the original, because other programs search for it.
     throw new RenderError(
       'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
       { hint: imageHint(pool.metadata.name, stream, spec.osImageURL, sources) },
@@ -177,7 +179,7 @@ export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
 
 function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rendered): void {
   const { current, pool, configs, storageOverrides: overrides = [] } = input;
-  // Other strategies replace the machines, so no running machine has to change.
+  // All other strategies replace the machines, so no running machine has to change.
   if (!current || (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace') return;
   const refusal = irreconcilable(current, machineConfig, overrides);
   if (!refusal) return;

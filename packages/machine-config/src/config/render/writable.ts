@@ -4,11 +4,11 @@ import { DaemonPaths } from '../daemon-paths.ts';
 import { RenderError } from '../error.ts';
 import { ignitionOf } from '../parsed.ts';
 
-/** Configs of caches are shared and never changed, so each is checked once. */
+/** Configs in caches are shared and never changed, so each config is checked once. */
 const fine = new WeakSet<object>();
 
 /**
- * Finds entries that Ignition's rules allow and that a daemon cannot or must not write:
+ * Finds entries that the rules of Ignition allow, but that a daemon cannot or must not write:
  * - names of units that lead out of their directory,
  * - invalid paths,
  * - files of the daemon,
@@ -59,7 +59,7 @@ const isKept = (path: string): boolean =>
   KEPT_DIRECTORIES.some((directory) => path === directory || path.startsWith(`${directory}/`)) ||
   [...KEPT_FILES].some((file) => path.startsWith(`${file}/`));
 
-/** Almost no path is below it, so only few paths are compared with the list. */
+/** Almost no path is below this directory, so only a few paths are compared with the list. */
 const KEPT_BELOW = '/etc/machine-config-daemon';
 
 function checkPaths({ storage = {} }: IgnitionConfig): void {

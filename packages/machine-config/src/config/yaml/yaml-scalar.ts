@@ -5,15 +5,15 @@ const WIDTH = 80;
 /** A longer key is written after a `?`. */
 const SIMPLE_KEY_BYTES = 128;
 
-// Source of all rules here: go-yaml v2, encode.go and emitterc.go. The output is equal to the byte, because the name
-// of a rendered config is a hash of the text. Another text would update every node after a take-over.
+// Source of all rules here: go-yaml v2, encode.go and emitterc.go. The output must have the same bytes, because the
+// name of a rendered config is a hash of the text. A different text would update every node after a take-over.
 
 /** The usual case: no blank and no special character. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
 const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);
 
-/** @returns undefined for a long key or one with several lines, which is printed as a value after a `?` */
+/** @returns undefined for a long key or a key with several lines. This key is printed as a value after a `?` */
 export function printKey(key: string): string | undefined {
   if (isSimple(key) && key.length <= SIMPLE_KEY_BYTES) return key;
   if (BREAK.test(key) || Buffer.byteLength(key) > SIMPLE_KEY_BYTES) return undefined;
@@ -21,8 +21,8 @@ export function printKey(key: string): string | undefined {
 }
 
 /**
- * A block scalar with a trailing line break ends its own line.
- * @param indent columns before further lines
+ * A block scalar with a trailing line break also ends its line.
+ * @param indent columns before the next lines
  * @param column column of the first character
  */
 export const printText = (text: string, indent: number, column: number): string => print(text, indent, column, false);
@@ -72,8 +72,8 @@ function analyze(text: string): Traits {
 const newLine = (indent: number): string => `\n${' '.repeat(indent)}`;
 
 /**
- * Folded at single blanks. After U+2028 and U+2029, the original indents the next line, unless the line has only the
- * closing quote.
+ * Folds a text at single blanks. After U+2028 and U+2029, the original indents the next line, unless the line contains
+ * only the closing quote.
  */
 function folded(text: string, indent: number, start: number, key: boolean, quoted: boolean): string {
   let column = start;

@@ -9,7 +9,7 @@ const FORBIDDEN = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /**
  * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, quotes where necessary. Every
- * byte counts, see {@link renderedName}.
+ * byte matters, see {@link renderedName}.
  * @throws YamlError for control characters
  */
 export function printYaml(value: unknown): string {
@@ -21,7 +21,7 @@ export function printYaml(value: unknown): string {
 export type YamlSink = (piece: string) => void;
 
 /**
- * In pieces, so that a text of megabytes is never in memory as a whole.
+ * Prints the text in pieces, so that a text of megabytes is never in memory as a whole.
  * @returns the last piece, which the sink has not received
  * @throws YamlError for control characters
  */
@@ -87,7 +87,7 @@ function sortedKeys(keys: readonly string[]): readonly string[] {
   return at.sorted;
 }
 
-/** One growing text is cheaper than a list of a hundred thousand pieces. */
+/** A single growing text is cheaper than a list of a hundred thousand pieces. */
 function printObject(
   sink: YamlSink,
   fields: Readonly<Record<string, unknown>>,
@@ -119,7 +119,7 @@ function printObject(
   return text;
 }
 
-/** The value of a long key starts after the colon, and so do objects and lists. */
+/** The value of a long key starts after the colon. This also applies to objects and lists. */
 function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, before: string): string {
   const text = `${before}${pad(indent)}: `;
   if (isFilledObject(value)) return printObject(sink, value, indent + 2, text, true);
@@ -127,7 +127,7 @@ function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, befor
   return text + line(printScalar(value, indent + 2, indent + 2));
 }
 
-/** A block scalar may have ended the line already, also with U+2028 or U+2029. */
+/** A block scalar may have already ended the line, also with U+2028 or U+2029. */
 function line(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;
@@ -195,8 +195,8 @@ function cleanKey(key: string): string {
 }
 
 /**
- * 64-bit integers as they are, and other numbers as Go prints a float64. Go uses scientific notation if the exponent
- * is below -4 or above 5.
+ * Prints 64-bit integers unchanged, and all other numbers as Go prints a float64. Go uses scientific notation if the
+ * exponent is below -4 or above 5.
  */
 function printNumber(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);

@@ -1,4 +1,4 @@
-/** Owners are ids or names; absent: root. */
+/** The entries of a disk. Owners are IDs or names. The default owner is root. */
 export interface WantedFile {
   readonly kind: 'file';
   readonly content: Uint8Array;
@@ -42,7 +42,7 @@ export interface NodeDisk {
 
 const decoder = new TextDecoder();
 
-/** Content of a text file; undefined if it does not exist. */
+/** Returns the content of a text file, or undefined if the file does not exist. */
 export async function readText(disk: NodeDisk, path: string): Promise<string | undefined> {
   const entry = await disk.read(path);
   return entry?.kind === 'file' ? decoder.decode(entry.content) : undefined;

@@ -9,7 +9,7 @@ export interface DaemonHost {
   /** Changes with every boot. */
   bootId(): Promise<string>;
   commandLine(): Promise<string>;
-  /** Sets the command line atomically, like a write to the disk. */
+  /** Sets the kernel command line atomically, like a write to the disk. */
   setCommandLine(line: string): Promise<void>;
   /** Reloads or restarts a unit, or reloads systemd. Can be repeated. */
   act(action: PostAction): Promise<void>;
@@ -17,6 +17,6 @@ export interface DaemonHost {
   reboot(): Promise<void>;
   /** Called before files are written. An error fails the update. */
   prepare?(to: MachineConfig): Promise<void>;
-  /** The part of a change that this machine does not support, as a message. */
+  /** Returns the part of a change that this machine does not support, as a message. */
   unsupported?(diff: ConfigDiff, wanted: MachineConfig): string | undefined;
 }

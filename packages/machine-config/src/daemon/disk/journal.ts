@@ -3,7 +3,7 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { PostAction } from '../policy/disruption.ts';
 import { type NodeDisk, readText, textEntry } from './disk.ts';
 
-/** `applied`: all files of the target are on the disk, and the actions or the reboot follow. */
+/** With `applied`, all files of the target are on the disk, and the actions or the reboot follow. */
 export type UpdatePhase = 'applying' | 'undoing' | 'applied';
 
 /** The daemon can continue an update from the journal after a crash at any step. */
@@ -28,7 +28,7 @@ export const writeJournal = (disk: NodeDisk, journal: Journal): Promise<void> =>
 
 export const dropJournal = (disk: NodeDisk): Promise<void> => disk.remove(DaemonPaths.Journal);
 
-/** The config whose files are all on the disk; undefined before the first one. */
+/** Returns the config whose files are all on the disk. Undefined before the first config. */
 export async function storedConfig(disk: NodeDisk): Promise<MachineConfig | undefined> {
   const text = await readText(disk, DaemonPaths.CurrentConfig);
   return text === undefined ? undefined : (JSON.parse(text) as MachineConfig);

@@ -1,9 +1,9 @@
-/** Splits at blanks outside of quotes, because one entry of a config may contain several arguments. */
+/** Splits arguments at blanks outside of quotes, because one entry of a config may contain several arguments. */
 export function splitArguments(entries: readonly string[]): readonly string[] {
   return entries.flatMap((entry) => entry.match(/(?:[^\s"']|"[^"]*"|'[^']*'|["'])+/g) ?? []);
 }
 
-/** First all old arguments are deleted, then all new ones are added. */
+/** All old arguments are deleted before all new arguments are added. */
 export function kernelArgumentOperations(old: readonly string[], wanted: readonly string[]): readonly string[] {
   return [
     ...splitArguments(old).map((argument) => `--delete-if-present=${argument}`),

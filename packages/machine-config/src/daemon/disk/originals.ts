@@ -5,7 +5,10 @@ import { textEntry } from './disk.ts';
 const originalOf = (path: string): string => `${DaemonPaths.Originals}${path}.mcdorig`;
 const noOriginalOf = (path: string): string => `${DaemonPaths.NoOriginals}${path}.mcdnoorig`;
 
-/** The entries of the system before any config. The daemon stores each one before its first replacement. */
+/**
+ * The entries of the system before any config. The daemon stores each entry before it replaces the entry for the first
+ * time.
+ */
 export class Originals {
   readonly #disk: NodeDisk;
 
@@ -13,7 +16,7 @@ export class Originals {
     this.#disk = disk;
   }
 
-  /** Only the first time: after a crash, the entry at the path may already come from a config. */
+  /** Stores the entry only the first time. After a crash, the entry at the path may already come from a config. */
   async keep(path: string): Promise<void> {
     const disk = this.#disk;
     if ((await disk.read(originalOf(path))) || (await disk.read(noOriginalOf(path)))) return;
@@ -28,7 +31,10 @@ export class Originals {
     return kept?.kind === 'file' ? kept.content : new Uint8Array();
   }
 
-  /** Restores the original entry, or removes the path if there was none. The record stays until {@link forget}. */
+  /**
+   * Restores the original entry. If there was no original entry, removes the path. The record stays until {@link
+   * forget}.
+   */
   async restore(path: string): Promise<void> {
     const kept = await this.#disk.read(originalOf(path));
     if (kept) await this.#disk.put(path, kept);

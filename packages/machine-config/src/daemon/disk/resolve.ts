@@ -10,7 +10,7 @@ import { wantedDisk } from './wanted.ts';
  * Like {@link wantedDisk}, and adds the entries that depend on the disk:
  * - units of the system,
  * - files with appended content, after the original content,
- * - certificates. Those on the disk may be newer than the config, so they stay.
+ * - certificates. The certificates on the disk may be newer than the config, so they stay.
  */
 export async function resolveWanted(
   disk: NodeDisk,

@@ -101,7 +101,10 @@ function addUnit(
   }
 }
 
-/** Without the links from the section Install of system units, whose text is unknown here. */
+/**
+ * The paths that a config writes, without the links from the section Install of system units. The text of these units
+ * is unknown here.
+ */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);
   return [...entries.keys(), ...appended.keys()];

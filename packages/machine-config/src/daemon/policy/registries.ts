@@ -10,8 +10,8 @@ interface Registries {
 }
 
 /**
- * A change of registries.conf affects no running pod if it only adds pulls by digest, or search registries at the end.
- * A file that cannot be parsed is unsafe. Source: pkg/daemon/drain.go.
+ * Whether a change of registries.conf affects no running pod. A safe change only adds pulls by digest, or adds search
+ * registries at the end. A file that cannot be parsed is unsafe. Source: pkg/daemon/drain.go.
  */
 export function isSafeRegistriesChange(before: string, after: string): boolean {
   const [old, next] = [readRegistries(before), readRegistries(after)];
@@ -48,7 +48,7 @@ function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean 
 const sameFields = (a: Record<string, unknown>, b: Record<string, unknown>): boolean =>
   JSON.stringify(Object.entries(a).toSorted()) === JSON.stringify(Object.entries(b).toSorted());
 
-/** The subset of TOML that registries.conf uses; undefined for anything else. */
+/** Parses the subset of TOML that registries.conf uses. Returns undefined for any other text. */
 function readRegistries(text: string): Registries | undefined {
   const registries: Endpoint[] = [];
   let at: Record<string, unknown> = {};

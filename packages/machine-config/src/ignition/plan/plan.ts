@@ -27,14 +27,14 @@ export function list<T extends z.ZodType>(
 export interface FieldPlan {
   readonly name: string;
   readonly plan: Plan;
-  /** Go writes the field even if it has the zero value. Examples are names, paths and devices. */
+  /** Whether Go always writes the field, including its zero value. Examples are names, paths and devices. */
   readonly required: boolean;
 }
 
 /** The properties of a schema for decoding, merging and validation, computed once. */
 export type Plan =
   | { readonly kind: 'boolean' }
-  /** A decoding error occurs for a text or number that `accepts` refuses. */
+  /** Values that `accepts` refuses cause a decoding error. This applies to texts and numbers. */
   | { readonly kind: 'string'; readonly accepts?: (text: string) => boolean }
   | { readonly kind: 'integer'; readonly accepts?: (number: number) => boolean }
   | { readonly kind: 'list'; readonly entry: Plan; readonly rule: ListRule }

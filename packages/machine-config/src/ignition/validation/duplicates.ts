@@ -6,7 +6,7 @@ type ListPlan = Extract<Plan, { kind: 'list' }>;
 
 /** Computed once for each plan. */
 interface Traits {
-  /** Lists whose entries have keys, with the group in which the keys are unique. */
+  /** Lists with keyed entries, and the group in which their keys are unique. */
   readonly keyed: readonly { readonly name: string; readonly plan: ListPlan; readonly space: string }[];
   /** Fields that contain lists with keys at any depth. */
   readonly deep: readonly FieldPlan[];

@@ -23,7 +23,7 @@ export function checkStorage(storage: Storage, at: At, add: Add, minor: number):
   }
   for (const [index, link] of links.entries()) {
     if (usesLink(link.path)) add(`${at}.links.${index}`, 'link path includes link in config');
-    // Before 3.3 an absent target is an empty one, which is not validated.
+    // Before version 3.3, an absent target counts as an empty target, which is not validated.
     const { target: given = '' } = link;
     if (given === '' && minor >= 3) {
       add(`${at}.links.${index}.target`, 'link target is required');

@@ -10,8 +10,9 @@ type Storage = NonNullable<IgnitionV2['storage']>;
 type Reference = NonNullable<NonNullable<IgnitionV2['ignition']['config']>['replace']>;
 
 /**
- * The problems of a config of version 2; empty for a valid one. Duplicates are valid there, and paths need only be
- * absolute. Source: ignition 0.35, config/v2_0/types to config/v2_2/types.
+ * Returns the problems of a config of version 2. The list is empty for a valid config. In version 2, duplicates are
+ * valid, and the only rule for paths is that they are absolute. Source: ignition 0.35, config/v2_0/types to
+ * config/v2_2/types.
  * @param minor version 2.x of the rules
  */
 export function validateIgnitionV2(config: IgnitionV2, minor = 2): readonly Issue[] {
@@ -38,7 +39,7 @@ function checkReferences({ ignition: { config, security } }: IgnitionV2, minor: 
   }
 }
 
-/** Fields of a user that duplicate those of its older `create` object. */
+/** Fields of a user that are also in the older object `create` of the user. */
 const CREATE_FIELDS = ['gecos', 'groups', 'homeDir', 'noCreateHome', 'noLogInit', 'noUserGroup'] as const;
 const MORE_CREATE_FIELDS = ['primaryGroup', 'shell', 'system', 'uid'] as const;
 
@@ -120,7 +121,7 @@ function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add)
 
 /**
  * A partition that starts at 0 is placed in free space, so it overlaps no other. The original treats equal partitions
- * as the same one.
+ * as one partition.
  */
 function overlap(one: Partition, other: Partition): boolean {
   if (!one.start || !other.start || isSame(one, other)) return false;

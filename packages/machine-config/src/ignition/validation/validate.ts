@@ -25,9 +25,9 @@ import {
 } from './validate-storage.ts';
 
 /**
- * The problems of a config of version 3, in the original's words and order; empty for a valid one. Warnings of the
- * original (unused keys, units without an install section) have no effect and are not reported. Source: ignition,
- * config/v3_0/types to config/v3_5/types.
+ * Returns the problems of a config of version 3, with the texts and the order of the original. The list is empty for a
+ * valid config. Warnings of the original (unused keys, units without an install section) have no effect and are not
+ * reported. Source: ignition, config/v3_0/types to config/v3_5/types.
  * @param minor version 3.x of the rules; a config is validated by the rules of its own version
  */
 export function validateIgnition(config: IgnitionConfig, minor = 5): readonly Issue[] {
@@ -58,7 +58,7 @@ function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
 
 type Check<T> = (value: T, at: At, add: Add) => void;
 
-/** First the checks of the object, then those of its fields in their order. */
+/** The checks of the object come first, followed by the checks of its fields in their order. */
 interface Checks {
   readonly own?: Check<never>;
   readonly fields?: Readonly<Record<string, Checks>>;
@@ -119,7 +119,7 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
 }
 
-/** @param isContent whether the resource is the content of a file; version 3.0 has fewer rules for other resources */
+/** @param isContent whether the resource is the content of a file. Version 3.0 has fewer rules for other resources */
 const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
     const { compression = '', source, verification } = resource;
@@ -220,7 +220,7 @@ const isJson = (text: string): boolean => {
     JSON.parse(text);
     return true;
   } catch {
-    return false; // An invalid URL is the result of this check, not an error.
+    return false; // For an invalid URL, this check returns false instead of throwing an error.
   }
 };
 

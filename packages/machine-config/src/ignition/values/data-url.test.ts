@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DataUrlError, parseDataUrl } from './data-url.ts';
 
-// Compared with github.com/vincent-petithory/dataurl, which the original uses.
+// The expected values are results of github.com/vincent-petithory/dataurl, which the original uses.
 test.each([
   ['data:,a%20b', 'a b'],
   ['data:;base64,YWI=', 'ab'],

@@ -74,7 +74,7 @@ function fromBase64(text: string): Buffer {
 /** Percent-escaped. */
 export const encodeDataUrl = (text: string): string => `data:,${encodeURIComponent(text)}`;
 
-/** In base64, as kubelet configurations are written. */
+/** Encodes a text in base64, as in kubelet configurations. */
 export const encodeBase64DataUrl = (content: string | Uint8Array): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(content).toString('base64')}`;
 

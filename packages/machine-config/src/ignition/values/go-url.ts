@@ -1,5 +1,5 @@
 export interface GoUrl {
-  /** In lower case; '' for none. */
+  /** The scheme in lower case, or '' if there is no scheme. */
   readonly scheme: string;
   /** The text after the scheme if it does not start with a slash. */
   readonly opaque: string;

@@ -21,7 +21,7 @@ export const joinPaths = (...paths: readonly string[]): string => {
 /** A fast check for the usual case: no empty part, and none that starts with a dot. */
 const SHORTEST = /^(?:\/[^/.][^/]*)+$/;
 
-/** Undefined for an absolute path in its shortest form. */
+/** Returns undefined for an absolute path in its shortest form. */
 export function pathProblem(path: string): string | undefined {
   if (SHORTEST.test(path)) return undefined;
   if (path === '') return 'path not specified';

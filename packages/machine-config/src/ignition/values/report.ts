@@ -5,7 +5,7 @@ export interface Issue {
   readonly message: string;
 }
 
-/** An invalid config, in the original's words. */
+/** The error for an invalid config, with the texts of the original. */
 export class IgnitionError extends Error {
   override readonly name = 'IgnitionError';
   /** Empty if the config as a whole is invalid. */
@@ -16,6 +16,6 @@ export class IgnitionError extends Error {
   }
 }
 
-/** As lines: `error at $.storage.files.0.path: path not absolute`. */
+/** Prints issues as lines: `error at $.storage.files.0.path: path not absolute`. */
 export const printIssues = (issues: readonly Issue[]): string =>
   issues.map(({ path, message }) => `error at ${path}: ${message}\n`).join('');

@@ -24,7 +24,7 @@ const SPACE = /^\p{White_Space}$/u;
 const SPACE_AT_THE_ENDS = /^\p{White_Space}+|\p{White_Space}+$/gu;
 const trimSpace = (text: string): string => text.replace(SPACE_AT_THE_ENDS, '');
 
-/** As Go prints them: `[120 121]`. */
+/** Prints bytes as Go does: `[120 121]`. */
 export const printBytes: PrintText = (text) => `[${[...Buffer.from(text)].join(' ')}]`;
 
 class Reader {

@@ -1,7 +1,7 @@
 import { parseDataUrl } from './data-url.ts';
 import { parseGoUrl, queryValues } from './go-url.ts';
 
-/** '' for none, undefined for an invalid URL. */
+/** Returns the scheme of a URL, '' if it has none, or undefined for an invalid URL. */
 export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.scheme;
 
 /** A fast check for the usual case: plain text without escapes. */

@@ -4,7 +4,7 @@ import { IGNITION_PLAN } from './schema.ts';
 import { ignitionV1Schema } from './schema-v1.ts';
 import { IGNITION_V2_PLAN } from './schema-v2.ts';
 
-/** As the original's error texts list them. */
+/** The supported versions, in the form of the original's error texts. */
 export const SUPPORTED_VERSIONS = '2.2,3.0,3.1,3.2,3.3,3.4,3.5';
 
 export interface ReadableVersion {
@@ -16,8 +16,8 @@ export interface ReadableVersion {
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
 
 /**
- * Leading zeros are ignored, build metadata is not.
- * @returns `invalid` for an invalid version, `unknown` for an unsupported one
+ * Reads a version. Leading zeros are ignored, but build metadata is not ignored.
+ * @returns `invalid` for an invalid version, `unknown` for an unsupported version
  */
 export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknown' {
   const parts = /^(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.exec(text);
@@ -111,7 +111,7 @@ const LIMITS_V2_0: Limits = {
     'storage.disks.partitions.size': unsigned,
     'storage.disks.partitions.start': unsigned,
     'storage.files.mode': unsigned32,
-    // Only version 1 has files at this path.
+    // Files at this path exist only in version 1.
     'storage.filesystems.files.mode': unsigned32,
   },
 };
