@@ -28,9 +28,9 @@ const KINDS = {
 };
 
 /**
- * Secrets with another login than the first Secret. Here, each login creates a machine with the whole product. A plain
- * run uses a sample, and only a thorough run includes sovereign clouds. The tests of the drivers verify every login in
- * every run.
+ * Secrets with a different login than the first Secret. For each login, the test creates a machine with the whole
+ * product. A plain run uses a sample, and only a thorough run includes sovereign clouds. The tests of the drivers
+ * verify every login in every run.
  */
 const LOGINS = {
   aws: sampled(['aws-workload', 'aws-controller'], 2),
@@ -124,7 +124,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       await client.resource<MachineClass>(machineClasses, 'default').create(machineClass as MachineClass);
       await client.resource<MachineDeployment>(machineDeployments, 'default').create(deployment as MachineDeployment);
     });
-  /** Replaces all machines of the first deployment at the same time, while another deployment is created. */
+  /** Replaces all machines of the first deployment at the same time. Meanwhile, another deployment is created. */
   const rollBeside = async (provider: string): Promise<void> => {
     const old = new Set(instancesOf(await inCloud()));
     expect(old.size).toBe(3);
@@ -141,7 +141,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
     expect(instancesOf(await inCloud())).toHaveLength(5);
   };
   /**
-   * Creates and deletes a machine of a class with each other login.
+   * Creates and deletes a machine of a class for each additional login.
    * @param more Additional fields of the provider spec, and a prefix of the names.
    */
   const liveWithEachLogin = (

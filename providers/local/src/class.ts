@@ -7,6 +7,6 @@ import { readSpec } from './driver/decode.ts';
 export { readSpec } from './driver/decode.ts';
 export { localFlags } from './settings.ts';
 
-/** One sentence for each problem. @throws MachineError if the class is invalid */
+/** Returns one sentence for each problem. @throws MachineError if the class is invalid */
 export const readAlternatives = (machineClass: MachineClass, text: string | undefined): readonly string[] =>
   alternativeProblems(alternatives, text, readSpec(machineClass));

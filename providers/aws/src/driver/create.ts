@@ -16,7 +16,7 @@ export interface CreateOptions {
 
 type Create = CreateRequest<AwsProviderSpec, AwsCredentials>;
 
-/** The retry delays of the original, which uses the defaults of cenkalti/backoff. */
+/** The retry delays of the original. The original uses the defaults of cenkalti/backoff. */
 const FIRST_MS = 500;
 const FACTOR = 1.5;
 const LONGEST_MS = 60_000;

@@ -7,7 +7,7 @@ const PROVIDER = 'AWS';
 
 /**
  * Checks the provider spec and the Secret of a class, in the order of the original and with its codes and texts:
- * - another provider: `InvalidArgument` (`initialize` does not check it)
+ * - another provider: `InvalidArgument` (`initialize` does not check the provider)
  * - a value of a wrong type: `Internal`
  * - a violated rule: `InvalidArgument`
  */
@@ -19,7 +19,7 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
   return { spec: validated(machineClass, isNone ? 'none' : credentials), credentials };
 }
 
-/** With the rules of a creation, without the Secret. @throws MachineError */
+/** Parses a provider spec with the rules of a creation, without the Secret. @throws MachineError */
 export function readSpec(machineClass: MachineClass): AwsProviderSpec {
   refuseOtherProvider(machineClass);
   return validated(machineClass, undefined);

@@ -37,9 +37,11 @@ export interface AwsDriverOptions {
   /** The driver calls this function once for each origin. */
   readonly connect: (origin: string) => Transport;
   readonly environment: Environment;
-  /** If absent, the environment variables and the shared files determine the endpoints. */
+  /**
+   * The settings for endpoints. If undefined, the environment variables and the shared files determine the endpoints.
+   */
   readonly settings?: AwsSettings;
-  /** The longest wait until DescribeInstances returns a new VM; default 5 minutes. */
+  /** The longest wait until DescribeInstances returns a new VM. Default: 5 minutes. */
   readonly visibilityBudgetMs?: number | undefined;
   readonly version?: string;
 }
@@ -253,8 +255,8 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 });
 
 /**
- * With a provider ID, this is the ID of its VM. Otherwise all VMs with the name of the machine, except VMs of other
- * control clusters.
+ * Returns the VM ID that the provider ID contains. Without a provider ID, returns all VMs with the name of the machine,
+ * except VMs of other control clusters.
  */
 async function idsToDelete(
   request: OnMachine,
@@ -274,8 +276,8 @@ async function idsToDelete(
 }
 
 /**
- * EC2 does not cancel a termination, so the VM counts as deleted when the termination begins. A missing VM is a
- * success.
+ * Terminates VMs. EC2 does not cancel a termination, so the VM counts as deleted when the termination begins. A missing
+ * VM is a success.
  */
 async function terminate(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
   try {

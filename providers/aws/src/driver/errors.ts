@@ -39,7 +39,7 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/** The service that provides keys cannot answer now. The keys may be valid, and the driver sent no request to EC2. */
+/** The service that provides keys cannot respond now. The keys may be valid, and the driver sent no request to EC2. */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);
@@ -49,7 +49,7 @@ const isRefusedCredentials = (thrown: unknown): boolean =>
     ? CREDENTIALS_REFUSED.has(thrown.code)
     : thrown instanceof NoKeys || thrown instanceof TokenRefused;
 
-/** For launches: a lack of capacity or quota has its own code. */
+/** Converts an error of a launch. A lack of capacity or quota has a special code. */
 export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {
   const exhausted = !signal.aborted && thrown instanceof Refusal && isExhausted(thrown.code);
   return exhausted

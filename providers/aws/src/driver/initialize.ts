@@ -17,8 +17,9 @@ interface PrefixGap {
 }
 
 /**
- * The device index and the network card determine the position, or else the order of the list. The original uses only
- * the device index, which is ambiguous if an instance has several network cards.
+ * Returns the position of an interface. The device index and the network card determine the position. Without them, the
+ * order of the list is used. The original uses only the device index, which is ambiguous if an instance has several
+ * network cards.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};
@@ -29,7 +30,9 @@ function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }:
   );
 }
 
-/** Additional prefixes are accepted: they do not delay the machine, and an assign request cannot remove them. */
+/**
+ * Additional prefixes are accepted, because they do not delay the machine, and an assign request cannot remove them.
+ */
 function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
     const index = positionOf(spec, networkInterface);

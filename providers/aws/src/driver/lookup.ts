@@ -32,7 +32,7 @@ export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instanc
   ec2.instances({ Filters: filters(request) }, request.signal);
 
 /**
- * Finds the VMs with this name and with the tags of cluster and role. Concurrent look-ups share a request.
+ * Finds the VMs with this name and with the tags of cluster and role. Concurrent lookups share one request.
  * @throws the error of EC2
  */
 export function findByTags(ec2: Ec2, request: Request, name: string): Promise<readonly Instance[]> {
@@ -53,7 +53,7 @@ const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
  * - VMs of another control cluster
  * - VMs that this process has terminated, because EC2 may still show them as running
  *
- * If there are several VMs and the Machine has recorded one of them, only the recorded VM is returned.
+ * If there are several VMs and the Machine contains the ID of one of them, the function returns only this VM.
  * @throws the error of EC2
  */
 export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInstances): Promise<readonly Instance[]> {
@@ -88,7 +88,7 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * Finds the VMs of a machine by its name and the tags of cluster and role. Otherwise, the provider ID counts.
+ * Finds the VMs of a machine by its name and the tags of cluster and role. Without such a VM, uses the provider ID.
  * Terminated VMs are ignored.
  * @throws MachineError `NotFound`, `InvalidArgument` for an invalid provider ID, `Internal`
  */

@@ -23,7 +23,7 @@ const annotated = z.object({
   Tenancy: z.string().optional(),
 });
 
-/** The annotation of the Machine counts only if the provider spec has no placement. */
+/** The annotation of the Machine is used only if the provider spec has no placement. */
 export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;
@@ -54,7 +54,8 @@ function parse(text: string): Placement | undefined {
   const placement = annotated.safeParse(foldGoJson(annotated, value).value);
   if (!placement.success)
     throw malformed(placement.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
-  // In the original, an empty tenancy is the same as none. The other members are pointers, so their empty texts are sent.
+  // In the original, an empty tenancy counts as absent. All other members are pointers, so the original sends their
+  // empty texts.
   const { Tenancy, ...others } = placement.data;
   const members = Tenancy ? placement.data : others;
   return Object.keys(members).length > 0 ? (members as Placement) : undefined;

@@ -19,7 +19,7 @@ export interface Launch {
   readonly spec: AwsProviderSpec;
   readonly userData: Uint8Array;
   readonly rootDevice: string | undefined;
-  /** EC2 returns the same VM for the same token. */
+  /** EC2 returns the same VM if a request has the same token. */
   readonly clientToken: string;
 }
 
@@ -60,7 +60,7 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     TagSpecifications: tagSpecifications(
       spec,
       machine.metadata.name,
-      // A request for a spot instance is a separate resource of EC2. Without its own tags, bills and audits would show
+      // A request for a spot instance is a separate resource of EC2. Without separate tags, bills and audits would show
       // this resource without an owner.
       market?.MarketType === 'spot' ? [...TAGGED, 'spot-instances-request'] : TAGGED,
     ),

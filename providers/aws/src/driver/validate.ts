@@ -17,7 +17,8 @@ const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservat
 /**
  * Returns the errors of a provider spec and its Secret, with the texts and the order of the original, or undefined.
  * `ofSecret` is true if one of the errors is about the Secret.
- * @param secret If undefined, only the provider spec is validated. `none`: the class names no Secret. Source: machine-controller-manager-provider-aws,
+ * @param secret If undefined, only the provider spec is validated. With `none`, the class refers to no Secret. Source:
+ *   machine-controller-manager-provider-aws,
  * pkg/aws/apis/validation.
  */
 export function validate(

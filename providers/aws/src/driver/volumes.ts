@@ -41,13 +41,19 @@ const hasControl = (value: string): boolean => [...value].some((char) => char < 
 /** As net/url of Go does. */
 const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
-/** The characters of a host, and the escapes that net/url of Go decodes in a host: only those of other characters. */
+/**
+ * The characters of a host, and the escapes that net/url of Go decodes in a host. Go decodes only escapes of characters
+ * that are not valid in a host.
+ */
 const HOST = /^(?:[\w\-.~!$&'()*+,;=:[\]<>"\u0080-\u{10ffff}]|%25|%[89a-f][0-9a-f])*$/iu;
 /** An IPv6 address in brackets, with an optional zone after `%25`. */
 const LITERAL = /^\[(?<address>[^%]*)(?<zone>%25.*)?\](?<port>[^\]]*)$/s;
 const PORT = /^(?::\d*)?$/;
 
-/** Checks a host as net/url of Go does: only digits after the colon, and brackets only around an IPv6 address. */
+/**
+ * Checks a host as net/url of Go does: after the colon, only digits are valid, and brackets may only surround an IPv6
+ * address.
+ */
 function isHost(host: string): boolean {
   const colon = host.indexOf(':');
   if (!host.includes('[')) return HOST.test(host) && PORT.test(colon < 0 ? '' : host.slice(colon));

@@ -12,7 +12,7 @@ export interface StsOptions {
   readonly reach: Reach;
 }
 
-/** @param own the keys with the permission to assume the role */
+/** @param own the keys that may assume the role */
 export async function assumedKeys(
   own: Keys,
   profile: Section,

@@ -41,7 +41,7 @@ const LONGEST_PAUSE_MS = 20_000;
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** If absent, the maximum is 3, and 10 for throttled calls. */
+  /** The maximum number of attempts. Default: 3, or 10 for throttled calls. */
   readonly maxAttempts: number | undefined;
   /** Whether the driver must not retry immediately after this error code. */
   readonly isFinal: (code: string, action: string) => boolean;
@@ -49,7 +49,7 @@ export interface AttemptsOptions {
 }
 
 /**
- * Sends the calls of one account at the rate that EC2 accepts. A call is repeated after a lost answer or a temporary
+ * Sends the calls of one account at the rate that EC2 accepts. A call is repeated after a lost response or a temporary
  * error.
  */
 export class Attempts {
@@ -107,7 +107,10 @@ export class Attempts {
   }
 }
 
-/** The SDK requests keys without the signal of the call, so a login without an answer would outlast the call. */
+/**
+ * The SDK requests keys without the signal of the call. Therefore a login without a response could continue after the
+ * call.
+ */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

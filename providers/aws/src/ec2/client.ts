@@ -43,7 +43,7 @@ export interface Ec2Session {
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
 
-/** Named imports let the bundler leave out the other 700 commands of EC2. */
+/** With named imports, the bundler omits the other 700 commands of EC2. */
 async function loadEc2() {
   const { EC2Client, AssignIpv6AddressesCommand, DescribeImagesCommand } = await import('@aws-sdk/client-ec2');
   const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
@@ -189,7 +189,7 @@ export class Ec2 {
   }
 
   /**
-   * If the answer is lost, the client does not repeat the call, because a second call would assign more prefixes. The
+   * If the response is lost, the client does not repeat the call, because a second call would assign more prefixes. The
    * caller reads the current state again.
    */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
-   * Runs a program for `credential_process` without a shell, and returns its standard output. If absent, the driver
+   * Runs a program for `credential_process` without a shell, and returns its standard output. If undefined, the driver
    * runs no program.
    * @throws Error with `code`
    */

@@ -13,9 +13,9 @@ export interface OwnKeysOptions extends HostOptions, StsOptions {}
 type Profiles = (name: string) => Section | undefined;
 
 /**
- * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order of the sources
- * is the order of the AWS SDKs: environment, shared files, workload identity, container, instance. All requests use
- * the connections of this process, which the SDK would bypass. Source:
+ * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order of the sources is
+ * the order of the AWS SDKs: environment, shared files, workload identity, container, instance. All requests use the
+ * connections of this process. The SDK would use other connections. Source:
  * https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
  */
 export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
@@ -102,7 +102,7 @@ async function ofProfile(
   }
   const { role_arn: roleArn, web_identity_token_file: tokenFile, credential_process: command } = profile;
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = profile;
-  // If a profile names itself as the source of its role, the driver uses its own keys as the source.
+  // If a profile refers to itself as the source of its role, the driver uses the keys in this profile as the source.
   const isSource = before.includes(name);
   if (roleArn && tokenFile) return workload(options, tokenFile, roleArn);
   if (roleArn && !isSource) return ofRole(name, profile, profiles, options, signal, before);
@@ -159,7 +159,7 @@ const processAnswer = z.looseObject({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** The output and the errors of the program may contain keys, so messages quote neither. */
+/** The output and the errors of the program may contain keys, so messages do not contain them. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
   if (!run) throw new NoKeys(`this program cannot run credential_process of profile ${name}; use keys or a role`);
   const [program, ...args] = words(command);

@@ -46,7 +46,7 @@ export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'UnauthorizedOperation',
 ]);
 
-/** The service sent no answer, or the answer does not come from EC2. */
+/** The service sent no response, or the response does not come from EC2. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
   readonly status: number | undefined;
@@ -66,7 +66,7 @@ const unescaped = (text: string): string =>
     return ENTITIES[name] ?? whole;
   });
 
-/** Some answers contain several errors, and the Go SDK uses the last error. */
+/** Some responses contain several errors. The Go SDK uses the last error. */
 const lastElement = (xml: string, name: string): string | undefined => {
   const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].at(-1)?.[1];
   return found === undefined ? undefined : unescaped(found);

@@ -21,7 +21,8 @@ interface SdkResponse {
 export interface RequestHandlerOptions {
   readonly clock: Clock;
   /**
-   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. Called once for each origin.
+   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. The function is called once
+   * for each origin.
    */
   readonly connect: (origin: string) => Transport;
   /** Whether plain http is allowed to hosts other than this machine. */
@@ -32,7 +33,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
 
 /**
  * Sends the requests of the SDK over the connections of this process. An error response is thrown as `Refusal`. An
- * incomplete answer, or an answer of a proxy, is thrown as `NoAnswer`, because the SDK would treat it as an empty
+ * incomplete response, or a response of a proxy, is thrown as `NoAnswer`, because the SDK would treat it as an empty
  * success.
  */
 export function createRequestHandler({ clock, connect, allowPlainHttp }: RequestHandlerOptions) {
@@ -63,7 +64,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
       const sent = { method, path, headers, body, signal };
       const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
       if (status >= 300) throw readRefusal(action, status, reported, withoutSent(text, quoted(sent)), clock.now());
-      // SQS answers with JSON, except that the answer to a deletion is empty.
+      // SQS responds with JSON. Exception: the response to a deletion is empty.
       const complete = target === undefined ? text.trimEnd().endsWith(`</${action}Response>`) : isJson(text);
       if (!complete)
         throw new NoAnswer(action, `${origin} returned an incomplete or invalid ${action}Response`, { status });
@@ -96,7 +97,7 @@ function isJson(text: string): boolean {
 }
 
 /**
- * An error may quote these values, and a message must not contain them. EC2 quotes the headers when it refuses a
+ * An error may contain these values, but a message must not contain them. EC2 quotes the headers when it refuses a
  * signature. The body of a request to STS contains a token.
  */
 const quoted = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({

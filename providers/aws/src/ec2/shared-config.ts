@@ -7,7 +7,7 @@ export type Section = Readonly<Record<string, string>>;
 export interface SharedConfig {
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The section of services to which the profile refers, if any. */
+  /** The section of services to which the profile refers. Undefined if there is none. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
@@ -50,7 +50,7 @@ export async function readSharedConfig(environment: Environment): Promise<Shared
   };
 }
 
-/** `[name]`, `key = value`, and the indented settings of a group below a key without a value. */
+/** Parses the sections: `[name]`, `key = value`, and the indented settings of a group below a key without a value. */
 function sectionsOf(text = ''): ReadonlyMap<string, Section> {
   const sections = new Map<string, Record<string, string>>();
   let section: Record<string, string> | undefined;

@@ -14,9 +14,9 @@ interface Waiting<T> {
 }
 
 /**
- * Combines look-ups that differ in one value into shared requests. While a request is in progress, all new look-ups
- * wait for the next request. Therefore no look-up gets an answer from before its start, and look-ups of a thousand
- * machines take five requests.
+ * Combines lookups that differ in one value into shared requests. While a request is in progress, all new lookups wait
+ * for the next request. Therefore the data of a lookup is never older than its start, and lookups of a thousand
+ * machines need five requests.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;
@@ -74,7 +74,7 @@ export class SharedLookup<T> {
     this.#running = false;
   }
 
-  /** The request is sent immediately if it is full, or if a single caller repeats its look-up. */
+  /** The request is sent immediately if it is full, or if a single caller repeats its lookup. */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);

@@ -21,7 +21,7 @@ const WAIT_SECONDS = 20;
 const BATCH = 10;
 /** If the driver does not delete a message, SQS delivers the message again after this number of seconds. */
 const VISIBILITY_SECONDS = 30;
-/** One wait reads at most this number of answers, so that it ends in time even if notices arrive continuously. */
+/** One wait reads at most this number of responses, so that it ends in time even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
 interface Wait {
@@ -60,7 +60,7 @@ export class NoticeQueue {
     return new NoticeQueue(sdk, client, name);
   }
 
-  /** A message is deleted when `done` was called for all of its notices. */
+  /** Reads messages. A message is deleted after `done` was called for all of its notices. */
   async wait(wait: Wait): Promise<void> {
     const { timed, signal } = wait;
     const url = await this.#urlOf(wait);

@@ -29,7 +29,7 @@ const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. Throws an error for an error
- * response, for a page of a proxy, and for an incomplete answer.
+ * response, for a page of a proxy, and for an incomplete response.
  */
 export class Attempts {
   readonly #options: ArmOptions;
@@ -92,13 +92,13 @@ export class Attempts {
         headers: answer.headers,
         retryAfterMs: retryAfterOf(answer.headers, clock.now()) ?? quotaResets(answer.headers),
       });
-    // A page of a proxy must not count as an empty answer.
+    // A page of a proxy must not count as an empty response.
     if (text !== '' && !isObject(answer.body)) throw new ArmError(where, response.status, text, answer);
     return answer;
   }
 }
 
-/** All answers of Resource Manager that are not empty are JSON objects. */
+/** All responses of Resource Manager that are not empty are JSON objects. */
 const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
 
 /** After a failed login, the client sent no request. The next retry of the machine requests a token again. */

@@ -10,24 +10,24 @@ export interface Beginning {
   readonly state: string | undefined;
   /** Has an effect only if Azure names no operation. */
   readonly ended: boolean;
-  /** The path of the operation with which Azure reports the progress of the change. */
+  /** The operation with which Azure reports the progress of the change. */
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
 /** The pollers of the SDK do not pass the context of a call to their requests. */
 export interface Call {
   readonly signal: AbortSignal;
-  /** Whether the first request of the call starts a change for whose end the driver waits. */
+  /** Whether the first request of the call starts a change, so that the driver must wait for its end. */
   readonly changes?: boolean;
   began?: Beginning;
   /** `where` names the request of the last answer. */
   last?: { readonly where: string; readonly answer: ArmAnswer };
 }
 
-/** For the requests that the SDK sends during the current call. */
+/** The context of the requests that the SDK sends during the current call. */
 export const calls = new AsyncLocalStorage<Call>();
 
-/** The API versions that the original uses, instead of the versions of the SDK. */
+/** The API versions of the original. The driver uses them instead of the versions of the SDK. */
 const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
   [/\/Microsoft\.Compute\/disks\//, '2023-04-02'],
   [/\/Microsoft\.Compute\//, '2023-07-01'],
@@ -48,7 +48,7 @@ export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
  * - The SDK treats content types other than JSON as an empty success.
  * - The SDK treats an operation without a status as complete.
  *
- * Therefore this class checks each answer first, and passes only valid answers to the SDK.
+ * Therefore this class first checks each response, and passes only valid responses to the SDK.
  */
 export class Carrier implements HttpClient {
   readonly #options: ArmOptions;
@@ -72,7 +72,7 @@ export class Carrier implements HttpClient {
     const where = `${method} ${path.replace(/\?.*/, '')}`;
     call.last = { where, answer };
     if (path === call.began?.operation?.path) return this.#ofOperation(request, call.began.operation.header, answer);
-    // An empty answer to a read request does not show whether the resource exists.
+    // An empty response to a read request does not show whether the resource exists.
     if (answer.text === '' && (method === 'GET' || (method === 'POST' && !call.changes)))
       throw new ArmError(where, answer.status, '', answer);
     if (method === 'PATCH' && answer.status === 202) throw new ArmError(where, 202, answer.text, answer);
@@ -109,8 +109,8 @@ export class Carrier implements HttpClient {
 
   #beginning({ status, headers, body, text }: ArmAnswer): Beginning {
     const state = resource.safeParse(body).data?.properties?.provisioningState;
-    // The status 200 without a state means that the change has ended. The status 201 without a state means that the
-    // change has only begun.
+    // If there is no state, the status 200 means that the change has ended, and the status 201 means that the change
+    // has only begun.
     const ended = state === undefined ? status === 200 && text !== '' : isDone(state);
     const monitor = headers.get('azure-asyncoperation') ?? headers.get('operation-location');
     const address = monitor ?? (status === 202 ? headers.get('location') : null);

@@ -14,7 +14,7 @@ const KEY = /-----BEGIN (?:RSA )?PRIVATE KEY-----[\s\S]*?-----END (?:RSA )?PRIVA
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/;
 
 /**
- * In any order. Further certificates are the chain.
+ * Reads a certificate and its key in any order. Additional certificates are the chain.
  * @throws Error that names the problem and the fix, and quotes nothing of the text
  */
 export function readCertificate(pem: string): ClientCertificate {

@@ -55,7 +55,7 @@ export class Arm {
 
   /**
    * Runs a change until it ends, for at most `timeoutMs`. Returns the resource after the change.
-   * @param read reads the resource that is created or changed; absent for a deletion
+   * @param read reads the resource that is created or changed. Undefined for a deletion
    */
   async run<T>(
     begin: (options: CallOptions) => Poller<T>,
@@ -110,7 +110,7 @@ export class Arm {
 
   /**
    * The URL that Azure returned contains credentials, so the request has no token.
-   * @throws Error for an address without https, or an invalid answer
+   * @throws Error for an address without https, or for an invalid response
    */
   async read(address: string, signal: AbortSignal): Promise<string> {
     const { protocol, origin, pathname, search } = new URL(address);
@@ -147,7 +147,7 @@ export class Arm {
   }
 }
 
-/** An error of the SDK contains the whole request with the user data, so only the answer is reported. */
+/** An error of the SDK contains the whole request with the user data, so only the response is reported. */
 async function inCall<T>(call: Call, work: () => Promise<T>): Promise<T> {
   try {
     return await calls.run(call, work);

@@ -15,9 +15,9 @@ export class ArmError extends Error {
   override readonly name = 'ArmError';
   /** 200 for a failed operation. */
   readonly status: number;
-  /** Such as `ZonalAllocationFailed`; empty if the answer contains none. */
+  /** The error code, such as `ZonalAllocationFailed`. Empty if the response contains no code. */
   readonly code: string;
-  /** The unchanged text of the answer, because rules of the original search the whole text. */
+  /** The unchanged text of the response, because rules of the original search the whole text. */
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 
@@ -36,7 +36,7 @@ export class ArmError extends Error {
   }
 }
 
-/** The error code in an XML answer of a storage service. */
+/** The error code in an XML response of a storage service. */
 const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
 
 /**

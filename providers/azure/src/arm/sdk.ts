@@ -51,7 +51,7 @@ export async function loadSdk(): Promise<void> {
 
 /** @param httpClient sends all requests of these clients */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
-  // The clients use no policies of the SDK, because the HTTP client of this driver handles attempts, pauses, logins,
+  // The clients use no policies of the SDK. Instead, the HTTP client of this driver handles attempts, pauses, logins,
   // proxies and logs.
   const options = async () => ({
     endpoint,

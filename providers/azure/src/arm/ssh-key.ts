@@ -12,7 +12,7 @@ const number = (text: string | undefined): Buffer => {
   return field((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);
 };
 
-/** As a line of authorized_keys, without comment and line end. */
+/** Returns the key as a line of authorized_keys, without comment and line end. */
 export function sshPublicKey(key: KeyObject): string {
   const { n, e } = key.export({ format: 'jwk' });
   const blob = Buffer.concat([field(Buffer.from('ssh-rsa')), number(e), number(n)]);

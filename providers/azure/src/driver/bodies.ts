@@ -58,7 +58,7 @@ export interface VmParts {
   readonly userData: Uint8Array;
   readonly nicId: string;
   readonly plan: object | undefined;
-  /** By disk name, for disks that are created from images. */
+  /** The IDs of the disks that are created from images, by disk name. */
   readonly diskIds: ReadonlyMap<string, string>;
   /** For classes without a key. The private key is not stored. */
   readonly throwAwayKey: () => string;

@@ -154,7 +154,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
 }
 
 /**
- * One after the other, before the VM.
+ * Creates disks from images one after the other, before the VM.
  * @param begun whether an earlier call created the NIC, so that disks may exist
  * @returns the IDs of the disks by name
  */

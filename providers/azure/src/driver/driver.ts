@@ -182,7 +182,10 @@ const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annota
 const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
-/** The first request of a creation reads the image if its terms may need to be accepted, otherwise the subnet. */
+/**
+ * If the terms of the image may need to be accepted, the first request of a creation reads the image. Otherwise, it
+ * reads the subnet.
+ */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
   const what =

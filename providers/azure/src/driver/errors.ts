@@ -16,8 +16,8 @@ export function isExhausted(thrown: unknown): boolean {
 }
 
 /**
- * As the original prints it, with each member on its own line. The rules of the original search for words within one
- * line.
+ * Formats JSON as the original does, with each member on a separate line. The rules of the original search for words
+ * within one line.
  */
 function indented(text: string): string {
   const value = tryParseJson(text);

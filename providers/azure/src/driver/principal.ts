@@ -13,7 +13,7 @@ export class WrongPrincipal extends Error {
   }
 }
 
-/** A value can have several key names, and the first one counts. */
+/** Returns the first value that exists. A value can have several key names. */
 export const firstOf = (...values: (string | undefined)[]): string =>
   trimSpace(values.find((value) => value !== undefined) ?? '');
 

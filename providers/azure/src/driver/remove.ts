@@ -111,8 +111,8 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
 /**
- * After this change of the VM, Azure deletes the own resources of the VM together with the VM. Undefined if the change
- * is not needed.
+ * Returns a change of the VM. After this change, Azure deletes the resources of the VM together with the VM. Returns
+ * undefined if the change is not needed.
  */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
@@ -139,8 +139,8 @@ function cascade(
 }
 
 /**
- * By their names, two at a time. After an error, the deletion continues with the other resources. A missing resource
- * is a success.
+ * Deletes resources by their names, two at a time. After an error, the deletion continues with the next resources. A
+ * missing resource is a success.
  * @throws MachineError
  */
 export async function deleteLeftOvers(

@@ -15,7 +15,7 @@ import { createTokenSource, type Principal, type TokenOptions } from '../arm/tok
 import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-/** If a class names its cloud, the addresses in these settings have no effect. */
+/** The settings of sessions. If a class names its cloud, the addresses in these settings have no effect. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
   /** Returns the value of the Authorization header, for clouds that do not use tokens of Microsoft Entra. */
@@ -255,7 +255,7 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
   });
 }
 
-/** If the class names no cloud, the addresses that the operator has set. */
+/** Returns the addresses of the cloud. If the class names no cloud, returns the addresses that the operator has set. */
 function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
   if (named) return cloudOf(named);
   return { ...cloudOf(cloud), ...withoutUndefined({ management: endpoint || undefined, login: login || undefined }) };

@@ -116,7 +116,7 @@ function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   }
 }
 
-/** Exactly one of zone, availability set and scale set must be given. */
+/** Exactly one of these fields must be set: zone, availability set, scale set. */
 function checkPlace({ zone, availabilitySet, virtualMachineScaleSet }: Properties, errors: FieldErrors): void {
   const places = [zone !== undefined, !isBlank(availabilitySet?.id), !isBlank(virtualMachineScaleSet?.id)];
   if (places.filter(Boolean).length !== 1)
@@ -152,7 +152,8 @@ function childOf({ kind, type }: ArmType, name: string): ArmType {
 }
 
 /**
- * As the original does: `capacityReservationGroups/capacityReservations`. Source: azure-sdk-for-go, `ParseResourceID`.
+ * Returns the type of a resource as the original does: `capacityReservationGroups/capacityReservations`. Source:
+ * azure-sdk-for-go, `ParseResourceID`.
  */
 function resourceTypeOf(id: string): { readonly type: string } | { readonly problem: string } {
   if (id === '') return { problem: 'id cannot be empty' };
@@ -207,8 +208,8 @@ export function secretProblems(secret: AzureCredentials): readonly string[] {
 }
 
 /**
- * The Secret must have exactly one proof of identity. Errors for the two proofs that the original supports have the
- * texts of the original.
+ * The Secret must contain exactly one credential. For the two credentials that the original supports, the errors have
+ * the texts of the original.
  */
 function checkProofs(secret: AzureCredentials, managed: boolean, errors: FieldErrors): void {
   const hasSecret = !isBlank(secret.clientSecret) || !isBlank(secret.azureClientSecret);

@@ -47,6 +47,6 @@ export const alternatives: AlternativeRules<GcpProviderSpec> = {
     machineType,
     market: scheduling?.preemptible ? 'spot' : ON_DEMAND,
   }),
-  // Compute Engine lists instances by zone, so alternatives in another zone need their own listing.
+  // Compute Engine lists instances by zone, so alternatives in another zone need a separate listing.
   listing: ({ zone = '' }) => zone,
 };

@@ -18,8 +18,9 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
 }
 
 /**
- * With the order, codes and texts of the original. The error for another provider is `InvalidArgument`, and every
- * other error is `Internal`. A creation checks the whole provider spec, and the other calls check only the zone.
+ * Decodes the class and the Secret, with the order, codes and texts of the original. The error for another provider is
+ * `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec. All other calls
+ * check only the zone.
  */
 export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
   const { machineClass, data } = input;
@@ -32,7 +33,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   return { spec, credentials };
 }
 
-/** With the rules of a creation, without the Secret. @throws MachineError */
+/** Parses a provider spec with the rules of a creation, without the Secret. @throws MachineError */
 export const readSpec = (machineClass: MachineClass): GcpProviderSpec => specOf({ call: 'create', machineClass });
 
 function specOf(input: SpecInput): GcpProviderSpec {

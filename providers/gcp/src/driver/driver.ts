@@ -51,8 +51,8 @@ const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 const LONGEST_MS = 300_000;
 /**
- * An operation that is done at once may have a request ID that was used before. The driver tries at most this number
- * of IDs.
+ * An operation that is done immediately may have a request ID that was used before. The driver tries at most this
+ * number of IDs.
  */
 const REPLAYS = 5;
 /** The least recently used account is removed first. */
@@ -194,8 +194,8 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
     let started: Operation | undefined;
     try {
       started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-      // If the operation is done at once, its request ID was used before. Either an earlier process used it, or the
-      // first VM no longer exists.
+      // If the operation is done immediately, its request ID was used before. Either an earlier process used the ID, or
+      // the first VM no longer exists.
       if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
       await wait(calls, request, session, started.name);
       failed.delete(uid);
@@ -286,7 +286,7 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   return ours.cluster === theirs.cluster && ours.role === theirs.role;
 };
 
-/** If the class lacks the tags of cluster and role, the result is an empty list without a request. */
+/** If the class does not have the tags of cluster and role, the result is an empty list, and no request is sent. */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   const { cluster, role } = marksOf(spec.tags ?? []);
   if (cluster === undefined || role === undefined) return [];
@@ -311,7 +311,7 @@ async function isOurs(request: OnMachine, session: Session, thrown: unknown): Pr
     const found = await session.gce.get(session.project, session.zone, machine.metadata.name, signal);
     return sameMarks(spec, found) && !ENDING.has(found.status ?? '') && !isOthers(request, found.labels);
   } catch {
-    return false; // The caller reports the first error, which is more specific.
+    return false; // The caller reports the first error, because it is more specific.
   }
 }
 

@@ -15,7 +15,10 @@ export class OperationFailed extends Error {
   }
 }
 
-/** The zone lacks the machine type. Only the text counts, as in the original, also if the cloud throttles. */
+/**
+ * Whether the zone does not have the machine type. As in the original, only the text decides, even if the cloud
+ * throttles.
+ */
 const lacksType = (thrown: Refusal): boolean => thrown.reported.includes('does not exist in zone');
 
 const EXHAUSTED = new Set([

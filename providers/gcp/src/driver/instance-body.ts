@@ -21,7 +21,7 @@ const isEmpty = (value: unknown): boolean =>
 const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
 
-/** As the Go client does. An empty object remains, because it has a meaning. */
+/** Formats a map as the Go client does. An empty object remains, because it has a meaning. */
 const map = (value: Readonly<Record<string, string>> | undefined): object | undefined =>
   value && Object.keys(value).length > 0 ? value : undefined;
 
@@ -94,7 +94,7 @@ function diskBody(disk: Disk, zone: string): Record<string, unknown> {
   });
 }
 
-/** First the user data, then the metadata of the provider spec. */
+/** Returns the metadata items: the user data, followed by the metadata of the provider spec. */
 function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array): object[] {
   const own = metadata.map(({ key: name, value }) =>
     withoutUndefined({

@@ -43,14 +43,14 @@ export interface GceOptions {
   readonly refused?: (authorization: string) => void;
 }
 
-/** @throws Error without the error of the SDK, because this error would quote the answer */
+/** @throws Error without the error of the SDK, because this error would quote the response */
 function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new Error(`an invalid answer, which is not a ${what} of Compute Engine`);
 }
 
-/** As in the original, null counts as absent, but the SDK refuses the whole answer. */
+/** As in the original, null counts as absent. The SDK would refuse the whole response. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -61,7 +61,9 @@ function withoutNulls(value: unknown): unknown {
 /** A throttled call had no effect, so a retry is safe. */
 const ATTEMPTS = 10;
 
-/** The SDK creates an object for every member, so a full answer makes a listing of many VMs twice as expensive. */
+/**
+ * The SDK creates an object for every member. Therefore a full response makes a listing of many VMs twice as expensive.
+ */
 const pick =
   (...names: readonly string[]) =>
   (answer: object): object =>
@@ -168,7 +170,7 @@ export class Gce {
     let pageToken = '';
     do {
       const request = withoutUndefined({ project, zone, pageToken: pageToken || undefined });
-      // Each page has its own attempts.
+      // The attempts are counted separately for each page.
       const [, , page] = await this.#call('list', { pick: ofPage, signal }, ({ instances }) =>
         instances.list(request, { ...once(), autoPaginate: false }),
       );
@@ -221,7 +223,7 @@ export class Gce {
     const answer = tryParseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
-    // Without this check, the SDK would treat an answer without known members as an empty success.
+    // Without this check, the SDK would treat a response without known members as an empty success.
     if (typeof answer === 'object' && answer !== null && !Array.isArray(answer))
       return JSON.stringify(withoutNulls(read(answer)));
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: the response is not from Compute Engine`);

@@ -13,7 +13,7 @@ const refusal = z.looseObject({
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** Such as `rateLimitExceeded` or `alreadyExists`. */
+  /** The reasons, such as `rateLimitExceeded` or `alreadyExists`. */
   readonly reasons: readonly string[];
   /** The text of the error, as the cloud wrote it. */
   readonly reported: string;

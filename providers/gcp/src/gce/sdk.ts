@@ -3,7 +3,10 @@ import { createRequire } from 'node:module';
 import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
-/** Without the timers and retries of the SDK, because the driver has its own with the clock of the process. */
+/**
+ * The options of a call. The timers and retries of the SDK are disabled, because the driver has separate ones that use
+ * the clock of the process.
+ */
 interface CallOptions {
   readonly timeout: number;
   readonly retry: { readonly retryCodes: readonly number[] };
@@ -12,7 +15,7 @@ interface CallOptions {
 
 type Method<Answer> = (request: object, options: CallOptions) => Promise<Answer>;
 
-/** The declarations of the SDK have 33 MB, which every type check would read. */
+/** The types of the SDK clients. The declarations of the SDK have 33 MB, and every type check would read them. */
 export interface Clients {
   readonly instances: {
     readonly insert: Method<readonly [{ readonly latestResponse: unknown }]>;
@@ -38,7 +41,7 @@ export interface SdkRequest {
 
 /** A call of the SDK, with the function that sends its request. */
 export interface Call {
-  /** @returns the checked answer as JSON */
+  /** Sends a request. @returns the checked response as JSON */
   readonly send: (request: SdkRequest) => Promise<string>;
   /** The request body from the driver, without the empty maps that the SDK would add. */
   readonly body?: object | undefined;
@@ -48,15 +51,15 @@ export interface Call {
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
-  /** The SDK replaces this error with its own error. */
+  /** The error that was thrown. The SDK replaces it with another error. */
   thrown?: unknown;
 }
 
 const calls = new AsyncLocalStorage<Running>();
 
 /**
- * The SDK failed to write a request or to read an answer. The error of the SDK is omitted, because it quotes the
- * request or the answer with the user data.
+ * The SDK failed to write a request or to read a response. The error of the SDK is omitted, because it quotes the
+ * request or the response with the user data.
  */
 class SdkFailed extends Error {
   override readonly name = 'SdkFailed';
@@ -121,7 +124,10 @@ type Client<T> = new (options: object, gax: object) => T;
 const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
-/** Loaded with the first call. All accounts and endpoints share the clients, because each call contains its target. */
+/**
+ * Returns the clients, which are loaded with the first call. All accounts and endpoints share the clients, because each
+ * call contains its target.
+ */
 export function gceClients(): Clients {
   clients ??= makeClients();
   return clients;

@@ -30,7 +30,7 @@ const SERVICE_ACCOUNT_FIELDS = [
 
 const text = z.string().nullish();
 const head = z.looseObject({ type: text, project_id: text, universe_domain: text });
-/** null counts as an empty text, as in Go. */
+/** A map of texts. As in Go, null counts as an empty text. */
 const texts = z.record(
   z.string(),
   text.transform((value) => value ?? ''),
@@ -66,7 +66,7 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
     universe_domain: own,
   } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
   // The driver does not send credentials of one cloud to another cloud. To change the cloud, an operator must change
-  // both values.
+  // both settings.
   if (universe && (own || PUBLIC_UNIVERSE) !== universe)
     throw new Error(
       `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, but GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: both must be equal`,
@@ -139,7 +139,7 @@ function readJson(text: string, where: string): unknown {
   try {
     return JSON.parse(trimSpace(text));
   } catch {
-    // The error of the parser quotes the text, which is a secret.
+    // The error of the parser would contain the text, and the text is a secret.
     throw new Error(`${where}: failed to unmarshal json object: it is not JSON`);
   }
 }

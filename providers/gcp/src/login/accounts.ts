@@ -56,7 +56,7 @@ export type Account = ServiceAccount | ExternalAccount | HostAccount | Impersona
 
 export interface AccountRules {
   /**
-   * The domain of the cloud that the operator has set. If absent, the driver uses the public cloud for all
+   * The domain of the cloud that the operator has set. If undefined, the driver uses the public cloud for all
    * credentials, as the original does.
    */
   readonly universe?: string | undefined;

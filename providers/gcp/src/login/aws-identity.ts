@@ -22,7 +22,8 @@ const roleKeys = z.looseObject({
 
 /**
  * Returns a signed request to AWS, with which Google verifies the identity of the controller. The keys come from the
- * environment, or else from the role of the host. Source: google-auth-library, AwsClient
+ * environment. If the environment contains none, they come from the role of the host. Source: google-auth-library,
+ * AwsClient
  * @param audience a part of the signature, so that the request is not valid for another recipient
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {

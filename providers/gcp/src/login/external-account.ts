@@ -18,7 +18,7 @@ const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const TOKEN_TYPES: readonly string[] = [JWT, 'urn:ietf:params:oauth:token-type:id_token'];
 const HOUR_S = 3_600;
 const LONGEST_LIFETIME_S = 12 * HOUR_S;
-/** Credentials may contain no other metadata address than those that AWS libraries use. */
+/** The metadata addresses that AWS libraries use. Credentials must not contain other metadata addresses. */
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();
@@ -88,7 +88,7 @@ function must(holds: boolean, field: string, should: string): void {
 }
 
 /**
- * Undefined for an empty URL.
+ * Reads the URL. Returns undefined for an empty URL.
  * @throws Error for a URL that does not belong to Google
  */
 export function readImpersonation(url: string, universe: string): Impersonation | undefined {

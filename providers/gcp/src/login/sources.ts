@@ -2,7 +2,7 @@ import { ConfigError } from '@mcm/kube';
 
 /** Only the operator can extend this list. */
 export interface AllowedSources {
-  /** Files, and folders with all of their files. */
+  /** The allowed files. If an entry is a folder, all of its files are allowed. */
   readonly paths: readonly string[];
   readonly origins: readonly string[];
   /** Whether Secrets may use the AWS identity of the controller. */

@@ -44,7 +44,7 @@ async function ofUrl(
   return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
 }
 
-/** Errors do not quote the text, because it may be the token. */
+/** Errors do not contain the text, because it may be the token. */
 function tokenIn(text: string, field: string | undefined, from: string): string {
   if (field === undefined) {
     if (/^[\w.~+/=-]+$/.test(text)) return text;

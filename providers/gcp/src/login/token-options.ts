@@ -17,6 +17,6 @@ export interface TokenOptions {
   readonly metadata?: string | undefined;
   /** For controllers that run on a host in AWS. */
   readonly awsMetadata?: string | undefined;
-  /** For AWS keys and the region, as AWS libraries read them. */
+  /** The variables with AWS keys and the region, as AWS libraries read them. */
   readonly awsVariables?: Readonly<Record<string, string | undefined>> | undefined;
 }

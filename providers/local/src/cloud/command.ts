@@ -17,9 +17,9 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** Requests of all kubelets share these connections. Each watch has its own connection. */
+/** Requests of all kubelets share these connections. Each watch has a separate connection. */
 const KUBELET_CONNECTIONS = 16;
-/** At the stop of the server, open long polls may delay the stop for at most this time. */
+/** When the server stops, open long polls may delay the stop for at most this time. */
 const STOP_LIMIT_MS = 5_000;
 
 async function main(): Promise<void> {
@@ -94,7 +94,7 @@ function listen(server: Server, { port }: CloudFlags): Promise<string> {
   });
 }
 
-/** After SIGTERM, after Ctrl-C, or when the parent process ends. */
+/** Stops after SIGTERM, after Ctrl-C, or when the parent process ends. */
 function endWithParent(stopAll: () => Promise<void>): void {
   let stopping = false;
   const end = (): void => {

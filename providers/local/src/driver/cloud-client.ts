@@ -84,7 +84,7 @@ export class CloudClient {
     return this.#call('GET', one(id), cloudInstance, { signal });
   }
 
-  /** Returns when the instance has left the state `pending`, or after `POLL_SECONDS`. */
+  /** Returns when the instance is no longer `pending`, or after `POLL_SECONDS`. */
   async untilRunning(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
@@ -96,8 +96,8 @@ export class CloudClient {
   }
 
   /**
-   * Returns the notices that no client has acknowledged. If there are none, waits for a notice for up to
-   * `NOTICE_SECONDS`.
+   * Returns the notices that no client has acknowledged. If there are no notices, waits up to `NOTICE_SECONDS` for a
+   * notice.
    */
   async interruptions(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly CloudNotice[]> {
     const query = new URLSearchParams({ ...filters, wait: 'pending', timeout: `${NOTICE_SECONDS}s` });

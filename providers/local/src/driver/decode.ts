@@ -26,7 +26,7 @@ const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCrede
 export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
   data.kubeconfig !== undefined || backend === 'pod';
 
-/** For Pods, the checks have the order of the original. @throws MachineError */
+/** Decodes the class and the Secret. For Pods, the checks have the order of the original. @throws MachineError */
 export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOptions): Decoded {
   const machineClass = folded(input.machineClass);
   if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });
@@ -47,15 +47,15 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
 }
 
 /**
- * Without the Secret, with the rules of a creation. Rules of a single backend are skipped, because only the Secret
- * determines the backend.
+ * Parses a provider spec with the rules of a creation, without the Secret. Rules of a single backend are skipped,
+ * because only the Secret determines the backend.
  * @throws MachineError
  */
 export const readSpec = (machineClass: MachineClass): LocalProviderSpec =>
   decodeSpec(LocalProviderSpec, folded(machineClass));
 
 /**
- * Like Go, it accepts field names in any letter case.
+ * Reads the fields. As in Go, field names are accepted in any letter case.
  * @throws MachineError for a class of another provider
  */
 function folded(machineClass: MachineClass): MachineClass {

@@ -26,7 +26,7 @@ import { aborted } from './errors.ts';
 /** The environment of the driver of the local cloud. */
 export interface LocalDriverOptions {
   readonly clock: Clock;
-  /** Called once for each address. */
+  /** Returns the connection to an address. Called once for each address. */
   readonly connect: (endpoint: string) => Transport;
   /** For Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
@@ -50,8 +50,8 @@ const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 /** As in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
 /**
- * The answers of a cloud may be outdated, so the driver reads several times before it reports a recorded instance as
- * missing.
+ * The responses of a cloud may be outdated. Therefore the driver reads several times before it reports that a recorded
+ * instance is missing.
  */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
@@ -135,7 +135,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   });
 }
 
-/** A notice is acknowledged only after its report was answered with `done`. */
+/** A notice is acknowledged only after its report returned `done`. */
 async function reportNotices(
   cloud: CloudClient,
   request: Request & Pick<InterruptionRequest<LocalProviderSpec, LocalCredentials>, 'notify'>,
@@ -270,7 +270,7 @@ const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `instance of machine ${machine.metadata.name} does not exist`);
 
 /**
- * By its provider ID, or else by its name.
+ * Finds an instance by its provider ID. Without a provider ID, finds it by its name.
  * @throws MachineError `OutOfRange` if several instances have its name
  */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
@@ -279,7 +279,7 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
     const id = requireInstanceId(machine.spec.providerID);
     return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
   }
-  // One look-up is sufficient: even if the listing is outdated, the client token of the creation finds the VM.
+  // One lookup is sufficient. Even if the listing is outdated, the client token of the creation finds the VM.
   const [first, ...others] = await findUnrecorded(cloud, request);
   if (!first || others.length === 0) return first;
   const found = [first, ...others].map(described);
@@ -288,8 +288,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * Returns the instance with the client token of the machine. Otherwise, instances with its name and the tags of the
- * class count, except instances of other control clusters.
+ * Returns the instance with the client token of the machine. Without such an instance, returns instances with its name
+ * and the tags of the class, except instances of other control clusters.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
@@ -307,7 +307,10 @@ async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<r
   );
 }
 
-/** Without a provider ID, the IDs of all instances that may belong to the machine. */
+/**
+ * Returns the IDs of the instances to delete. Without a provider ID, these are all instances that may belong to the
+ * machine.
+ */
 async function idsToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<readonly string[]> {
   const { machine, signal } = request;
   if (machine.spec.providerID) return [requireInstanceId(machine.spec.providerID)];
@@ -358,8 +361,8 @@ function requireTime(clock: Clock, until: number, what: string): void {
 }
 
 /**
- * The result is never empty: without a filter, machines of other clusters would look like orphans, as in the original
- * local driver.
+ * Returns the filter of the listing. The filter is never empty. Without a filter, machines of other clusters would look
+ * like orphans, as in the original local driver.
  */
 function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
   const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));

@@ -32,7 +32,7 @@ export interface ConnectionOptions {
 
 /**
  * The connection to one API server that all kubelets of the process share, with one watch of pods. 500 kubelets in one
- * process would otherwise need 500 watches. A kubelet with its own credentials has its own connection and watch.
+ * process would otherwise need 500 watches. A kubelet with separate credentials has a separate connection and watch.
  */
 export class Connection {
   readonly outage: OutageLog;
@@ -47,7 +47,7 @@ export class Connection {
     this.outage = createOutageLog('connecting to the API server', options.clock, options.log);
   }
 
-  /** Without a token, the client uses the credentials of the connection. */
+  /** Returns a client. Without a token, the client uses the credentials of the connection. */
   client(token?: string): KubeClient {
     const { transport, clock, random } = this.#options;
     return createClient({

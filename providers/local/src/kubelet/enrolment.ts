@@ -27,7 +27,7 @@ export interface Access {
   readonly connection: Connection;
   /** All kubelets of an API server share this log. */
   readonly outage: OutageLog;
-  /** Stored across restarts because a bootstrap token can be used only once. */
+  /** The certificate is stored across restarts, because a bootstrap token can be used only once. */
   readonly certificate?: KubeletCertificate;
   close(): void;
 }

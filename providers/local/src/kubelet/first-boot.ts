@@ -15,7 +15,7 @@ import type { ConfigPointer } from './node/pointer.ts';
 
 const ACCEPT = `application/vnd.coreos.ignition+json;version=${IGNITION_VERSION}`;
 
-/** Once, as Ignition does. @throws the error of the server; a retry may succeed */
+/** Requests the configuration once, as Ignition does. @throws the error of the server; a retry may succeed */
 export async function fetchFirstConfig(
   { server, path, ca, headers }: ConfigPointer,
   connect: (address: ApiAddress) => ApiTransport,
@@ -39,7 +39,10 @@ const machineConfigOf = (config: IgnitionConfig): MachineConfig => ({
   metadata: { name: 'first-boot', uid: '', resourceVersion: '', creationTimestamp: '' },
 });
 
-/** All files exist. If the configuration has kernel arguments, the machine has rebooted once to apply them. */
+/**
+ * At this time, all files exist. If the configuration has kernel arguments, the machine has rebooted once to apply
+ * them.
+ */
 export async function firstMachine(image: StoredMachine, config: IgnitionConfig): Promise<StoredMachine> {
   const disk = new MemoryDisk(image.disk);
   const { entries, appended } = wantedDisk(machineConfigOf(config));

@@ -166,7 +166,7 @@ export class HollowKubelet {
     this.#access = access;
     this.#remember(access);
     this.#readyFrom = rejoining ? 0 : clock.now().getTime() + (this.#behaviour.readyDelay ?? 0);
-    // A kubelet that was registered before reads its Node first, because the Node is usually unchanged.
+    // A kubelet that was registered before first reads its Node, because the Node is usually unchanged.
     const known = rejoining ? await this.#untilItWorks('look', () => this.#findNode(access.client)) : undefined;
     const node = known ?? (await this.#untilItWorks('register', () => this.#register(access.client)));
     await this.#untilItWorks('lease', () => this.#holdLease(access, node, known !== undefined));
@@ -202,8 +202,8 @@ export class HollowKubelet {
   }
 
   /**
-   * The machine controller deletes the bootstrap token as soon as the Node exists, so the credentials are stored
-   * before.
+   * The machine controller deletes the bootstrap token as soon as the Node exists. Therefore the credentials are stored
+   * before the Node is created.
    */
   #remember({ certificate }: Access): void {
     const { instance, memory } = this.#options;
@@ -244,7 +244,7 @@ export class HollowKubelet {
     return ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
   }
 
-  /** Changes an existing Node of this name, as a real kubelet does at its start. */
+  /** Changes an existing Node with the same name, as a real kubelet does at its start. */
   async #register(client: KubeClient): Promise<Node> {
     const { clock, console } = this.#options;
     const resource = client.resource(nodes);

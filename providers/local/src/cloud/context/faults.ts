@@ -30,11 +30,11 @@ export const faultRule = z
       })
       .optional(),
     /**
-     * The cloud does not answer the request. The connection stays open for `after` (default 5 minutes), and then the
-     * answer is 504.
+     * The cloud does not respond to the request. The connection stays open for `after` (default 5 minutes). After that,
+     * the response is 504.
      */
     timeout: z.strictObject({ after: durationMs.optional() }).optional(),
-    /** Whether the cloud performs the operation although the caller gets an error or no answer. */
+    /** Whether the cloud performs the operation although the caller gets an error or no response. */
     effect: z.boolean().optional(),
     /** The delay before the cloud processes the request. */
     latency: latency.optional(),

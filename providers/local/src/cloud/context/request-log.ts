@@ -1,4 +1,4 @@
-/** `code` is the HTTP status; it is 0 if the client disconnected before the answer. */
+/** An entry of the request log. `code` is the HTTP status, or 0 if the client disconnected before the response. */
 export interface LoggedRequest {
   readonly time: string;
   readonly operation: string;

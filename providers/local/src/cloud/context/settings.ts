@@ -9,7 +9,7 @@ export interface Latencies {
   readonly shutdownMs: number;
   /** The duration of attaching or detaching a volume. */
   readonly volumeMs: number;
-  /** The delay before each answer of the API. */
+  /** The delay before each response of the API. */
   readonly apiMs: number;
 }
 

@@ -17,7 +17,7 @@ export interface WorkContext {
   readonly signal: AbortSignal;
 }
 
-/** A request with valid input: its subject, and the function that handles it. */
+/** A request with valid input: the affected object, and the function that handles the request. */
 export interface Prepared {
   readonly subject?: FaultSubject;
   readonly instance?: string;
@@ -94,7 +94,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
   throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
-/** A disconnect of the client ends only the wait, and the cloud still performs the operation. */
+/** If the client disconnects, only the wait ends. The cloud still performs the operation. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(clock, ms, signal);
@@ -103,7 +103,7 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   }
 }
 
-/** An unexpected error is a bug: it is logged, and the client gets only a general message. */
+/** An unexpected error is a bug. It is logged, and the client gets only a general message. */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
   log.error('A request failed with an unexpected error', {

@@ -31,7 +31,10 @@ const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated'
 /** These states end without a request. */
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
-/** From the start of a line: a partial line could contain a part of a secret, which a filter would not recognize. */
+/**
+ * Returns the newest lines from the start of a line, because a partial line could contain a part of a secret that a
+ * filter would not recognize.
+ */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
@@ -135,7 +138,7 @@ export class Instances {
   }
 
   /**
-   * A stopped instance keeps its disks and its address. A repeated call has no effect.
+   * Stops an instance, which keeps its disks and its address. A repeated call has no effect.
    * @throws {CloudError} NotFound, IncorrectState
    */
   stop(id: string): Instance {
@@ -152,7 +155,7 @@ export class Instances {
   }
 
   /**
-   * A repeated call has no effect.
+   * Starts an instance. A repeated call has no effect.
    * @throws {CloudError} NotFound, IncorrectState, QuotaExceeded, InsufficientCapacity
    */
   start(id: string): Instance {
@@ -187,7 +190,7 @@ export class Instances {
     const { settlesAt } = instance;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // A later transition of this instance has its own timer, so this timer has no effect.
+      // A later transition of this instance has a separate timer, so this timer has no effect.
       if (instance.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding, or because the clock was set back.
       if (delay() > 0) this.#after(delay(), look);

@@ -126,7 +126,7 @@ export class Volumes {
   }
 
   /**
-   * After the termination of an instance: deletes the disks that belong to the instance, and detaches its other
+   * After the termination of an instance, deletes the disks that belong to the instance, and detaches all other
    * volumes.
    */
   release(instanceId: string): void {
@@ -149,7 +149,7 @@ export class Volumes {
     const { settlesAt } = volume;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // A later change of this volume has its own timer, so this timer has no effect.
+      // A later change of this volume has a separate timer, so this timer has no effect.
       if (volume.settlesAt !== settlesAt) return;
       // A timer can fire too early, because of rounding or a changed clock.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { type CloudStore, type StoredRow, StoreError } from './store.ts';
 
-/** "MCLC" at byte 68 of the file, which distinguishes this store from other SQLite files. */
+/** The text "MCLC" at byte 68 of the file distinguishes this store from other SQLite files. */
 const APPLICATION_ID = 0x4d434c43;
 /** A store with another version of the table layout is refused. */
 const LAYOUT = 1;
@@ -47,7 +47,7 @@ function keepPrivate(file: string): void {
   }
 }
 
-/** Only the header of the file, because SQLite could change a foreign file when it opens it. */
+/** Reads only the header of the file, because SQLite could change a foreign file when it opens the file. */
 function inspectFile(file: string): 'fresh' | 'ours' {
   const header = readHeader(file);
   if (header === undefined || header.length === 0) return 'fresh';
@@ -88,8 +88,8 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
     // With the exclusive lock, SQLite refuses a second process on the same folder. Otherwise both processes would run
     // the same instances.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // These values come before WAL mode: the next start reads them from the header of the file, which does not contain
-    // values in the WAL.
+    // These values are written before WAL mode starts. The next start reads them from the header of the file, and the
+    // header does not contain values in the WAL.
     if (fresh) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT}`);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     const check = database.prepare('PRAGMA quick_check(1)').get();

@@ -36,7 +36,7 @@ export class LeaseRenewer {
     this.#options = options;
   }
 
-  /** If a Lease with this name exists, it is changed. */
+  /** Creates the Lease. If a Lease with this name exists, it is changed. */
   async create(nodeUid: string): Promise<void> {
     const { client, clock, life, nodeName } = this.#options;
     const now = clock.now();
@@ -87,7 +87,7 @@ export class LeaseRenewer {
     return this.#interval();
   }
 
-  /** A kubelet registers its Node only when it starts, so nothing is created without a Node. */
+  /** A kubelet registers its Node only when it starts. Therefore nothing is created if there is no Node. */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;
     try {

@@ -1,6 +1,8 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** After a power-off, requests in progress may continue for this time. Afterwards, the node aborts these requests. */
+/**
+ * After a power-off, requests in progress may continue for this time. After this time, the node aborts these requests.
+ */
 const ANSWER_GRACE_MS = 5_000;
 
 /** Thrown by a wait when the machine is powered off. */
@@ -29,7 +31,7 @@ export class Life {
     return this.#waits.signal.aborted;
   }
 
-  /** After the power-off, the signal aborts with a delay, so that answers in progress can arrive. */
+  /** The signal aborts with a delay after the power-off, so that pending responses can arrive. */
   get signal(): AbortSignal {
     return this.#requests.signal;
   }

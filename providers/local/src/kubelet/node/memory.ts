@@ -1,7 +1,7 @@
 import type { DiskImage } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 
-/** As PEM, as they are stored on the disk of the kubelet. */
+/** The certificate and key in PEM, as they are stored on the disk of the kubelet. */
 export interface KubeletCertificate {
   readonly certificate: string;
   readonly key: string;

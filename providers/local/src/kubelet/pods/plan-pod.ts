@@ -7,7 +7,7 @@ export type PodStep =
   | { readonly do: 'nothing' }
   /** In milliseconds. */
   | { readonly do: 'wait'; readonly until: number }
-  /** Start the containers: the phase becomes Running, and with `ready` the pod also becomes Ready. */
+  /** The containers start. The phase becomes Running. With `ready`, the pod also becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
   /** The containers have ended without a deletion of the pod. */
@@ -28,7 +28,7 @@ export interface PodView {
   readonly volumesAttached: boolean;
 }
 
-/** Unless an annotation of the pod sets another duration. */
+/** A container of a Job ends after this time, unless an annotation of the pod sets another duration. */
 const JOB_RUNS_MS = 1_000;
 
 /** By the rules of the kubelet's pod lifecycle. */
@@ -45,7 +45,7 @@ export function planPod(view: PodView): PodStep {
 function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   const startedAt = Date.parse(String(pod.status?.startTime ?? '')) || now;
   const runFor = duration(pod, PodAnnotations.RunFor) ?? (isJob(pod) ? JOB_RUNS_MS : undefined);
-  // Containers that are restarted run forever, so the end of one container does not change the status.
+  // Containers that are restarted run forever. Therefore the end of one container does not change the status.
   const endsAt = runFor !== undefined && pod.spec.restartPolicy !== 'Always' ? startedAt + runFor : undefined;
   if (endsAt !== undefined && now >= endsAt) return finish(pod);
   const readyAt = isReady(pod) ? undefined : startedAt + readyAfter;
@@ -76,7 +76,7 @@ function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   return { do: 'remove' };
 }
 
-/** The deletion timestamp is the end of the grace period, so the containers end at the latest at this time. */
+/** The deletion timestamp is the end of the grace period. Therefore the containers end at this time at the latest. */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
   if (wish === 'grace') return graceEnd;

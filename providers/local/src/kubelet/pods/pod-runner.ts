@@ -53,7 +53,7 @@ export class PodRunner {
     );
   }
 
-  /** For a pod that is or was bound to this node. */
+  /** Handles a change of a pod that is or was bound to this node. */
   onChange(change: Change<Pod>): void {
     const key = keyOf(change.object);
     if (change.type === 'deleted') this.#forget(key);
@@ -68,13 +68,13 @@ export class PodRunner {
 
   #observe(key: string, pod: Pod): void {
     let tracked = this.#pods.get(key);
-    // A pod with the same name and another UID is another pod.
+    // A pod with the same name and another UID is a different pod.
     if (tracked && tracked.pod.metadata.uid !== pod.metadata.uid) {
       this.#forget(key);
       tracked = undefined;
     }
     if (tracked) {
-      // The watch may still report a state from before the last write of the runner.
+      // The watch may still report a state that is older than the last write of the runner.
       if (isNewer(tracked.pod, pod)) return;
       tracked.pod = pod;
     } else {
@@ -143,7 +143,7 @@ export class PodRunner {
         tracked.failures = 0;
         outage.worked();
       } catch (error) {
-        // The pod was deleted or replaced. The watch reports this, so it is not an outage.
+        // The pod was deleted or replaced. The watch reports this change, so it is not an outage.
         if (!isNotFound(error) && !isConflict(error) && !life.over) outage.failed(error);
         again = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS);
         tracked.failures += 1;
@@ -179,7 +179,7 @@ export class PodRunner {
     const answer = await client
       .resource(pods, metadata.namespace)
       .patch(metadata.name, { type: 'strategic', body }, { subresource: 'status', signal: life.signal });
-    // Until the next watch event, the answer to the write is the newest known state of the pod.
+    // Until the next watch event, the response to the write contains the newest known state of the pod.
     if (answer.metadata.uid === metadata.uid && isNewer(answer, tracked.pod)) tracked.pod = answer;
   }
 
