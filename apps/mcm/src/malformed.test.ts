@@ -44,7 +44,8 @@ const server = createServer(async (incoming, outgoing) => {
 
 const nameOf = ({ kind }: ResourceDefinition<KubeObject>, index: number): string => `${kind.toLowerCase()}-${index}`;
 /**
- * For each field, one object without the field and one object with a wrong type. Every command runs with every object.
+ * For each field, there is one object without the field, and one object with a value of a wrong type. Every command
+ * runs with every object.
  */
 const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
   const all = [...malformations(shape)].filter(({ field }) => field.split('.').length <= 2);

@@ -15,7 +15,7 @@ const refusal = (status: number, code: string): Response =>
 
 /**
  * An asynchronous cloud in this process:
- * - `POST /servers` and `DELETE /servers/CLUSTER/NAME` answer at once, and their operation takes up to a minute.
+ * - `POST /servers` and `DELETE /servers/CLUSTER/NAME` respond immediately, and their operation takes up to a minute.
  * - `GET /servers?cluster=…&from=…` and `GET /servers/CLUSTER/NAME` return the state.
  * - Disks have the same requests. A server needs a ready disk with the same name.
  * - During a creation or deletion, the cloud refuses another change with `Busy`.

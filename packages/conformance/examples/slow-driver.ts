@@ -145,7 +145,7 @@ export function createDriver(context: DriverContext) {
   });
 }
 
-/** Returns a value if the cloud answers with this error code, and throws all other errors again. */
+/** Returns a value if the cloud responds with this error code. All other errors are thrown again. */
 const except =
   <T>(code: MachineCode, instead: T) =>
   (error: unknown): T => {
@@ -157,7 +157,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Without a parsed body, the schemas of the answers report the missing fields.
+    return undefined; // Without a parsed body, the schemas of the responses report the missing fields.
   }
 }
 

@@ -137,8 +137,8 @@ export function createDriver({ clock, connect }: DriverContext) {
   }
 
   /**
-   * Finds the server with the UID of this Machine, so that a repeated call finds the server of the first call.
-   * Otherwise, finds a server by name, which another controller may have created.
+   * Finds the server with the UID of this Machine, so that a repeated call finds the server of the first call. If there
+   * is no such server, finds a server by its name, because another controller may have created it.
    */
   const find = async (request: MachineRequest<Spec, Credentials>) => {
     const { name, uid } = request.machine.metadata;
@@ -196,7 +196,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // If the body is not JSON, the schemas of the answers report the missing fields.
+    return undefined; // If the body is not JSON, the schemas of the responses report the missing fields.
   }
 }
 

@@ -18,7 +18,10 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError('The value must be a whole number.');
 }
 
-/** Both flags are required. If the parser knew, it would report a missing flag instead of a misspelled flag. */
+/**
+ * Both flags are required. The parser does not know this, because it would report a missing flag instead of a
+ * misspelled flag.
+ */
 function flagsOf(command: Command): ConformanceFlags {
   const { driver, config, ...others } = command.opts<
     Omit<ConformanceFlags, 'driver' | 'config'> & Partial<ConformanceFlags>

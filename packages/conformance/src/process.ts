@@ -17,8 +17,8 @@ async function played(): Promise<number> {
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await played();
 clearInterval(alive);
-// Open connections and timers of a driver do not delay the end of the process. The exit waits only until the output is
-// written.
+// Open connections and timers of a driver do not delay the end of the process. The process waits only until the output
+// is written.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit();

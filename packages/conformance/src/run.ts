@@ -36,7 +36,7 @@ export function scenariosOf(only: string): readonly Scenario[] {
 export interface Outcome {
   readonly scenario: Scenario;
   readonly state: 'passed' | 'failed' | 'skipped';
-  /** The reason of a failure or a skip; absent if the scenario passed. */
+  /** The reason of a failure or a skip. Undefined if the scenario passed. */
   readonly why?: string;
   /** In milliseconds of real time. */
   readonly ms: number;

@@ -17,13 +17,14 @@ import {
 } from './testing.ts';
 
 /**
- * Another client writes between a controller's decision and the arrival of its request. The write names the version on
- * which the controller decided, so the API server refuses it. `World.end` verifies that each write names its object.
+ * Another client writes between a controller's decision and the arrival of its request. The write contains the version
+ * that the controller used for its decision, so the API server refuses the write. `World.end` verifies that each write
+ * identifies its object.
  */
 
 const { DesiredConfig, CurrentConfig, State } = NodeAnnotations;
 
-/** Runs `act` as a user, once, before the first matching write reaches the server. */
+/** Runs `act` once as a user, before the first matching write reaches the server. */
 async function racing(
   matches: (write: Written) => boolean,
   act: (client: KubeClient, write: Written) => Promise<unknown>,

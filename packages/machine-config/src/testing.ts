@@ -39,7 +39,7 @@ import type { TemplateTree } from './templates/tree.ts';
 /** The environment of a test of the controllers, with a virtual clock. */
 export interface World {
   readonly plane: RestorablePlane;
-  /** A client of a user: its writes are not counted. */
+  /** A client of a user. Writes of this client are not counted. */
   readonly client: KubeClient;
   readonly clock: VirtualClock;
   /** Writes of the controllers: method and path. */
@@ -64,12 +64,12 @@ export interface WorldOptions {
   readonly render?: RenderControllerOptions;
   /** Pools may refer to machines. */
   readonly machines?: true;
-  /** CRDs instead of this package's own, such as those of the original. */
+  /** The CRDs to use instead of the CRDs of this package, such as the CRDs of the original. */
   readonly crds?: readonly object[];
   readonly wire?: (transport: Transport) => Transport;
   /** Called before each write of the controllers. An error simulates a lost request. */
   readonly onWrite?: (request: Written) => void | Promise<void>;
-  /** Called after the effect of each write, before the controllers get the answer. */
+  /** Called after the effect of each write, before the controllers get the response. */
   readonly afterWrite?: (request: Written) => void | Promise<void>;
 }
 

@@ -51,7 +51,10 @@ function structured(line: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-/** Whether a value contains the name of the machine: as the whole value, as `namespace/name`, or in a list. */
+/**
+ * Whether a value contains the name of the machine. The value can be the name, `namespace/name`, or a list with the
+ * name.
+ */
 const names = (value: unknown, machine: string): boolean =>
   Array.isArray(value)
     ? value.some((one) => names(one, machine))

@@ -63,7 +63,7 @@ export class FileTail {
     return left;
   }
 
-  /** Whether the file was emptied. The new content may be longer, so the first bytes are compared too. */
+  /** Whether the file was emptied. The new content may be longer, so the first bytes are also compared. */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();
     const head = Buffer.alloc(this.#head.length);

@@ -42,7 +42,7 @@ export function printProblem(message: string): void {
   process.stderr.write(`${wrappedText(lines, columnsOf(process.stderr))}\n`);
 }
 
-/** One item of a sequence. In JSON each item is one line, and in YAML one document. */
+/** Formats one item of a sequence. In JSON, each item is one line. In YAML, each item is one document. */
 export function eachFormatted(
   format: OutputFormat,
   model: object,
@@ -54,7 +54,7 @@ export function eachFormatted(
   return wrapped(printable(text), columns);
 }
 
-/** Objects that users can apply: a `List` in JSON, otherwise a stream of YAML documents. */
+/** Formats objects that users can apply. The result is a `List` in JSON, and a stream of YAML documents otherwise. */
 export function listFormatted(format: OutputFormat, objects: readonly object[], text: () => string): string[] {
   if (format === 'json') return formatted(format, { apiVersion: 'v1', kind: 'List', items: objects }, () => []);
   const stream = format === 'yaml' ? yamlStream(objects) : text();

@@ -1,7 +1,10 @@
 /** Matches the start of a line: the branches of a tree and the dash of a list, in Unicode or ASCII. */
 const LEAD = /^(?:[\s│├└─|]|`-)*(?:- )?/;
 
-/** The start of the next line, with the same width. A branch continues downwards; a last branch and a dash do not. */
+/**
+ * The start of the next line, with the same width. A branch continues downwards. A last branch and a dash do not
+ * continue.
+ */
 const below = (lead: string): string =>
   lead
     .replaceAll('├─', '│ ')

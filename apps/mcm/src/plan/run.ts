@@ -133,7 +133,7 @@ const isOther =
   ({ metadata }: MachineClass): boolean =>
     metadata.name !== one.metadata.name;
 
-/** @throws UserError if a class of the file or its alternatives are invalid */
+/** Refuses a file with an invalid class. @throws UserError if a class of the file or its alternatives are invalid */
 async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<void> {
   const problems = await Promise.all(
     classes.map(async (one) => {

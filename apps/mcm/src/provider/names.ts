@@ -2,9 +2,9 @@ import { UserError } from '../command/errors.ts';
 
 /** The name of a provider, in the forms for code and documents. */
 export interface ProviderName {
-  /** Such as `hetzner-cloud`, for package names, binaries and provider IDs. */
+  /** The name such as `hetzner-cloud`, for package names, binaries and provider IDs. */
   readonly plain: string;
-  /** Such as `HetznerCloud`, for identifiers. */
+  /** The name such as `HetznerCloud`, for identifiers. */
   readonly pascal: string;
 }
 

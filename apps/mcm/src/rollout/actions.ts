@@ -76,7 +76,7 @@ async function patch(
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);
 
 /**
- * Pauses the rollout; scaling continues.
+ * Pauses the rollout. Scaling continues during a pause.
  * @throws UserError if the rollout is already paused
  */
 export function pause(target: Target): Promise<Done> {

@@ -4,7 +4,7 @@ import { age } from '../output/age.ts';
 import { wrapped } from '../output/wrap.ts';
 import type { DeploymentView, EventView, FleetView } from './fleet.ts';
 
-/** `failed` means that the program ended unexpectedly and is restarted after a delay. */
+/** With `failed`, the program ended unexpectedly and is restarted after a delay. */
 export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
 
 /** The content and the size of the live screen. */
@@ -24,7 +24,7 @@ export interface ScreenView {
   readonly rows: number;
 }
 
-/** Below this width, columns are only as wide as their texts. */
+/** On terminals that are narrower than this, columns are only as wide as their texts. */
 const NARROW = 80;
 
 /** The width of a column: the usual width, or on a narrow terminal the width of its longest text. */

@@ -58,7 +58,7 @@ function grouped<T extends MachineSet | Machine>(
 const without = (problem: string | undefined) => (problem === undefined || problem === '' ? {} : { problem });
 
 /**
- * Deployments with their sets, machines and Nodes. These objects are roots too:
+ * Deployments with their sets, machines and Nodes. These objects are also roots:
  * - sets and machines without a controller
  * - Nodes without a machine, if the namespace has machines
  */

@@ -24,7 +24,7 @@ export interface UpOptions {
    * start.
    */
   readonly provider: string | undefined;
-  /** Whether the machine-config-controller runs too. If undefined, as at the first start. */
+  /** Whether the machine-config-controller also runs. If undefined, the value of the first start is used. */
   readonly machineConfig: boolean | undefined;
   readonly exitWhenReady: boolean;
   readonly live: boolean;

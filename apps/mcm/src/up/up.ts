@@ -195,7 +195,10 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
   );
 
-/** Stops the controllers first, so that they can release their Leases, then the cloud, then the control plane. */
+/**
+ * Stops the controllers first, so that they can release their Leases. The cloud is stopped next, and the control plane
+ * last.
+ */
 async function stopInOrder(running: readonly Program[]): Promise<void> {
   const [plane, cloud, ...controllers] = running;
   await Promise.all(controllers.map((program) => program.stop()));

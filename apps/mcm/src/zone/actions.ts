@@ -58,8 +58,8 @@ async function listed(target: ZoneTarget): Promise<readonly MachineDeployment[]>
 type Change = (evacuated: ReadonlySet<string>, zones: readonly string[]) => readonly string[];
 
 /**
- * Changes every deployment with the zone. If one deployment cannot be changed, the others still are, because the zone
- * may be failing.
+ * Changes every deployment with the zone. If one deployment cannot be changed, the function still changes the remaining
+ * deployments, because the zone may be failing.
  */
 async function change(
   target: ZoneTarget,

@@ -338,7 +338,7 @@ export const Annotations = {
   MirrorPod: 'kubernetes.io/config.mirror',
 } as const;
 
-/** Any other value counts as no annotation. */
+/** The values of the preserve annotation. Any other value counts as no annotation. */
 export const PreserveValues = {
   Now: 'now',
   WhenFailed: 'when-failed',

@@ -71,10 +71,10 @@ const GO_FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 
 /** A boolean for Go's `strconv.ParseBool`. */
 export const isGoBoolean = (text: string): boolean => GO_TRUE.has(text) || GO_FALSE.has(text);
 
-/** Texts that users write for "no", including those of Go. */
+/** Texts that mean "no" to users, including those of Go. */
 const NO: ReadonlySet<string> = new Set([...[...GO_FALSE].map((text) => text.toLowerCase()), 'no', 'off', 'disabled']);
 
-/** Such as `false`, `0` or `off`. */
+/** Returns true for texts such as `false`, `0` or `off`. */
 export const isFalseText = (text: string): boolean => NO.has(text.trim().toLowerCase());
 
 interface Labelled {

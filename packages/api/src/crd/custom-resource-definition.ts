@@ -7,7 +7,7 @@ export interface PrinterColumn {
   readonly type: 'string' | 'integer' | 'date';
   readonly jsonPath: string;
   readonly description: string;
-  /** 0 (default) is always shown, 1 only with `-o wide`. */
+  /** With 0 (default), the column is always shown. With 1, it is shown only with `-o wide`. */
   readonly priority?: number;
 }
 
@@ -52,7 +52,7 @@ export interface CrdOptions {
   /** The `scale` subresource has no labelSelectorPath, because the status of the original has no field for it. */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
-  /** If absent, the limit of the API server applies, which is 253. */
+  /** The maximum length of the name. If undefined, the limit of the API server applies, which is 253. */
   readonly maxNameLength?: number;
 }
 

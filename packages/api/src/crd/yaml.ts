@@ -8,7 +8,7 @@ const header = (source: string): string =>
 export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spec.group}_${crd.spec.names.plural}.yaml`;
 
 /**
- * The content is always the same for the same CRD, without anchors, and with long texts on one line.
+ * Formats a CRD. The content is always the same for the same CRD, without anchors, and with long texts on one line.
  * @param source The package with the schemas.
  */
 export function crdYaml(crd: CustomResourceDefinition, source = '@mcm/api'): string {

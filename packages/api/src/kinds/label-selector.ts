@@ -37,7 +37,7 @@ export function selectorMatches(selector: LabelSelector | undefined, labels: Lab
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 
-/** For the query of a list or watch: `app=pool,zone in (a,b),!old`. */
+/** Formats a selector for the query of a list or watch: `app=pool,zone in (a,b),!old`. */
 export function formatSelector(selector: LabelSelector): string {
   const pairs = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   return [...pairs, ...(selector.matchExpressions ?? []).map(formatRequirement)].sort().join(',');

@@ -5,14 +5,14 @@ export type FieldErrorType = 'FieldValueRequired' | 'FieldValueInvalid' | 'Field
 
 /** One error of an object. */
 export interface FieldError {
-  /** Such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
+  /** The path, such as `spec.template.spec.class.name` or `spec.selector.matchExpressions[0].operator`. */
   readonly path: string;
   readonly type: FieldErrorType;
   /** The allowed values, as the text after the path: `spec.replicas: must be …`. */
   readonly message: string;
 }
 
-/** As one sentence for a log, a condition or an event. */
+/** Formats errors as one sentence for a log, a condition or an event. */
 export const formatFieldErrors = (errors: readonly FieldError[]): string =>
   errors.map(({ path, message }) => `${path}: ${message}`).join('; ');
 
@@ -29,7 +29,7 @@ function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** Types, patterns, limits, absent fields. Unknown fields are ignored. */
+/** Returns errors of types, patterns, limits and absent fields. Unknown fields are ignored. */
 export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return [];
@@ -74,7 +74,7 @@ export const rule =
 const specOf = (object: unknown): unknown =>
   typeof object === 'object' && object !== null && 'spec' in object ? object.spec : undefined;
 
-/** The schema errors of `spec`, then the errors of the rules. */
+/** Returns the schema errors of `spec`, followed by the errors of the rules. */
 export function specErrors(object: unknown, schema: z.ZodType, rules: readonly Rule[]): FieldError[] {
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');

@@ -75,7 +75,7 @@ function scaleUp(value: bigint, exponent: number): bigint {
   return (value + divisor - 1n) / divisor;
 }
 
-/** In its canonical form: with the largest suffix that leaves no fraction. */
+/** Formats a quantity in its canonical form, with the largest suffix that leaves no fraction. */
 export function formatQuantity({ nano, format }: ParsedQuantity): string {
   if (nano < 0n) return `-${formatQuantity({ nano: -nano, format })}`;
   // Values below 1024 have decimal suffixes.

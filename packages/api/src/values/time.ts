@@ -23,5 +23,5 @@ function offsetMinutes(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** Like Kubernetes: UTC, in whole seconds. */
+/** Formats a time as Kubernetes does: UTC, in whole seconds. */
 export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -7,7 +7,8 @@ export interface MachineErrorText {
 }
 
 /**
- * `recognised` is false if the text is no machine error: the code is then Unknown, and the message is the whole text.
+ * The parts of a machine error. If the text is no machine error, `recognised` is false, the code is Unknown, and the
+ * message is the whole text.
  */
 export interface ParsedMachineError extends MachineErrorText {
   readonly recognised: boolean;

@@ -38,8 +38,8 @@ export const DescriptionTexts = {
 /**
  * Returns the description of a step.
  *
- * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step. So
- * the first letter of this text is changed to lower case.
+ * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step.
+ * Therefore the first letter of this text is changed to lower case.
  * @param note The last result as a sentence. The note precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
@@ -54,6 +54,9 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));
 
-/** A description says that several VMs belong to one machine. The search for orphans then starts at once. */
+/**
+ * Whether a description says that several VMs belong to one machine. In this case, the search for orphans starts
+ * immediately.
+ */
 export const saysOutOfRange = (description: string | undefined): boolean =>
   description?.includes('OutOfRange') ?? false;

@@ -15,7 +15,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'keep-alive',
 ]);
 
-/** To a cloud in another process, see {@link serveCloud}. */
+/** Returns a transport to a cloud in another process, see {@link serveCloud}. */
 export const throughProcess =
   (address: string, carry: Transport) =>
   (origin: string): Transport =>

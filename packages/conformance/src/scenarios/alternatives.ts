@@ -3,7 +3,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** In the form in which the controller passes the machine to the driver. */
+/** Returns the machine in the form in which the controller passes it to the driver. */
 const withRecord = (machine: Machine, alternative: object): Machine => ({
   ...machine,
   metadata: {

@@ -22,7 +22,7 @@ const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => st
   ({ body }) => `cannot take …${body.slice(Math.floor(body.length * 0.4))}`,
 ];
 
-/** As a gateway prints the fields of a form. Other bodies are unchanged. */
+/** Decodes a body as a gateway prints the fields of a form. All other bodies stay unchanged. */
 const decoded = (body: string): string => {
   try {
     return decodeURIComponent(body.replaceAll('+', ' '));
@@ -49,7 +49,7 @@ const valuesOf = ({ target }: Stage): readonly Guarded[] =>
     .filter(([key, value]) => value.trim().length >= shortestSecret(key))
     .map(([key, text]) => ({ text, source: `secret.${key}` }));
 
-/** In plain text, and in the encodings that a request uses. */
+/** The value in plain text, and in the encodings that a request uses. */
 const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
   values.flatMap(({ text, source }) =>
     [text, encodeURIComponent(text), ...partsOf(Buffer.from(text).toString('base64'))].map((each) => ({
@@ -71,7 +71,7 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
     );
 
 /**
- * Calls the driver against a cloud that repeats the request in its answer. Returns the error of the driver, and the
+ * Calls the driver with a cloud that repeats the request in its response. Returns the error of the driver, and the
  * values that the error must not contain.
  */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {

@@ -39,7 +39,7 @@ async function endsWithOneVm(
   await stage.retry('deletion', () => stage.delete(process, known));
 }
 
-/** Not valid UTF-8: the header of gzip, and all 256 byte values. */
+/** These bytes are not valid UTF-8: the header of gzip, and all 256 byte values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
 /** In one of the usual encodings of bytes in text. */

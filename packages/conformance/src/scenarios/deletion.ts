@@ -8,7 +8,7 @@ const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
   spec: { ...machine.spec, providerID },
 });
 
-/** The answer to the deletion of a missing VM must be NotFound or a success. */
+/** Deletes a missing VM. The result must be NotFound or a success. */
 async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promise<void> {
   const ended = await stage.end(call);
   expect(

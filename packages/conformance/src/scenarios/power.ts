@@ -3,7 +3,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** With a driver that can stop VMs, and a machine with its VM. */
+/** Opens a driver that can stop VMs, and a machine with its VM. */
 async function begun(stage: Stage): Promise<{ readonly process: Process; readonly machine: Machine }> {
   const process = stage.process();
   if (!process.invoker.can.stop) throw new Skip('the driver has no stop and start');
@@ -35,7 +35,7 @@ async function stopAndStart(stage: Stage): Promise<void> {
   const { process, machine } = await begun(stage);
   await stage.must('stop', process.invoker.stop(machine, false));
   await isStopped(stage, process, machine, true);
-  // The process dies before it can record the answer.
+  // The process dies before it can record the response.
   process.stop.abort(new Error('killed'));
   const next = stage.process();
   await stage.must('stop, called again by a new process,', next.invoker.stop(machine, false));

@@ -3,7 +3,7 @@ import { isRecord } from '@mcm/kube';
 
 /** A provider spec with one error. */
 export interface SpecCase {
-  /** In the form of error messages: `blockDevices[0].ebs.volumeSize`. */
+  /** The path as in error messages: `blockDevices[0].ebs.volumeSize`. */
   readonly path: string;
   readonly field: string;
   readonly spec: Readonly<Record<string, unknown>>;
@@ -67,7 +67,9 @@ function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
 const nameOf = (path: Path): string =>
   String(path.findLast((part) => typeof part === 'string' && part !== ENTRY) ?? '');
 
-/** One case for each field at any depth. The field has a value of a type that its schema does not allow. */
+/**
+ * One case for each field at any depth. In this case, the value of the field has a type that its schema does not allow.
+ */
 export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unknown>>): readonly SpecCase[] =>
   fieldsOf(schema).flatMap(({ path, schema: field }) => {
     const wrong = wrongFor(field);

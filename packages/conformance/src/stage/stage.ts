@@ -40,7 +40,7 @@ export interface Pace {
   readonly pauseMs: number;
   /** Interval between two checks of a condition. */
   readonly lookMs: number;
-  /** The delay in the Retry-After header of a throttled answer, in seconds. */
+  /** The delay in the Retry-After header of a throttled response, in seconds. */
   readonly retryAfterS: number;
   /** The controller abandons a call 30 seconds after its signal aborted, so this limit is shorter. */
   readonly endWithinMs: number;
@@ -146,7 +146,10 @@ export class Stage {
     return [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
   }
 
-  /** As the orphan collection creates a Machine for a VM without a Machine. No other Machine has the same UID. */
+  /**
+   * Returns a Machine like the Machine that the orphan collection creates for a VM without a Machine. No other Machine
+   * has the same UID.
+   */
   madeUp(machineName: string, providerID: string): Machine {
     return {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
@@ -165,8 +168,8 @@ export class Stage {
   }
 
   /**
-   * The steps of the controller for a machine without a provider ID: the driver looks for a VM, and otherwise creates
-   * a VM.
+   * Does the steps of the controller for a machine without a provider ID. The driver looks for a VM. If there is no VM,
+   * the driver creates one.
    */
   async obtain(process: Process, machine: Machine): Promise<Instance> {
     if (!process.invoker.can.status) return this.create(process, machine);

@@ -86,7 +86,7 @@ export interface ConformanceTarget {
   readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;
   /** Fields of the provider spec that the driver does not validate. */
   readonly ignoredFields?: readonly string[] | undefined;
-  /** Number of machines that are created in parallel; default 12. */
+  /** Number of machines that are created in parallel. Default: 12. */
   readonly machines?: number | undefined;
   /** Number of machines for the test of listings, so that the cloud returns more than one page. Default: 12. */
   readonly listed?: number | undefined;

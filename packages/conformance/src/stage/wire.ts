@@ -5,9 +5,9 @@ export type RequestOutcome =
   | 'passes'
   /** The connection breaks before the cloud gets the request. */
   | 'breaks'
-  /** The cloud executes the request, but its answer is lost. */
+  /** The cloud executes the request, but its response is lost. */
   | 'answer lost'
-  /** The cloud does not get the request, and the driver gets no answer, as at the end of the process. */
+  /** The cloud does not get the request, and the driver gets no response, as at the end of the process. */
   | 'hangs'
   | HttpAnswer;
 

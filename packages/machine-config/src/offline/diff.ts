@@ -51,8 +51,8 @@ function changesOf(old: readonly string[], now: readonly string[]): readonly str
 }
 
 /**
- * As lines; empty if there are none.
- * @param old absent if the node has none yet
+ * Returns the differences as lines. The list is empty if there are none.
+ * @param old undefined if the node has no config yet
  */
 export function diffMachineConfigs(old: MachineConfig | undefined, now: MachineConfig | undefined): readonly string[] {
   const [before, after] = [old, now].map((config) => (config ? configParts(config) : new Map<string, string[]>()));

@@ -3,13 +3,13 @@ import { ignitionOf } from '../config/parsed.ts';
 import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
-/** `file /etc/a`, `unit x.service`, `kernelArguments`, … */
+/** The parts of a config: `file /etc/a`, `unit x.service`, `kernelArguments`, and so on. */
 export type ConfigParts = ReadonlyMap<string, readonly string[]>;
 
 const PRIVATE = 0o077;
 const DEFAULT_MODE = 0o644;
 
-/** Content that only the owner may read is shown as a digest. */
+/** If only the owner may read the content, it is shown as a digest. */
 function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly string[] {
   if (contents?.source === undefined) return ['(content of the existing file)'];
   if (!contents.source.startsWith('data:')) return [`(from ${contents.source})`];

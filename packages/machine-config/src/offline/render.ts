@@ -30,8 +30,8 @@ import { unknownInSpec } from './unknown.ts';
 /** Input of a rendering without a cluster. */
 export interface OfflineInput {
   /**
-   * MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets; other objects are
-   * ignored.
+   * The objects: MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets. All
+   * other objects are ignored.
    */
   readonly objects: readonly KubeObject[];
   readonly tree: TemplateTree;
@@ -184,14 +184,14 @@ function read(objects: readonly KubeObject[], problems: string[], warnings: stri
       });
       const unknown = unknownInSpec(kind, schema, specOf(object).spec);
       if (unknown !== undefined) warnings.push(`${kind} ${object.metadata.name}: ${unknown}`);
-      // Returns the object as given, because templates may use fields of a ControllerConfig that the schema does not
+      // Returns the object unchanged, because templates may use fields of a ControllerConfig that the schema does not
       // have.
       if (parsed.success) return [{ ...(parsed.data as T), ...(kind === 'ControllerConfig' && specOf(object)) }];
       problems.push(`${kind} ${object.metadata.name}: ${z.prettifyError(parsed.error)}`);
       return [];
     });
   return {
-    // This program generates rendered and generated MachineConfigs again.
+    // Rendered and generated MachineConfigs are ignored, because this program generates them again.
     machineConfigs: of<MachineConfig>('MachineConfig', machineConfigSchema).filter(
       ({ metadata }) => !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion],
     ),

@@ -4,8 +4,8 @@ import { unknownIgnitionFields } from '../ignition/unknown.ts';
 import { unknownField, unknownFieldsText } from '../kinds/unknown-fields.ts';
 
 /**
- * The API server of a cluster reports unknown fields of the spec itself, but here there is none. The Ignition reader
- * checks the fields of `config`.
+ * In a cluster, the API server reports unknown fields of the spec. Offline, this function reports them. The Ignition
+ * reader checks the fields of `config`.
  */
 export function unknownInSpec(kind: string, schema: z.ZodObject, spec: unknown): string | undefined {
   const own = unknownIn(schema, { spec }, '');
@@ -21,7 +21,8 @@ function unknownIn(schema: unknown, value: unknown, path: string): readonly stri
     return value.flatMap((entry, index) => unknownIn(schema.element, entry, `${path}[${index}]`));
   }
   if (!(schema instanceof z.ZodObject) || !isRecord(value)) return [];
-  // Another reader checks the fields of an object with any field: that of Ignition, the kubelet, or templates.
+  // If an object may have any field, another reader checks its fields: the reader of Ignition, of the kubelet, or of
+  // templates.
   const open = schema.def.catchall !== undefined || schema.meta()?.['x-kubernetes-preserve-unknown-fields'] === true;
   const known = Object.keys(schema.shape);
   return Object.entries(value).flatMap(([key, inner]) => {

@@ -16,7 +16,7 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** Events that start a reconcile, and preconditions of the writes. */
+/** Tests the events that start a reconcile, and the preconditions of the writes. */
 
 const { DesiredConfig, CurrentConfig, State, Reason, ControlPlaneTopology } = NodeAnnotations;
 const REF = { kind: 'MachineDeployment', namespace: 'default', name: 'pool' };
@@ -219,8 +219,8 @@ test('a rotation of certificates replaces no machine, and its node gets the targ
       return target;
     };
     const old = await has();
-    // The second render leaves the first one unused. The unused render stays, because machines were created for this
-    // render.
+    // The second render replaces the first render as the target. The first render stays, because machines were created
+    // for it.
     for (const text of ['ca-2', 'ca-3']) {
       await write(text);
       await clock.advance(30_000);
@@ -307,7 +307,7 @@ test('rollouts of a deployment wait for the configuration of its pool from the f
     };
     await clock.advance(30_000);
     expect(await marks()).toEqual(['worker', 'true']);
-    // A later failure does not remove the mark, because the machine has been in use.
+    // A later failure does not remove the mark, because the machine was already in use.
     const degraded = { [State]: 'Degraded' };
     await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations: degraded } } });
     await client

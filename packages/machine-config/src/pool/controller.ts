@@ -55,15 +55,17 @@ export interface UpdateControllerOptions {
   readonly delayMs?: number;
   /** Filters that exclude candidates temporarily. */
   readonly filters?: readonly CandidateFilter[];
-  /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
+  /** Number of Degraded nodes with the target at which the rollout stops. The default 0 means no limit. */
   readonly haltAt?: number;
-  /** Machines, for pools that refer to them. Without machines, such pools have no nodes. */
+  /** Machines, for pools that refer to machines. Without this data, these pools have no nodes. */
   readonly machines?: MachineCaches | undefined;
 }
 
 const PARALLEL_WRITES = 32;
 
-/** The original waits 5 s. For a pool of a thousand nodes, this adds minutes to an update. */
+/**
+ * The delay is short, because the 5 s of the original would add minutes to an update of a pool with a thousand nodes.
+ */
 const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
@@ -108,7 +110,7 @@ function poolsOfCertificates(config: MachineConfig): readonly string[] {
 }
 
 /**
- * A change of these values matters for a pool: its node, its phase, its deletion, and whether it has applied a
+ * The values of a machine that matter for a pool: its node, its phase, its deletion, and whether it has applied a
  * configuration.
  */
 const machineFacts = (machine: Machine): string =>
@@ -139,7 +141,7 @@ function watchMachines(
   controller.watch(machines, (change) => {
     if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
     const node = caches.nodes.store.get(nodeNameOf(change.object));
-    // The pool that selects the node may lose it, because another pool refers to its machine.
+    // The pool that selects the node may lose the node, because another pool refers to the machine of the node.
     const selecting = node ? pools().filter(({ spec }) => selects(spec?.nodeSelector, node)) : [];
     return later([...fleet.poolsOf(change.object, pools()), ...selecting].map(({ metadata }) => metadata.name));
   });
@@ -213,7 +215,7 @@ function snapshotOf(
   return snapshot;
 }
 
-/** The last step, because new machines boot with the config in the status. */
+/** This step is the last step, because new machines boot with the config in the status. */
 async function replaceMachines(
   { client, caches, clock }: ConfigContext,
   { machines }: UpdateControllerOptions,
@@ -232,7 +234,8 @@ async function replaceMachines(
     ...releaseWrites(name, held, { referred, replaces: handed !== 'not' }),
   ];
   for (const { namespace, name: deployment, uid, resourceVersion, body: change } of writes) {
-    // A changed template replaces all machines, so the write names the version of the deployment that was read.
+    // A changed template replaces all machines. Therefore the write contains the version of the deployment that was
+    // read.
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const answer = await ignoreNotFound(
       client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),
@@ -241,7 +244,7 @@ async function replaceMachines(
   }
 }
 
-/** `not` if none of its machines is replaced, `later` if something blocks it. */
+/** Returns `not` if no machine of the deployment is replaced, and `later` if something blocks the replacement. */
 function handOver(
   pool: MachineConfigPool,
   members: PoolMembers,
@@ -256,7 +259,7 @@ function handOver(
   return deploymentWrites(pool, members, (name) => caches.machineConfigs.store.get(name), closed);
 }
 
-/** @returns the missing permission; the status is written in any case */
+/** Executes the plan. @returns the missing permission. The status is always written */
 async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<string | undefined> {
   const refusal = await unlessForbidden(
     inParallel(plan.nodes, PARALLEL_WRITES, (write) => writeNode(context, targeted(context, pool, write))),
@@ -281,7 +284,7 @@ async function reportToPool(
 function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];
   const node = caches.nodes.store.get(write.name);
-  // The write names the version that was read, so that a change of the node causes a conflict.
+  // The write contains the version that was read, so that a change of the node causes a conflict.
   if (typeof desired !== 'string' || !node) return write;
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);

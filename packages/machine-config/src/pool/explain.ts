@@ -34,7 +34,10 @@ export interface NodeStanding {
   readonly updated: boolean;
   /** Whether the node takes a slot of maxUnavailable. */
   readonly unavailable: boolean;
-  /** Why the node does not have the target, or its current step; '' for a node with the target. */
+  /**
+   * The reason why the node does not have the target, or the current step of the node. The text is '' for a node with
+   * the target.
+   */
   readonly why: string;
 }
 
@@ -99,7 +102,7 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
 
 const REPLACED = 'mcm replaces the machine of the node';
 
-/** Undefined if only the limit of unavailable nodes blocks them. */
+/** Returns the reason that blocks the nodes. Undefined if only the limit of unavailable nodes blocks them. */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';

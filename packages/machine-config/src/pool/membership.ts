@@ -12,15 +12,15 @@ export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
 
-/** The arbiter's pool counts as custom here. */
+/** Whether a pool is a custom pool. The pool of the arbiter counts as a custom pool. */
 export const isCustomPool = ({ metadata }: MachineConfigPool): boolean =>
   metadata.name !== MASTER_POOL && metadata.name !== WORKER_POOL;
 
 const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.OperatingSystem] === 'windows';
 
 /**
- * The pools of a node, the primary one first. Only the primary pool counts the node and updates it.
- * @param claimsOf pools with a reference to the node's machine. These pools take precedence over all selectors.
+ * The pools of a node, with the primary pool first. Only the primary pool counts and updates the node.
+ * @param claimsOf pools that refer to the node's machine. These pools take precedence over all selectors.
  * @returns an empty list for an unmanaged node
  * @throws MembershipError for a node of several custom pools, and for an invalid selector.
  */
@@ -63,7 +63,7 @@ export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[])
   return master.length > 0 ? [...master, ...worker] : [...custom, ...worker];
 }
 
-/** The nodes whose primary pool is this one. Nodes of several custom pools belong to none. */
+/** The nodes whose primary pool is this pool. A node of several custom pools belongs to no pool. */
 export function nodesOfPool(
   pool: MachineConfigPool,
   nodes: readonly Node[],

@@ -11,13 +11,16 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { planPool } from './plan.ts';
 
-/** The controllers and the daemons reach the target from any state that crashes and changes leave, without a user. */
+/**
+ * Tests that the controllers and the daemons always reach the target without a user, from any state after crashes and
+ * changes.
+ */
 
 const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const HOUR = 3_600_000;
 const START = Date.parse('2026-01-01T12:00:00Z');
 const TARGET = 'rendered-worker-good';
-/** Each node can leave the first configuration, and no node can apply the second one. */
+/** Each node can leave the first configuration, but no node can apply the second configuration. */
 const FORMER = 'rendered-worker-former';
 const BAD = 'rendered-worker-bad';
 /** A limit above the number of steps that a daemon needs between two waits. */
@@ -29,7 +32,7 @@ const anyNode = fc.record({
   stored: fc.constantFrom(TARGET, FORMER, undefined),
   desired: fc.option(config, { nil: undefined }),
   state: fc.constantFrom(...Object.values(DaemonStates), undefined),
-  /** The last request of the daemon: its verb, its configuration, and whether it was answered. */
+  /** The last request of the daemon: its verb, its configuration, and whether the controller has responded. */
   drain: fc.option(fc.record({ verb: fc.constantFrom('drain', 'uncordon'), of: config, answered: fc.boolean() }), {
     nil: undefined,
   }),
@@ -74,8 +77,8 @@ class PlayedNode {
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
-    // A drain starts with the cordon, so an unanswered drain may have cordoned the node. An unanswered uncordon has
-    // not uncordoned it.
+    // A drain starts with the cordon. Therefore the node may already be cordoned without a response, but not
+    // uncordoned.
     this.#unschedulable = drain !== undefined && (drain.verb === 'drain') === drain.answered;
     this.#born = isNew ? START - 60_000 : START - 48 * HOUR;
   }
@@ -107,7 +110,7 @@ class PlayedNode {
     if (taints) this.#taints = taints;
   }
 
-  /** The daemon does all steps without waiting, and the drain controller answers it. */
+  /** The daemon runs until it must wait, and then the drain controller responds. */
   live(pool: MachineConfigPool, now: number): void {
     for (let steps = 0; steps < MOST_STEPS; steps += 1) {
       this.#answerDrain();
@@ -221,7 +224,7 @@ function expectArrival(state: AnyState): void {
   expect([left, conditionOf(pool.status?.conditions, 'Updated')?.status]).toEqual([[], 'True']);
 }
 
-/** A bad target must stop at maxUnavailable nodes, and the pool must report each of them with its reason. */
+/** A bad target must stop after maxUnavailable nodes. The pool must report each of these nodes with the reason. */
 function expectHonesty(state: AnyState): void {
   const { played, pool, disturbed } = live(state, BAD);
   const isHarmed = ({ node }: PlayedNode) => annotationOf(node, DesiredConfig) === BAD;

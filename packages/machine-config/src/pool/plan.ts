@@ -25,8 +25,7 @@ import { poolStatus } from './status.ts';
 export interface NodeWrite {
   readonly name: string;
   /**
-   * The version of the node that was read. In a later version, the node may belong to another pool or have other
-   * taints.
+   * The version of the node that was read. A newer version of the node may belong to another pool or have other taints.
    */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
@@ -40,11 +39,11 @@ export interface PoolPlan {
   readonly error?: string;
   /** One write for each changed node. */
   readonly nodes: readonly NodeWrite[];
-  /** The controller checks again after this time, even without an event. */
+  /** The controller checks again after this time, even if there is no event. */
   readonly againMs?: number | undefined;
   /** Conditions that the controller adds to the status in the same write. */
   readonly conditions?: readonly WantedCondition[];
-  /** Nodes that get the target, in order. */
+  /** The nodes that get the target, in their order. */
   readonly targeted: readonly string[];
   /** Absent if the status does not change. */
   readonly status?: MachineConfigPoolStatus | undefined;
@@ -76,7 +75,7 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
   return withStatus(snapshot, advance(snapshot, maxUnavailable, windows));
 }
 
-/** A blocked rollout still gives new machines their config. */
+/** Even if the rollout is blocked, new machines get their config. */
 function onlyNew(snapshot: PoolSnapshot): PoolPlan {
   const writes = new NodeWrites(snapshot.nodes);
   targetNew(snapshot, writes);
@@ -141,7 +140,10 @@ function waitOf(
   };
 }
 
-/** New machines are unavailable already, so their target takes no slot. Older ones wait for their turn. */
+/**
+ * New machines are already unavailable, so their target does not count for the limit. Older machines wait for the
+ * rollout.
+ */
 function targetNew({ pool, nodes, targetsNew, unconfigured, now }: PoolSnapshot, writes: NodeWrites): void {
   const first = targetsNew ? bootConfigName(pool) : undefined;
   if (first === undefined) return;
@@ -153,7 +155,7 @@ function targetNew({ pool, nodes, targetsNew, unconfigured, now }: PoolSnapshot,
   }
 }
 
-/** Certificates disrupt nothing, so every node gets them at once, even if its rollout is blocked. */
+/** New certificates cause no disruption, so every node gets them immediately, even if the rollout is blocked. */
 function targetCertificates({ pool, nodes, machineConfig }: PoolSnapshot, writes: NodeWrites): void {
   const config = machineConfig(certificatesName(pool.metadata.name));
   if (!config) return;
@@ -189,7 +191,7 @@ function targetEvents(chosen: readonly Node[], target: string): readonly Planned
   return [{ type: 'Normal', reason: ConfigEvents.SetDesiredConfig, message }];
 }
 
-/** Collects the changes of each node, so that each is written once. */
+/** Collects the changes of each node, so that each node is written once. */
 class NodeWrites {
   readonly #order: readonly Node[];
   readonly #writes = new Map<
@@ -219,7 +221,7 @@ class NodeWrites {
   }
 }
 
-/** Adds the status of the nodes as they were read, and the events of its transitions. */
+/** Adds the status of the nodes in the state that was read, and the events of its transitions. */
 function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
   const { pool, nodes, now, unresolved, members, frozen, memberConditions = [] } = snapshot;
   const status = poolStatus(pool, nodes, now, {
@@ -248,7 +250,7 @@ const NAMED = 3;
 
 /** Nodes of several custom pools get no target. The original only logs it. */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
-  // The workers' pool does not report these nodes, because it would not update them in any case.
+  // The pool of the workers does not report these nodes, because it never updates them.
   const claims = isCustomPool(pool) ? given : [];
   const { NodesClaimed, Degraded } = PoolConditions;
   if (claims.length === 0) {

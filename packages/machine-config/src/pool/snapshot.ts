@@ -21,7 +21,7 @@ import { nodesOfPool } from './membership.ts';
 import type { CandidateFilter, PoolSnapshot } from './model/snapshot.ts';
 import { postponedNodes } from './rollout/windows.ts';
 
-/** Collects facts about a pool from these sources. */
+/** The sources of the data about a pool. */
 export interface PoolSources {
   readonly pools: readonly MachineConfigPool[];
   /** A set that contains every node that the selector of the pool selects. */
@@ -35,7 +35,7 @@ export interface PoolSources {
   readonly refusal?: string | undefined;
 }
 
-/** Facts about a pool that are not read from objects. */
+/** Data about a pool that is not in its objects. */
 export interface SnapshotOptions {
   readonly now: string;
   readonly filters?: readonly CandidateFilter[] | undefined;
@@ -78,8 +78,8 @@ const NOT_FOLLOWED: MemberCondition = {
 };
 
 /**
- * If the controller cannot read machines, a pool with a selector sets no target, because another pool may refer to the
- * node's machine.
+ * The reason why it is unclear which nodes belong to the pool. If the controller cannot read machines, another pool may
+ * refer to the node's machine, so a pool with a selector sets no target.
  */
 function unclear(pools: readonly MachineConfigPool[], refusal: string | undefined): readonly CandidateFilter[] {
   if (refusal === undefined || pools.every((pool) => referencesOf(pool).length === 0)) return [];

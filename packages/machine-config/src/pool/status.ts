@@ -16,9 +16,9 @@ import type { MachineConfigPool, MachineConfigPoolStatus, PoolConfiguration } fr
 import type { ConfigCondition } from '../kinds/shared.ts';
 import type { MemberFacts } from './model/snapshot.ts';
 
-/** Facts of members, and additional conditions. */
+/** Data about members, and additional conditions. */
 export interface StatusFacts extends MemberFacts {
-  /** If there are several conditions of one type, the last one counts and is set once. */
+  /** Additional conditions. If there are several conditions of one type, the last one is used, and is set once. */
   readonly more?: readonly WantedCondition[];
 }
 
@@ -63,7 +63,7 @@ export function poolStatus(
   };
 }
 
-/** The counts of the status under their former field names, for clients that still read those. */
+/** Returns the counts of the status under their former field names, for clients that still read these fields. */
 const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable: number; ready: number }) => ({
   currentMachineConfig: targetOf(pool),
   updatingMachines: counts.updated,
@@ -117,7 +117,7 @@ function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonl
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };
-  // No controller builds images here, so no controller would clear the condition of an earlier image build.
+  // No controller in mcm builds images. Therefore no controller would clear the condition of an earlier image build.
   const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
     ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
     : [];

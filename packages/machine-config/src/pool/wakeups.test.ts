@@ -16,7 +16,9 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** Changes of pools and machines that move nodes, although the nodes have no event. Each pool is processed once. */
+/**
+ * Tests changes of pools and machines that move nodes although the nodes have no event. Each pool is processed once.
+ */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 
@@ -108,7 +110,7 @@ test('a node that fails on its first configuration is reported by its pool, and 
     const body = { spec: { config: configOf('two') } };
     await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, ...body });
     await clock.advance(30_000);
-    // Nothing else changes, so the failure alone must wake the pool.
+    // Nothing else changes, so the failure alone must start a reconcile of the pool.
     await patch({ [State]: 'Degraded', [Reason]: 'cannot write /etc/a' });
     await clock.advance(5_000);
     const { spec, status } = await poolNow(client, 'worker');

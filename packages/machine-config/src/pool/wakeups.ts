@@ -24,7 +24,10 @@ const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = 
 const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
-/** If several custom pools claim the node, the result has all of them, because each one reports the node. */
+/**
+ * If several custom pools claim the node, the result contains all of them, because each of these pools reports the
+ * node.
+ */
 function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
     return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
@@ -43,8 +46,8 @@ export function matters(old: Node, node: Node): boolean {
 }
 
 /**
- * A node that moves also wakes its former pools, because their counts change. The rule applies even if the node then
- * belongs to none or to several pools.
+ * When a node moves, its former pools are also reconciled, because their counts change. This also applies if the node
+ * then belongs to no pool or to several pools.
  */
 export function poolsToWake(
   change: Change<Node>,
@@ -62,7 +65,10 @@ export function poolsToWake(
 const selection = ({ spec }: MachineConfigPool): string =>
   JSON.stringify([spec?.nodeSelector, spec?.machineRef, spec?.machineRefs]);
 
-/** A created or deleted pool, or a changed selector, wakes all pools: nodes may move without an event of their own. */
+/**
+ * A created or deleted pool, or a changed selector, starts a reconcile of all pools, because nodes may move without an
+ * event.
+ */
 export function poolsToWakeWith(
   change: Change<MachineConfigPool>,
   pools: readonly MachineConfigPool[],

@@ -20,7 +20,7 @@ export interface RenderControllerOptions {
   /** Whether a paused pool is rendered, as in the original. Default false. */
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
-  /** Number of unused renders that are kept for each pool; negative: all. Default 10. */
+  /** Number of unused renders that are kept for each pool. A negative number keeps all renders. Default: 10. */
   readonly keepRenders?: number;
 }
 
@@ -93,8 +93,8 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
 }
 
 /**
- * The rendered MachineConfig comes before the pool's target, so the target exists after a crash between the two
- * writes.
+ * The rendered MachineConfig is written before the pool's target. Therefore the target exists after a crash between the
+ * two writes.
  */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;

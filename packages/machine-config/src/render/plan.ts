@@ -42,11 +42,11 @@ export interface RenderSnapshot {
 export interface RenderPlan {
   /** The certificates of the pool, to be created or updated. The certificates do not wait for the other writes. */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
-  /** A MachineConfig that does not exist, to be created. */
+  /** A MachineConfig that does not exist and must be created. */
   readonly create?: MachineConfig | undefined;
-  /** A MachineConfig that a client changed, to be restored. */
+  /** A MachineConfig that a client changed and that must be restored. */
   readonly update?: MachineConfig | undefined;
-  /** The pool's new target, or its present target with other sources. */
+  /** The new target of the pool, or its current target with different sources. */
   readonly configuration?: PoolConfiguration | undefined;
   /** Absent if the stored condition is correct. */
   readonly condition?: WantedCondition;
@@ -73,7 +73,7 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   return { ...certificates, ...planTarget(snapshot) };
 }
 
-/** If all MachineConfigs of the pool lack a certificate, the stored one stays. */
+/** If all MachineConfigs of the pool lack a certificate, the stored certificate stays. */
 function planCertificates({
   pool,
   configs,
@@ -107,7 +107,7 @@ function planTarget(snapshot: RenderSnapshot): RenderPlan {
   }
 }
 
-/** The API server refuses such selectors, but an older object may have one. */
+/** The API server refuses these selectors, but an older object may have one. */
 function selectorProblem({ spec }: MachineConfigPool): string | undefined {
   try {
     checkSelector(spec?.machineConfigSelector ?? undefined);
@@ -125,8 +125,8 @@ const SELECTING_ALL: PlannedEvent = {
 };
 
 /**
- * Invalid templates stop the rendering of every pool. The original reports them only in the ControllerConfig. While
- * the TemplateController works, there is no error yet.
+ * Invalid templates stop the rendering of every pool. The original reports them only in the ControllerConfig. While the
+ * TemplateController processes the templates, there is no error yet.
  */
 function failingTemplates(
   pool: MachineConfigPool,
@@ -200,7 +200,8 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // The MachineConfig is the target or becomes it, so changes and owners from other clients are reverted.
+  // The MachineConfig is the target or becomes the target. Therefore changes and owners from other clients are
+  // reverted.
   const restore = applied?.modified;
   return {
     create: !stored ? rendered.machineConfig : undefined,
@@ -219,7 +220,7 @@ function generate(input: Parameters<typeof renderPool>[0]): Rendered & { readonl
   return { ...rendered, bytes: framed('size validation failed', () => checkSize(machineConfig, sources)) };
 }
 
-/** Names the step of the rendering that failed, as the original does. */
+/** Adds the name of the failed rendering step to an error, as the original does. */
 function framed<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -252,10 +253,10 @@ function generatedEvents(
   return [generated, { type: 'Normal', reason: ConfigEvents.OSImageURLOverridden, message }];
 }
 
-/** Refused configs make the pool Degraded, although the rest of it is rendered. */
+/** Refused configs make the pool Degraded, although the remaining configs are rendered. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
   if (rejected.length === 0) {
-    // The pool is rendered in any case, so that the target is ready when a user corrects the selector.
+    // The pool is always rendered, so that the target is ready when a user corrects the selector.
     if (selectsAllNodes(pool)) return { ...plan, ...selectingAll(pool, 'nodeSelector') };
     return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
   }
@@ -265,7 +266,7 @@ function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: read
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 
-/** A condition that is False already does not change, with any message. */
+/** If a condition is already False, a new message does not change it. */
 function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderPlan, 'condition'> {
   const old = conditionOf(pool.status?.conditions, wanted.type);
   if (old?.status === 'False' && wanted.status === 'False') return {};
@@ -274,7 +275,10 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
   return same ? {} : { condition: wanted };
 }
 
-/** For a new render or new sources. Without a warning, unknown fields would look as if they had an effect. */
+/**
+ * Returns events for unknown fields, for a new render or new sources. Without a warning, unknown fields would look as
+ * if they had an effect.
+ */
 function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent[] {
   const sentences = configs.flatMap(({ metadata, spec }) =>
     unknownIgnitionFields(spec?.config).map((sentence) => `MachineConfig ${metadata.name}: ${sentence}`),

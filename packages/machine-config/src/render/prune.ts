@@ -10,14 +10,17 @@ export interface PruneSnapshot {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: readonly MachineConfig[];
-  /** Whether a node has the MachineConfig, should have it, or booted with it. */
+  /** Whether a node has the MachineConfig, must get it, or booted with it. */
   readonly isOnNode: (name: string) => boolean;
   readonly keep?: number;
 }
 
 const PREFIX = 'rendered-';
 
-/** The oldest first: no pool and no node names them. The newest unused renders are kept as a history. */
+/**
+ * Returns the renders to delete, starting with the oldest. No pool and no node refers to them. The newest unused
+ * renders are kept as a history.
+ */
 export function oldRenders({
   pool,
   pools,

@@ -6,7 +6,10 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { selects } from '../kinds/selectors.ts';
 import { isCustomPool } from '../pool/membership.ts';
 
-/** For a rendered MachineConfig, the pool is its owner, otherwise every pool that selects it. */
+/**
+ * Returns the pools of a MachineConfig. For a rendered MachineConfig, this is its owner. Otherwise, these are all pools
+ * that select it.
+ */
 function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const owner = controllerOf(config);
   const owning = pools.find(({ metadata }) => metadata.name === owner?.name && metadata.uid === owner.uid);
@@ -27,7 +30,7 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
   return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
 }
 
-/** An arbiter's pool does not inherit from the workers, although it is a custom pool for the membership. */
+/** The pool of an arbiter does not inherit from the workers, although it counts as a custom pool. */
 export const followsWorkers = (pool: MachineConfigPool): boolean =>
   isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
 

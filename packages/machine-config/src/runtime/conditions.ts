@@ -6,7 +6,7 @@ const REMEMBERED = 3;
 /**
  * Adds a result to the conditions of a ContainerRuntimeConfig, the newest last. If the result is the same as before,
  * only the time changes.
- * @param problem why the object was refused; absent: it was accepted
+ * @param problem why the object was refused, or undefined if it was accepted
  * @param now RFC 3339
  */
 export function withRuntimeVerdict(

@@ -11,7 +11,7 @@ const dropIn = (field: string, key: string, value: string): IgnitionFile =>
   textFile(DROP_INS + field, `[crio]\n\n  [crio.runtime]\n    ${key} = ${value}\n`);
 
 /**
- * The storage configuration with another size, and a drop-in for each other setting, as in the original.
+ * Returns the storage configuration with a different size, and a drop-in for each other setting, as in the original.
  * @param storageConf content of the templates for {@link STORAGE_CONF_PATH}
  */
 export function crioFiles(wanted: ContainerRuntimeConfiguration, storageConf: string): readonly IgnitionFile[] {

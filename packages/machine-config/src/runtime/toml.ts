@@ -4,8 +4,8 @@ const HEADER = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 export const tomlString = (text: string): string => JSON.stringify(text);
 
 /**
- * Replaces the line of the key, adds a first line to the table, or adds a table at the end. Other lines and comments
- * stay.
+ * Replaces the line of the key, adds a first line to the table, or adds a table at the end. All other lines and
+ * comments stay.
  * @param value in the syntax of TOML
  */
 export function setTomlKey(text: string, table: string, key: string, value: string): string {

@@ -15,14 +15,14 @@ export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotation
 export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
 /** The complete MachineConfig of the first boot. */
 export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
-/** Without the Ignition part: OS image and kernel arguments, which the first boot applies. */
+/** The parts of a config outside of the Ignition part: OS image and kernel arguments. The first boot applies them. */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
 /**
  * The name of the rendered MachineConfig with which a new machine of a pool boots:
  * - the target, if at least one node has applied it,
  * - otherwise the last config that all nodes had,
- * - the target, if the pool has no completed config.
+ * - the target, if the pool has not completed any config.
  */
 export function bootConfigName({ spec, status }: MachineConfigPool): string | undefined {
   const [target, completed] = [spec?.configuration?.name, status?.configuration?.name];
@@ -42,14 +42,17 @@ const comesByMachines = ({ spec, status }: MachineConfigPool): boolean =>
 export interface BootInput {
   readonly machineConfig: MachineConfig;
   readonly controllerConfig: ControllerConfig | undefined;
-  /** The pool's certificates, which may be newer than those of the MachineConfig. */
+  /** The certificates of the pool, which may be newer than the certificates of the MachineConfig. */
   readonly certificates?: MachineConfig | undefined;
-  /** The bootstrap token of the request, which the kubelet also uses to join. Absent: no kubeconfig is written. */
+  /**
+   * The bootstrap token of the request. The kubelet also uses this token to join. If undefined, no kubeconfig is
+   * written.
+   */
   readonly bootstrapToken?: string;
 }
 
 /**
- * The rendered config, with the files that daemon and kubelet need to start.
+ * Returns the rendered config, with the files that the daemon and the kubelet need to start.
  * @throws ParseError, IgnitionError for an invalid MachineConfig
  */
 export function bootIgnition({

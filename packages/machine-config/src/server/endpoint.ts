@@ -34,7 +34,7 @@ export interface ConfigEndpointOptions {
 }
 
 /**
- * A machine that boots sends one request, and repeats it until it gets an answer. Several machines may have the same
+ * A booting machine sends one request, and repeats it until it gets a response. Several machines may have the same
  * address.
  */
 const LIMIT: RateLimit = { burst: 60, perMinute: 120 };
@@ -132,7 +132,7 @@ class Endpoint {
     return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };
   }
 
-  /** The token of a machine is valid only for the pool of its machine. For other tokens, RBAC decides. */
+  /** The token of a machine is valid only for the pool of the machine. For all other tokens, RBAC decides. */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);
     if (pool && id !== undefined && (await this.#machines.isOf(pool, id))) return true;

@@ -61,7 +61,7 @@ interface FleetList extends Fleet {
   readonly at: number;
 }
 
-/** A list is used for this time, so that a thousand machines that boot together need one list. */
+/** A list is used for this time. Therefore a thousand machines that boot at the same time need only one list. */
 const KEPT_MS = 2000;
 
 /** The objects that a pool refers to. */
@@ -71,8 +71,9 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 ];
 
 /**
- * Finds the machine of a token in the caches, or else in a list that is kept for two seconds. The id of a machine's
- * token is a digest of its UID, so no Secret is read. Owner references determine the owner, and names do not count.
+ * Finds the machine of a token in the caches. If the caches do not contain the machine, searches a list that is kept
+ * for two seconds. The ID of the token is a digest of the machine's UID, so no Secret is read. Only owner references
+ * determine the owner.
  */
 export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
   const fleets = new Map<string, Promise<FleetList>>();
@@ -108,7 +109,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
       const references = referencesOf(pool);
       if (caches && references.some((reference) => owns(reference, cached(caches, reference.namespace), tokenId)))
         return true;
-      // The owner of a known machine does not change, so the answer is final. Only a new machine may be missing from
+      // The owner of a known machine does not change, so the result is final. Only a new machine may be missing from
       // the caches.
       if (caches && isFollowed(caches, tokenId)) return false;
       for (const reference of references) if (await isInList(reference, tokenId, now)) return true;

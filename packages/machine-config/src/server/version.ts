@@ -12,7 +12,7 @@ interface Wish {
 }
 
 /**
- * The version that the `Accept` header prefers most.
+ * Returns the version that the `Accept` header prefers.
  * @returns undefined for an unsupported major version
  */
 export function versionFor(accept: string | undefined): ServedVersion | undefined {

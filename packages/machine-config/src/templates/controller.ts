@@ -21,11 +21,12 @@ import type { TemplateTree } from './tree.ts';
 /** Options of the TemplateController. */
 export interface TemplateControllerOptions {
   readonly tree: TemplateTree;
-  /** Secrets including the pull secret; absent: a ControllerConfig with a pull secret is refused. */
+  /** The Secrets, including the pull secret. If undefined, a ControllerConfig with a pull secret is refused. */
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
   /**
-   * Whether this controller writes the version to the ControllerConfig, because no other program does. Default true.
+   * Whether this controller writes the version to the ControllerConfig, because no other program writes it. Default:
+   * true.
    */
   readonly stampVersion?: boolean;
 }
@@ -89,7 +90,7 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   for (const one of update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(one));
   if (status) await writeStatus(context, newest, status);
   if (error === undefined) return done;
-  // The object with the error is watched, so a change of it starts the next run.
+  // The controller watches the object with the error, so a change of this object starts the next run.
   log.warn('Templates are invalid, no MachineConfigs written', { reason: error });
   if (status) {
     const hint = `correct the template, or the field in spec of ControllerConfig ${newest.metadata.name}`;

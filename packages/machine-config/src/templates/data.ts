@@ -44,7 +44,7 @@ const DEFAULTS = {
   baseOSContainerImage: '',
 };
 
-/** Every field of the ControllerConfig's spec by its name, and the additional inputs. */
+/** Returns every field of the ControllerConfig's spec by its name, and the additional inputs. */
 export function templateData(config: ControllerConfig, inputs: TemplateInputs): object {
   const platform = platformOf(config);
   const spec = Object.fromEntries(Object.entries(config.spec ?? {}).filter(([, value]) => value !== null));

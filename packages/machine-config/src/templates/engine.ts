@@ -26,7 +26,7 @@ const url = (text: unknown): URL => {
 };
 
 const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => string>> = {
-  /** Prints a placeholder that another program fills: `{{ "index" | skip }}` becomes `{{.index}}`. */
+  /** Prints a placeholder for another program: `{{ "index" | skip }}` becomes `{{.index}}`. */
   skip: (key) => {
     if (typeof key === 'string' && KEY.test(key)) return `{{.${key}}}`;
     throw new TemplateError(`invalid key for skip: ${JSON.stringify(key)} is not a name such as "index"`);
@@ -52,7 +52,7 @@ function filling(): Liquid {
 }
 
 /**
- * @param name the template's path, for messages
+ * @param name the path of the template, for messages
  * @throws TemplateError naming template, line and the unknown name
  */
 export function fillTemplate(name: string, text: string, data: object): string {

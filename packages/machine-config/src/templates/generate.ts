@@ -22,7 +22,7 @@ export interface GenerateInput extends TemplateInputs {
 }
 
 /**
- * The MachineConfigs of all roles, in order of their names.
+ * Returns the MachineConfigs of all roles, sorted by name.
  * @param hash the mark of generated objects
  * @throws TemplateError
  */

@@ -23,7 +23,7 @@ export interface TemplateSnapshot {
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly secret: SecretLookup;
   readonly tlsProfile?: TlsProfile | null | undefined;
-  /** Whether this controller writes the version to the ControllerConfig, because no other program does. */
+  /** Whether this controller writes the version to the ControllerConfig, because no other program writes it. */
   readonly stampVersion: boolean;
   /** RFC 3339. */
   readonly now: string;
@@ -32,7 +32,7 @@ export interface TemplateSnapshot {
 /** The actions for the ControllerConfig, in this order. */
 export interface TemplatePlan {
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The status at the start of the work, so that no pool is rendered from an incomplete state. */
+  /** The status at the start of the work. With this status, no pool is rendered from an incomplete state. */
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];

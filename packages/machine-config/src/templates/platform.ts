@@ -39,13 +39,13 @@ const platformStatusOf = (config: ControllerConfig): Fields =>
 /** The platform of a cluster, for the choice of templates. */
 export interface Platform {
   readonly name: string;
-  /** The platform that the cluster names, if it is unknown. The templates of `none` are then used. */
+  /** The platform of the cluster, if it is unknown. In this case, the templates of `none` are used. */
   readonly unknown?: string;
 }
 
 /**
- * In lower case: from the Infrastructure object, or else `spec.platform`.
- * @throws TemplateError if there is none
+ * Returns the platform in lower case, from the Infrastructure object or from `spec.platform`.
+ * @throws TemplateError if both are missing
  */
 export function platformOf(config: ControllerConfig): Platform {
   const type = platformStatusOf(config).type ?? config.spec?.platform;
@@ -60,7 +60,7 @@ export function platformOf(config: ControllerConfig): Platform {
 /** The value for a kubelet's `--cloud-provider`. */
 export const cloudProviderOf = ({ name }: Platform): string => (EXTERNAL_CLOUD.has(name) ? 'external' : '');
 
-/** The cluster runs its own DNS in a cloud and knows the addresses of its load balancers. */
+/** Whether the cluster runs a DNS server in a cloud and knows the addresses of its load balancers. */
 function hasOwnNames(config: ControllerConfig): boolean {
   const { type, ...platforms } = platformStatusOf(config);
   const own = fieldsOf(platforms[String(type).toLowerCase()]);

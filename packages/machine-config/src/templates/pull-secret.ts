@@ -9,8 +9,8 @@ const KEY = '.dockerconfigjson';
 export type SecretLookup = (namespace: string, name: string) => Secret | undefined;
 
 /**
- * The pull secret of a ControllerConfig as compact JSON; undefined if it names none. The original fails without a pull
- * secret.
+ * Returns the pull secret of a ControllerConfig as compact JSON, or undefined if it refers to no pull secret. The
+ * original fails without a pull secret.
  * @throws TemplateError naming the Secret and its problem
  */
 export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: SecretLookup): string | undefined {

@@ -53,7 +53,7 @@ export function templatesOfRole(
   });
 }
 
-/** Later directories take precedence. An empty template file removes an earlier one with the same name. */
+/** Later directories take precedence. An empty template file removes an earlier template with the same name. */
 function chooseTemplates(
   tree: TemplateTree,
   places: readonly string[],

@@ -4,9 +4,9 @@ import type { ControllerConfig } from '../../kinds/controller-config.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/machine-config-pool.ts';
 
-/** Facts about machines of a pool, in addition to its nodes. */
+/** Data about the machines of a pool, in addition to its nodes. */
 export interface MemberFacts {
-  /** The object of a reference does not exist, so an empty pool does not count as updated. */
+  /** True if a referenced object does not exist. In this case, an empty pool does not count as updated. */
   readonly unresolved?: boolean | undefined;
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
   /** Why no further node gets the target. The rollout stops as in a paused pool. */
@@ -19,7 +19,10 @@ export interface Deferred {
   readonly event?: PlannedEvent;
 }
 
-/** Excludes candidates temporarily: leaders, nodes whose machine is being deleted, nodes after the canaries. */
+/**
+ * Excludes candidates temporarily, for example leaders, nodes whose machine is being deleted, and nodes that wait for
+ * the canaries.
+ */
 export type CandidateFilter = (pool: MachineConfigPool, candidates: readonly Node[]) => readonly Deferred[];
 
 /** The input of a decision about a pool. */
@@ -27,26 +30,26 @@ export interface PoolSnapshot extends MemberFacts {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
   readonly nodes: readonly Node[];
-  /** Why selected nodes do not belong to the pool, one sentence each. */
+  /** The reasons why selected nodes do not belong to the pool, one sentence each. */
   readonly claims?: readonly string[];
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly filters?: readonly CandidateFilter[];
-  /** Number of Degraded nodes with the target at which the rollout stops. 0, the default: no limit. */
+  /** Number of Degraded nodes with the target at which the rollout stops. The default 0 means no limit. */
   readonly haltAt?: number;
   /** The number of wanted machines. More nodes cannot be unavailable. */
   readonly replicas?: number;
   /**
-   * The nodes belong to machines of the pool. A node without a target is new, so it gets the config that new machines
-   * boot with.
+   * True if the nodes belong to machines of the pool. In this case, a node without a target is new, and gets the config
+   * with which new machines boot.
    */
   readonly targetsNew?: boolean;
   /**
-   * Names of nodes whose machine was created for a configuration and has applied none. Such nodes count as new at any
-   * age.
+   * Names of nodes whose machine was created for a configuration and has not applied any configuration. These nodes
+   * count as new, independent of their age.
    */
   readonly unconfigured?: ReadonlySet<string>;
-  /** New machines replace the nodes, so the nodes get no target. */
+  /** True if new machines replace the nodes. In this case, the nodes get no target. */
   readonly replaces?: boolean;
   readonly memberConditions?: readonly WantedCondition[];
   /** Number of slots that nodes outside the pool take. */

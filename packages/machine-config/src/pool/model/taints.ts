@@ -16,7 +16,8 @@ const isReported = (node: Node, pool: MachineConfigPool): boolean => {
 };
 
 /**
- * The node has the taint for updates while it waits for the target. The write of the target removes the taint.
+ * Returns the correct taints of a node. A node has the taint for updates while it waits for the target. The write of
+ * the target removes the taint.
  * @returns undefined if the taints are correct
  */
 export function wantedTaints(node: Node, pool: MachineConfigPool): readonly Taint[] | undefined {

@@ -5,7 +5,7 @@ import { byName } from '../../config/order.ts';
 import { PoolConditions } from '../../constants/conditions.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** A node with the target that is Degraded, or that is updated and not Ready. */
+/** Whether a node with the target is Degraded, or is updated but not Ready. */
 const isHarmed = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) &&
   (isDegraded(node) || (isUpdated(node, pool) && !node.spec?.unschedulable && !isReady(node)));
@@ -20,7 +20,7 @@ export interface BreakerVerdict {
 /**
  * Stops a rollout when the limit of Degraded nodes with the target is reached. The rollout continues when the nodes
  * recover or when the target changes, so a user can revert a bad config by a new target.
- * @param limit number of nodes; 0: no limit
+ * @param limit number of nodes, where 0 means no limit
  */
 export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[], limit: number): BreakerVerdict {
   const type = PoolConditions.RolloutHalted;

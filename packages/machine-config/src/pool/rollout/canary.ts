@@ -46,7 +46,7 @@ export function canaryProblem(pool: MachineConfigPool): string | undefined {
 }
 
 /**
- * Updates the canaries first, and the other nodes after the canaries were updated and Ready for the soak time. The
+ * Updates the canaries first. All other nodes follow after the canaries were updated and Ready for the soak time. The
  * annotations `canary` (number of nodes) and `canary-soak` (such as `30m`) of the pool enable it.
  * @param now milliseconds
  */
@@ -65,7 +65,7 @@ export function evaluateCanaries(pool: MachineConfigPool, nodes: readonly Node[]
   }
   const message = `${count} canaries have MachineConfig ${targetOf(pool)}`;
   if (known?.status === 'True' && known.message !== message) {
-    // The canaries succeeded with an earlier target, so the soak time starts again.
+    // The canaries were successful with an earlier target, so the soak time starts again.
     return { room: 0, condition: { type, status: 'False', reason: 'Waiting', message }, againMs: BEGIN_MS };
   }
   const since = known?.status === 'True' ? Date.parse(known.lastTransitionTime ?? '') : now;

@@ -41,6 +41,9 @@ function compareZones(a: string | undefined, b: string | undefined): number {
   return compareBytes(a, b);
 }
 
-/** All candidates in their order if the capacity allows it, otherwise the first ones by zone and age. */
+/**
+ * Returns all candidates in their order if the capacity is sufficient. Otherwise, returns the first candidates by zone
+ * and age.
+ */
 export const chooseNodes = (candidates: readonly Node[], capacity: number): readonly Node[] =>
   candidates.length <= capacity ? candidates : byZoneAndAge(candidates).slice(0, Math.max(capacity, 0));

@@ -16,8 +16,8 @@ export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<
 }
 
 /**
- * The labels of a custom pool that a node lacks. The node booted with the pool's config, but its kubelet registers it
- * as a worker. Undefined if the selector determines no labels. The original never updates such a node.
+ * The labels of a custom pool that a node does not have. The node booted with the config of the pool, but its kubelet
+ * registers the node as a worker. Undefined if the selector determines no labels. The original never updates this node.
  */
 export function labelsOfBootPool(
   node: Node,

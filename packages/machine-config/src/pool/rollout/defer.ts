@@ -6,7 +6,7 @@ import type { CandidateFilter } from '../model/snapshot.ts';
 /**
  * The node of the operator is updated last among the masters. Otherwise the operator would restart more often than
  * necessary.
- * @param operators pods of the operator; with none or several, no node is deferred
+ * @param operators pods of the operator. If there is not exactly one, no node is deferred
  */
 export const deferOperatorNode =
   (operators: readonly Pod[]): CandidateFilter =>

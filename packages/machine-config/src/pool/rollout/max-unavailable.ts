@@ -3,7 +3,7 @@ import { HINT_MARK } from '../../config/hint.ts';
 import { ARBITER_POOL } from '../../constants/names.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** A maxUnavailable that is neither a number nor a percentage. */
+/** The error for a maxUnavailable that is neither a number nor a percentage. */
 export class MaxUnavailableError extends Error {
   override readonly name = 'MaxUnavailableError';
 }
@@ -12,14 +12,17 @@ export class MaxUnavailableError extends Error {
 export interface MaxUnavailableVerdict {
   /** Why no node gets a target. */
   readonly problem?: string;
-  /** The value that the controller uses instead. */
+  /** A note about the value that the controller uses instead. */
   readonly note?: string;
 }
 
 const HINT = 'set a number such as 1, or a percentage from "1%" to "100%"';
 const WHOLE = 100;
 
-/** The original accepts a percentage below 0 or over 100, and reports a malformed value only in its log. */
+/**
+ * Checks a maxUnavailable. The original accepts a percentage below 0 or over 100, and reports a malformed value only in
+ * its log.
+ */
 export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxUnavailableVerdict {
   const value = spec?.maxUnavailable;
   if (metadata.name === ARBITER_POOL || value === undefined || value === null) return {};
@@ -54,5 +57,5 @@ export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCoun
   return count === 0 ? 1 : count;
 }
 
-/** Rounds down, also below zero, as the original does. A negative percentage allows no node. */
+/** Rounds a percentage down as the original does, also below zero. A negative percentage allows no node. */
 const floorPercent = (total: number, percent: number): number => Math.floor((total * percent) / 100);

@@ -8,7 +8,10 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 export interface WindowVerdict {
-  /** No node gets the target now, and no machine is replaced. */
+  /**
+   * True if windows or freezes currently stop the rollout. In this case, no node gets the target and no machine is
+   * replaced.
+   */
   readonly closed: boolean;
   /** Absent if the condition was never set. */
   readonly condition?: WantedCondition | undefined;
@@ -29,7 +32,7 @@ export const postponedNodes =
     postponing(pool, candidates, now).map((node) => ({ node }));
 
 /**
- * A pool whose nodes all have the target does not wait.
+ * Checks the windows. If all nodes of a pool have the target, the pool does not wait.
  * @param nodes The nodes of the pool
  */
 export function evaluateWindows(pool: MachineConfigPool, nodes: readonly Node[], now: Date): WindowVerdict {

@@ -32,8 +32,8 @@ const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated'
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
 /**
- * Returns the newest lines from the start of a line, because a partial line could contain a part of a secret that a
- * filter would not recognize.
+ * Returns the newest lines, starting at the start of a line. A partial line could contain a part of a secret that no
+ * filter recognizes.
  */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
