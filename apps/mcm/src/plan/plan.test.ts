@@ -26,6 +26,7 @@ import {
 } from '@mcm/kube';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
+import type { ControllerHealth } from '../controllers/health.ts';
 import { readObjects } from '../files/read.ts';
 import { drainMs, durationLines, joinedIn } from './durations.ts';
 import { planLines } from './lines.ts';
@@ -131,11 +132,17 @@ async function stand(count: number): Promise<void> {
   }
 }
 
-async function plan(text: string, given: object = { join: 3 * MINUTE, drain: MINUTE }, unread?: Set<string>) {
+async function plan(
+  text: string,
+  given: object = { join: 3 * MINUTE, drain: MINUTE },
+  unread?: Set<string>,
+  controllers: readonly ControllerHealth[] = [],
+) {
   const path = join(folder, 'file.yaml');
   await writeFile(path, text);
   const cluster = { client, target: client, namespace: NS };
-  const around = { random: seededRandom(1), signal: new AbortController().signal, clock, ...(unread && { unread }) };
+  const { signal } = new AbortController();
+  const around = { random: seededRandom(1), signal, clock, controllers, ...(unread && { unread }) };
   return planAll(cluster, proposalsIn(await readObjects([path]), path), given, around);
 }
 
@@ -271,7 +278,8 @@ describe('mcm plan', () => {
   test('machines that make no progress are named at the end, both new and terminating ones', async () => {
     const refused = 'machine codes error: code = [PermissionDenied] message = [PermissionDenied: no right]';
     const status = (name: string, phase: string, description: string) => {
-      const lastOperation = { description, state: 'Failed', type: 'Create' };
+      const type = phase === 'Terminating' ? 'Delete' : 'Create';
+      const lastOperation = { description, state: 'Failed', type };
       const body = { status: { currentStatus: { phase }, lastOperation } };
       return client.resource(machines, NS).patch(name, { type: 'merge', body }, { subresource: 'status' });
     };
@@ -284,6 +292,17 @@ describe('mcm plan', () => {
         expect.stringMatching(/^machine m-0 \(CrashLoopBackOff for 0s\): PermissionDenied: no right; in 20m0s/),
       ],
     });
+    const stopped = { state: 'stopped', reason: '', effects: [], unprocessed: [] } as const;
+    const blockersUnder = async (name: ControllerHealth['name']) => {
+      const controllers = [{ ...stopped, name }];
+      return (await plan(file('small', 3), undefined, undefined, controllers))[0]?.blockers.join();
+    };
+    expect(await blockersUnder('machine-controller-manager')).toContain(
+      'while machine-controller-manager is not working',
+    );
+    expect(await blockersUnder('machine-controller')).toMatch(
+      /machine-controller is not working; last report: .* no right$/,
+    );
     const finalizers = ['machine.sapcloud.io/machine-controller-manager'];
     await client.resource(machines, NS).patch('m-1', { type: 'merge', body: { metadata: { finalizers } } });
     await client.resource(machines, NS).delete('m-1');

@@ -11,9 +11,11 @@ import {
 import { controllerOf, type Node } from '@mcm/kube';
 import type { FullReading } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
+import type { ControllerHealth } from '../controllers/health.ts';
 import { awaitedBy, wants } from '../explain/deployment/deployment.ts';
 import { waitLines } from '../explain/deployment/deployment-lines.ts';
 import { isPastDrain, machineWait } from '../explain/machine/machine-wait.ts';
+import { managerHold, waitUnder } from '../explain/reasons/stopped-controllers.ts';
 import type { MachineSettings } from '../explain/settings/machine-settings.ts';
 import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
@@ -59,6 +61,8 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly classProblem?: string | undefined;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
+  /** The health of the controllers, so that a blocker announces no action of a stopped controller. */
+  readonly controllers?: readonly ControllerHealth[];
 }
 
 /** Returns a preview of the drain of each machine. Null if the user may not read the drain. */
@@ -136,7 +140,7 @@ function described(
   drains: ReadonlyMap<string, DrainExplanation>,
   { unseen, given, now }: { readonly unseen: number; readonly given: GivenDurations; readonly now: Date },
 ): DeploymentPlan {
-  const { deployment, ofMachines } = source;
+  const { deployment, ofMachines, controllers = [] } = source;
   const count = (wanted: PlannedStep['action']): number =>
     simulation.steps.filter(({ action }) => action === wanted).length;
   const machines = { made: count('make'), deleted: count('delete'), updated: count('hand over') };
@@ -148,7 +152,11 @@ function described(
       : `MachineClass ${deployment.spec.template.spec.class.name}: mcm cannot create VMs: ${classProblem}`;
   const complete = simulation.complete && noVm === undefined;
   const stuck = [...end.machines.values()].flatMap((ofSet) =>
-    ofSet.flatMap((machine) => machineWait(machine, undefined, ofMachines.defaults) ?? []),
+    ofSet.flatMap((machine) => {
+      const holds = managerHold(controllers, deployment.metadata.name);
+      const wait = machineWait(machine, undefined, ofMachines.defaults, holds);
+      return wait === undefined ? [] : waitUnder(wait, controllers);
+    }),
   );
   return {
     name: deployment.metadata.name,

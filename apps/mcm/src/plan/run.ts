@@ -18,7 +18,7 @@ import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
-import { controllerLines } from '../controllers/health.ts';
+import { type ControllerHealth, controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
 import { readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { readManagerSettings } from '../explain/settings/manager-settings.ts';
@@ -43,6 +43,7 @@ export interface PlanEnvironment {
   readonly clock: Clock;
   /** Receives the errors of the server for nodes and drains. */
   readonly unread?: Set<string>;
+  readonly controllers?: readonly ControllerHealth[];
 }
 
 function duration(flag: string, text: string): number {
@@ -70,8 +71,9 @@ export async function reportPlan(
     // The command only reads, so a signal may end the process at any time.
     const { signal } = new AbortController();
     const unread = new Set<string>();
-    const model = await planAll(cluster, proposals, given, { random, signal, clock: realClock, unread });
     const controllers = await readControllers({ ...cluster, clock: realClock });
+    const environment = { random, signal, clock: realClock, unread, controllers };
+    const model = await planAll(cluster, proposals, given, environment);
     const before = controllerLines(controllers, realClock.now());
     tell(telling, flags.output, { model, unread, before }, planLines);
     process.exitCode = planExit(model);
@@ -118,6 +120,7 @@ export async function planAll(
       classProblem: problem,
       manager,
       ofMachines,
+      controllers: environment.controllers ?? [],
       nodes: all,
     };
     // Without permission to read Nodes, drains are unknown, and the output contains a note.
