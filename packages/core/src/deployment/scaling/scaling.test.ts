@@ -113,7 +113,7 @@ interface Row {
 }
 
 test.each<[what: string, row: Row]>([
-  ['no set', { to: rolling(4), resize: {}, annotate: [], because: /no set/ }],
+  ['no set', { to: rolling(4), resize: {}, annotate: [], because: /no MachineSet/ }],
   [
     'the current one',
     {
@@ -241,7 +241,7 @@ test.each<[what: string, row: Row]>([
       to: rolling(4),
       resize: { old: 0 },
       annotate: [],
-      because: /belong to the current/,
+      because: /the current MachineSet has all replicas/,
     },
   ],
   [

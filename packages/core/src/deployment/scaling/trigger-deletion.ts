@@ -159,7 +159,7 @@ export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): Un
     if (mark !== undefined && until !== undefined && mark <= until) return [];
     const lacking =
       mark === undefined
-        ? `the machine does not have the annotation ${Annotations.MarkedForDeletionTime}`
+        ? `the machine has no annotation ${Annotations.MarkedForDeletionTime}`
         : 'spec.replicas of the MachineDeployment was not reduced after the machine was marked';
     return [{ machine, why: `${lacking}, and the set has exactly its ${wanted} desired machines` }];
   });
