@@ -18,7 +18,6 @@ export const TOPICS = [
   'capacity',
   'hooks',
   'zones',
-  'restores',
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -30,7 +29,6 @@ const P = ['join', 'pools'] as const;
 const C = ['capacity'] as const;
 const H = ['hooks'] as const;
 const Z = ['zones'] as const;
-const R = ['restores'] as const;
 
 type Change = readonly [find: string, replace: string];
 
@@ -339,13 +337,4 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (created !== undefined) return zones.find(({ name }) => name === created);', 'if (created) return zones[0];'],
   ),
   ...of('zones', `${CORE}/zones/places.ts`, Z, ['  return order < 0;', '  return order > 0;']),
-  ...of('restores', 'packages/kube/src/election/candidate.ts', R, [
-    '    if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;',
-    '    if (written !== undefined || found !== undefined) return;',
-  ]),
-  ...of('restores', 'packages/kube/src/informer/reflector.ts', R, ['    client.history.wentBack(evidence);', '']),
-  ...of('restores', `${CORE}/safety/orphans/quarantine.ts`, R, [
-    'if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))',
-    'if (wentBackAt !== undefined && made === wentBackAt)',
-  ]),
 ];
