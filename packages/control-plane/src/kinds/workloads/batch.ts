@@ -136,11 +136,51 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
   return findings.causes;
 }
 
-const SCHEDULING = ['affinity', 'nodeSelector', 'tolerations', 'schedulingGates'];
+const SCHEDULING = ['nodeSelector', 'tolerations', 'schedulingGates'];
 
-/** Whether the placement of pods may change, because the job is suspended and was never started. */
-const isPlacementOpen = (old: ApiObject): boolean =>
-  look(old, 'spec').suspend === true && look(old, 'status').startTime === undefined;
+/**
+ * Whether the placement and the resources of pods may change, because the job is suspended and has no active pods. A
+ * started job also needs the condition that the controller sets (`shouldAllowMutablePodTemplate`).
+ */
+function isTemplateOpen(old: ApiObject): boolean {
+  const status = look(old, 'status');
+  const isSuspended = items(status, 'conditions').some((each) => each.type === 'Suspended' && each.status === 'True');
+  return (
+    look(old, 'spec').suspend === true &&
+    (status.startTime === undefined || isSuspended) &&
+    (status.active === undefined || status.active === 0)
+  );
+}
+
+/** Sets a field to the value of another object. An absent value removes the field. */
+function take(holder: Plain, from: Plain, field: string): void {
+  if (from[field] === undefined) delete holder[field];
+  else holder[field] = from[field];
+}
+
+/** The old pod spec with all changes that an open template permits (`validatePodTemplateUpdate`). */
+function openedSpec(spec: Plain, before: Plain): Plain {
+  const expected = { ...before };
+  for (const field of SCHEDULING) take(expected, spec, field);
+  if (spec.affinity !== undefined || before.affinity !== undefined) {
+    const affinity = { ...look(before, 'affinity') };
+    take(affinity, look(spec, 'affinity'), 'nodeAffinity');
+    if (spec.affinity === undefined && Object.keys(affinity).length === 0) delete expected.affinity;
+    else expected.affinity = affinity;
+  }
+  for (const list of ['containers', 'initContainers']) {
+    const containers = items(spec, list);
+    const old = items(before, list);
+    if (old.length === 0 || containers.length !== old.length) continue;
+    expected[list] = old.map((container, index) => {
+      const changed = { ...container };
+      const now = containers[index];
+      if (now !== undefined && now.name === container.name) take(changed, now, 'resources');
+      return changed;
+    });
+  }
+  return expected;
+}
 
 /** Returns the template in the form of error messages: with sorted labels and without empty metadata. */
 function shownTemplate(template: Plain): Plain {
@@ -153,16 +193,12 @@ function shownTemplate(template: Plain): Plain {
 function templateChange(template: Plain, old: ApiObject): StatusCause[] {
   const before = look(old, 'spec', 'template');
   const why = 'field is immutable';
-  if (!isPlacementOpen(old)) {
+  if (!isTemplateOpen(old)) {
     if (jsonEquals(shownTemplate(template), shownTemplate(before))) return [];
     return [invalidValue('spec.template', internalForm('PodTemplateSpec', shownTemplate(template)), why)];
   }
-  const expected = { ...look(before, 'spec') };
   const spec = look(template, 'spec');
-  for (const field of SCHEDULING) {
-    if (spec[field] === undefined) delete expected[field];
-    else expected[field] = spec[field];
-  }
+  const expected = openedSpec(spec, look(before, 'spec'));
   return jsonEquals(spec, expected) ? [] : [invalidValue('spec.template.spec', internalForm('PodSpec', spec), why)];
 }
 

@@ -98,22 +98,26 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
     claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
   }
-  findings.add(workloadCauses(withClaims(spec), { kind: 'statefulset', unreadable: '', controller: 'StatefulSet' }));
+  findings.add(workloadCauses(validatedSpec(spec), { kind: 'statefulset', unreadable: '', controller: 'StatefulSet' }));
   return findings.causes;
 }
 
-function withClaims(spec: Plain): Plain {
+/**
+ * The spec as the server validates it. The template has a volume for each claim. The controller sets the hostname and
+ * the subdomain of each pod, so the server does not validate the values of the template.
+ */
+function validatedSpec(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
     const name = text(look(claim, 'metadata'), 'name');
     return { name, persistentVolumeClaim: { claimName: name } };
   });
-  if (claims.length === 0) return spec;
-  const podSpec = look(spec, 'template', 'spec');
+  const { hostname: _, subdomain: __, ...podSpec } = look(spec, 'template', 'spec');
+  const validated = (pod: Plain): Plain => ({ ...spec, template: { ...look(spec, 'template'), spec: pod } });
+  if (claims.length === 0) return validated(podSpec);
   const names = new Set(claims.map(({ name }) => name));
   const others = items(podSpec, 'volumes').filter((volume) => !names.has(text(volume, 'name')));
   const byName = new Map(claims.map((claim) => [claim.name, claim]));
-  const volumes = [...byName.values(), ...others];
-  return { ...spec, template: { ...look(spec, 'template'), spec: { ...podSpec, volumes } } };
+  return validated({ ...podSpec, volumes: [...byName.values(), ...others] });
 }
 
 const statefulSetStatusCauses = statusCountCauses({
