@@ -269,6 +269,10 @@ function validatePattern(schema: Fields, path: string, causes: StatusCause[]): v
   causes.push(invalid(`${path}.pattern`, pattern, why));
 }
 
+/** Extensions that exclude int-or-string. */
+const NOT_INT_OR_STRING = ['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource'];
+const INT_OR_STRING_WORDS = 'must be false if x-kubernetes-int-or-string is true';
+
 function validateStructure(
   schema: Fields,
   path: string,
@@ -279,6 +283,9 @@ function validateStructure(
   const intOrString = schema['x-kubernetes-int-or-string'] === true;
   if (type === '' && !intOrString && schema['x-kubernetes-preserve-unknown-fields'] !== true) {
     causes.push(required(`${path}.type`, TYPE_WORDS[level]));
+  }
+  for (const word of intOrString ? NOT_INT_OR_STRING : []) {
+    if (schema[word] === true) causes.push(invalid(`${path}.${word}`, true, INT_OR_STRING_WORDS));
   }
   if (level === 'root' && schema.additionalProperties !== undefined) {
     causes.push(forbidden(`${path}.additionalProperties`, 'must not be used at the root'));

@@ -112,6 +112,23 @@ function validateContents(
   return causes;
 }
 
+/** Matches a character that Go does not regard as printable. Of the spaces, only U+0020 is printable. */
+const NOT_PRINTABLE = /(?! )[\p{C}\p{Z}]/u;
+
+/** Returns the errors of a deprecation warning (`validateDeprecationWarning`). */
+function warningProblems(warning: string, isDeprecated: boolean): readonly string[] {
+  if (!isDeprecated) return ['can only be set for deprecated versions'];
+  const odd = NOT_PRINTABLE.exec(warning);
+  const at = odd === null ? 0 : Buffer.byteLength(warning.slice(0, odd.index));
+  return [
+    ...(Buffer.byteLength(warning) > 256 ? ['must be <= 256 characters long'] : []),
+    ...(warning === '' ? ['must not be an empty string'] : []),
+    ...(odd === null
+      ? []
+      : [`must only contain printable UTF-8 characters; non-printable character found at index ${at}`]),
+  ];
+}
+
 function validateVersion(version: Fields, at: number, own: readonly string[]): StatusCause[] {
   const path = `spec.versions[${at}]`;
   const name = text(version.name);
@@ -119,8 +136,8 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
   const warning = version.deprecationWarning;
   if (typeof warning === 'string') {
     const field = `${path}.deprecationWarning`;
-    if (version.deprecated !== true) causes.push(invalid(field, warning, 'can only be set for deprecated versions'));
-    if (warning.trim() === '') causes.push(invalid(field, warning, 'must not be empty'));
+    const problems = warningProblems(warning, version.deprecated === true);
+    causes.push(...problems.map((problem) => invalid(field, warning, problem)));
   }
   const paths = {
     schema: `${path}.schema.openAPIV3Schema`,
