@@ -64,6 +64,21 @@ const NO_KEYS = 'k:{}';
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
 
+/** The reason why an item cannot belong to an associative list (`listItemToPathElement`). */
+function elementProblem(item: unknown, node: SchemaNode): string | undefined {
+  if (node.listType === 'set') {
+    if (item === null) return "associative list without keys has an element that's an explicit null";
+    if (Array.isArray(item)) return 'not supported: associative list with lists as elements';
+    return isRecord(item) ? "associative list without keys has an element that's a map type" : undefined;
+  }
+  if (node.listType !== 'map' || node.listMapKeys.length === 0) return undefined;
+  if (item === null) return 'associative list with keys may not have a null element';
+  if (!isRecord(item)) return 'associative list with keys may not have non-map elements';
+  if (itemElement(item, node) !== NO_KEYS) return undefined;
+  const keys = node.listMapKeys.map(goQuote).join(' ');
+  return `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
+}
+
 /** Reads an applied configuration. Collects the paths in the configuration, and all mismatches with the schema. */
 export class AppliedReader {
   readonly errors: string[] = [];
@@ -167,20 +182,18 @@ export class AppliedReader {
 
   private readList(value: readonly unknown[], node: SchemaNode, path: string, depth: number): FieldSet {
     const children = new Map<string, FieldSet>();
-    const repeated = new Set<string>();
     for (const [index, item] of value.entries()) {
-      const element = itemElement(item, node);
-      if (node.listType === 'map' && element === NO_KEYS) {
-        const keys = node.listMapKeys.map(goQuote).join(' ');
-        const why = `an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
-        this.errors.push(`${path}: element ${index}: associative list with keys has ${why}`);
-        continue;
+      const problem = elementProblem(item, node);
+      if (problem !== undefined) {
+        // The server does not read the rest of the list.
+        this.errors.push(`${path}: element ${index}: ${problem}`);
+        break;
       }
-      if (children.has(element)) repeated.add(element);
+      const element = itemElement(item, node);
+      if (children.has(element)) this.errors.push(`${path}: duplicate entries for key ${printElement(element)}`);
       const set = this.readValue(item, node.items, `${path}${printElement(element)}`, depth + 1);
       children.set(element, fieldSet(true, set.children));
     }
-    for (const element of repeated) this.errors.push(`${path}: duplicate entries for key ${printElement(element)}`);
     return fieldSet(false, children);
   }
 }

@@ -55,7 +55,9 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   const set = reader.read(applied, node);
   const [first] = reader.errors;
   if (first === undefined) return set;
-  const { namespace = '', name = '' } = applied.metadata ?? {};
+  // The server reads a name or a namespace that is no text as empty.
+  const meta: Readonly<Record<string, unknown>> = { ...applied.metadata };
+  const [namespace, name] = [meta.namespace, meta.name].map((each) => (typeof each === 'string' ? each : ''));
   const { apiVersion = '' } = applied as Partial<ApiObject>;
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const detail =

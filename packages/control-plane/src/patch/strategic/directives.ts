@@ -18,6 +18,18 @@ export function goPlain(value: unknown): string {
   return `map[${fields.join(' ')}]`;
 }
 
+/** Prints a value as Go's `%s` does. The error of a value that is no text contains its type. */
+function goString(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return `[${value.map(goString).join(' ')}]`;
+  if (value === null || value === undefined) return '<nil>';
+  if (!isRecord(value)) return `%!s(${goType(value)}=${value})`;
+  const fields = Object.keys(value)
+    .sort()
+    .map((key) => `${key}:${goString(value[key])}`);
+  return `map[${fields.join(' ')}]`;
+}
+
 export const GO_LIST = '[]interface {}';
 export const GO_MAP = 'map[string]interface {}';
 
@@ -41,7 +53,9 @@ export const noMergeKey = (item: unknown, key: string): StatusError =>
   patchError(`map: ${goPlain(item)} does not contain declared merge key: ${key}`);
 
 export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
-  patchError(`unknown patch type: ${goPlain(type)} in map: ${goPlain(map)}`);
+  patchError(
+    `unknown patch type: ${type === null || type === undefined ? goType(type) : goString(type)} in map: ${goPlain(map)}`,
+  );
 
 /** The error for a value whose type differs from the expected type, with the text of the patch library. */
 export const badType = (expected: string, actual: unknown): StatusError =>

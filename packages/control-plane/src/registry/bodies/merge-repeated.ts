@@ -60,6 +60,18 @@ const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: (value) => typeof value === 'number' || typeof value === 'bigint',
 };
 
+/** Whether a value and all values in it have the types of the schema. */
+function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
+  if (value === null || value === undefined || schema === undefined) return true;
+  const fits = schema.$id === undefined || schema.type === 'object' ? FITS[String(schema.type)] : undefined;
+  if (fits === undefined) return true;
+  if (!fits(value)) return false;
+  if (Array.isArray(value)) return value.every((item) => isReadable(item, schema.items));
+  if (!isRecord(value)) return true;
+  const inner = isRecord(schema.additionalProperties) ? (schema.additionalProperties as JsonSchema) : undefined;
+  return Object.entries(value).every(([key, item]) => isReadable(item, inner ?? schemaOf(schema, key)));
+}
+
 /**
  * Merges the values of a repeated field in a structure. Go's decoder refuses a body if any of the values has a wrong
  * type. Therefore, if the first value has a wrong type, the function returns it, and a later check refuses it.
@@ -67,8 +79,7 @@ const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;
   const schema = schemaOf(holder, key);
-  const fits = schema?.$id === undefined || schema.type === 'object' ? FITS[String(schema?.type)] : undefined;
-  if (fits !== undefined && !fits(first)) return first;
+  if (!isReadable(first, schema)) return first;
   return second === null ? readNull(first, holder, key) : readInto(first, second, schema);
 }
 

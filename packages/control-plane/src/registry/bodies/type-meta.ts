@@ -5,14 +5,19 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import { unrecognized } from './body.ts';
 
+/** Kinds of the API machinery. The scheme knows them in each version. */
+const UNVERSIONED = new Set(['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList']);
+
 /** The error for an object of the wrong type, with the text of the scheme. */
 export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
   // The scheme does not know custom kinds.
-  if (kinds.byKind(apiVersion, name)?.kind.custom !== false) {
+  const isUnversioned = UNVERSIONED.has(name);
+  if (!isUnversioned && kinds.byKind(apiVersion, name)?.kind.custom !== false) {
     return `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
   }
   const target = `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
-  return `converting (${apiVersion.split('/').at(-1)}.${name}) to (${target}): unknown conversion`;
+  const version = isUnversioned ? 'v1' : apiVersion.split('/').at(-1);
+  return `converting (${version}.${name}) to (${target}): unknown conversion`;
 }
 
 /** Returns the reason why apiVersion and kind cannot be read. Undefined if they can be read. */
