@@ -110,6 +110,8 @@ export interface KindDefinition {
   readonly generationTellsEmpty?: boolean;
   /** Metadata fields of Deployments and EndpointSlices that also increment the generation when they change. */
   readonly generationCounts?: 'annotations' | 'labels';
+  /** Whether a change of a field that the server then drops also changes the generation. */
+  readonly generationCountsDropped?: boolean;
   /** Other subresources by name (binding, eviction, token, approval, …): see registry/subresources/find.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];

@@ -187,6 +187,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     kind: 'EndpointSlice',
     warnings: endpointSliceWarnings,
     generationCounts: 'labels',
+    generationCountsDropped: true,
     columns: endpointSliceColumns,
     ...endpointSliceStrategy,
     hasGeneration: true,

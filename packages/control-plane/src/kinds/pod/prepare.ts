@@ -46,14 +46,14 @@ const gated = (now: Date): Plain => ({
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 });
 
-/** Sets the status of a new pod to Pending, and ignores a status from the client. */
+/** Sets the status of a new pod to Pending. Of a status from the client, only the QoS class stays (`GetPodQOS`). */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
   // A negative grace period becomes one second, which is the shortest grace period.
   const grace = spec.terminationGracePeriodSeconds;
   if ((typeof grace === 'number' || typeof grace === 'bigint') && grace < 0) spec.terminationGracePeriodSeconds = 1;
   mergeLabelKeys(pod);
-  const status: Plain = { phase: 'Pending', qosClass: qosClass(spec) };
+  const status: Plain = { phase: 'Pending', qosClass: text(look(pod, 'status'), 'qosClass') || qosClass(spec) };
   if (items(spec, 'schedulingGates').length > 0) status.conditions = [gated(now)];
   pod.status = status;
 }

@@ -17,7 +17,7 @@ import {
 import { fileVolumeFindings } from './rules/files.ts';
 import { hostNameFindings, hostProcessFindings, hostUsersFindings, systemFindings } from './rules/host.ts';
 import { podResourceFindings } from './rules/pod-resources.ts';
-import { amountFindings, podClaimFindings, resourceNameFindings } from './rules/resources.ts';
+import { podClaimFindings, resourceFindings } from './rules/resources.ts';
 import { affinityFindings, spreadFindings, tolerationFindings } from './rules/scheduling.ts';
 import { podSecurityFindings } from './rules/security.ts';
 import { volumeFindings } from './rules/volumes.ts';
@@ -185,11 +185,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.preemptionPolicy !== undefined) {
     findings.oneOf(`${path}.preemptionPolicy`, spec.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
   }
-  for (const [name, amount] of Object.entries(look(spec, 'overhead'))) {
-    const at = `${path}.overhead.limits[${name}]`;
-    resourceNameFindings(findings, name, at);
-    amountFindings(findings, name, amount, at);
-  }
+  resourceFindings(findings, { limits: look(spec, 'overhead') }, `${path}.overhead`);
   systemFindings(findings, spec, path);
 }
 

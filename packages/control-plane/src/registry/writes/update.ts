@@ -297,11 +297,12 @@ function prepare(
     if (old.status === undefined) delete updated.status;
     else updated.status = old.status;
   }
+  const wasChanged = kind.generationCountsDropped === true && bumps(served, updated, old);
   kind.prepareForUpdate?.(updated, old, strategyContext(registry, call, subresource, dryRun));
   if (
     (kind.hasGeneration === true || kind.custom) &&
     !QUIET_SUBRESOURCES.has(subresource) &&
-    bumps(served, updated, old)
+    (wasChanged || bumps(served, updated, old))
   ) {
     updated.metadata.generation = (before.generation ?? 0) + 1;
   }
