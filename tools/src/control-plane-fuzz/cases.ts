@@ -1,6 +1,8 @@
 import { seededRandom } from '@mcm/kube';
 import type { Case } from './battery.ts';
+import { asUser, grant } from './requests/as-user.ts';
 import { createDraw } from './requests/draw.ts';
+import { freshKind } from './requests/fresh-kind.ts';
 import type { Kind, Samples } from './requests/kinds.ts';
 import type { Schemas } from './requests/schema.ts';
 import { isGuarded, type Source } from './requests/source.ts';
@@ -24,14 +26,21 @@ const isStep = (step: Step): boolean => step.request !== undefined;
 
 export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).length;
 
+/** The share of cases with a new custom kind, and of cases with requests of a user with few rights. */
+const FRESH = 0.1;
+const AS_USER = 0.05;
+
 /** Creates the case `index` of `seed`. The result is always the same. */
 export function caseOf(seed: number, index: number, all: readonly Kind[], schemas: Schemas, samples: Samples): Case {
   const draw = createDraw(seededRandom(seed * STRIDE + index));
   const source: Source = { draw, schemas, samples };
+  const name = `seed ${seed}, case ${index}`;
   // Each kind is used in turn. In a third of the cases, there is also a second kind.
   const first = all[index % all.length] as Kind;
+  if (draw.chance(FRESH)) return freshCase(source, name);
   const second = draw.pick(all);
   const kinds = draw.chance(0.3) && !ALONE.has(first.kind) && !ALONE.has(second.kind) ? [first, second] : [first];
+  if (draw.chance(AS_USER) && !kinds.some(({ kind }) => ALONE.has(kind))) return userCase(source, name, kinds, all);
   const watched = draw.chance(0.12) && !isGuarded(first);
   const steps: Step[] = [];
   if (watched) {
@@ -44,9 +53,30 @@ export function caseOf(seed: number, index: number, all: readonly Kind[], schema
     else steps.push(...nextSteps(source, draw.pick(kinds)));
   }
   if (watched) steps.push({ events: 'w' });
-  // No controller deletes the objects of a namespace, and the next case needs the ports and addresses of Services.
-  const cleanup = kinds
-    .filter(({ resource }) => resource === 'services')
-    .map(({ collection }) => `DELETE ${collection}`);
-  return { name: `seed ${seed}, case ${index}: ${kinds.map(({ kind }) => kind).join(', ')}`, cleanup, steps };
+  return { name: `${name}: ${namesOf(kinds)}`, cleanup: cleanupOf(kinds), steps };
+}
+
+const namesOf = (kinds: readonly Kind[]): string => kinds.map(({ kind }) => kind).join(', ');
+
+/** No controller deletes the objects of a namespace, and the next case needs the ports and addresses of Services. */
+const cleanupOf = (kinds: readonly Kind[]): string[] =>
+  kinds.filter(({ resource }) => resource === 'services').map(({ collection }) => `DELETE ${collection}`);
+
+/** A case with a new custom kind. */
+function freshCase(source: Source, name: string): Case {
+  const { steps: first, kinds } = freshKind(source.draw, source.schemas);
+  const steps: Step[] = [...first, createValid(source, kinds[0])];
+  while (steps.length < STEPS) steps.push(...nextSteps(source, source.draw.pick(kinds)));
+  return { name: `${name}: new kind`, steps };
+}
+
+/** A case in which a user with few rights sends most of the requests. Half of them are for roles. */
+function userCase(source: Source, name: string, given: readonly Kind[], all: readonly Kind[]): Case {
+  const { draw } = source;
+  const roles = all.filter(({ kind, namespaced }) => namespaced && /^Role(Binding)?$/.test(kind));
+  const kinds = draw.chance(0.5) ? [...given, ...roles] : given;
+  const steps: Step[] = [...grant(draw), ...kinds.map((kind) => createValid(source, kind))];
+  while (steps.length < STEPS)
+    steps.push(...nextSteps(source, draw.pick(kinds)).map((step) => (draw.chance(0.9) ? asUser(step) : step)));
+  return { name: `${name}: ${namesOf(kinds)} as a user`, cleanup: cleanupOf(kinds), steps };
 }

@@ -65,7 +65,7 @@ test('an artificial difference is found and shrunk to the requests and fields th
     method === 'PATCH' && url.includes('/configmaps/') && text.includes('"data"');
   await withServers(isWrong, async (real, plane, ground) => {
     const kinds = ground.kinds.filter(({ kind }) => kind === 'ConfigMap');
-    const run = { seed: 1, requests: 30, ...ground, kinds, real: real.player, plane: plane.player };
+    const run = { seed: 1, requests: 80, ...ground, kinds, real: real.player, plane: plane.player };
     const { found } = await playSeed(run);
     const [first] = found;
     if (first === undefined) throw new Error('no difference was found');
@@ -97,6 +97,41 @@ test('codes, reasons, fields and objects count; messages and headers do not', ()
     'object .body.spec.a',
   );
   expect(essence({ status: 200, body: {} }, { status: 200, body: {} }, '.warnings')).toBeUndefined();
+});
+
+test('with --exact, messages and warnings count too', () => {
+  const failure = (path: string, answer: object) => ({ step: 1, what: '', diffs: [[path, 1, 2] as const], answer });
+  const refused = { status: 400, body: { kind: 'Status', status: 'Failure', reason: 'BadRequest' } };
+  expect(essenceOf(failure('.body.message', refused), refused, true)).toBe('text .body.message');
+  const done = { status: 200, body: {} };
+  expect(essenceOf(failure('.warnings', done), done, true)).toBe('text .warnings');
+  expect(essenceOf({ step: 1, what: '', diffs: [], answer: done }, done, true)).toBeUndefined();
+});
+
+test('cases create new custom kinds, and send requests of a user with few rights', async () => {
+  await withServers(never, async (real, plane, ground) => {
+    const names = Array.from({ length: 300 }, (_, index) =>
+      caseOf(7, index, ground.kinds, ground.schemas, ground.samples),
+    );
+    const play = async (only: number) => {
+      const run = { seed: 7, requests: 20, only, ...ground, real: real.player, plane: plane.player };
+      return await playSeed(run);
+    };
+    const statusesOf = async (only: number): Promise<readonly (number | undefined)[]> => {
+      const whole = caseOf(7, only, ground.kinds, ground.schemas, ground.samples);
+      const [recorded] = await real.player.record([whole]);
+      return (recorded?.steps ?? []).map(({ answer }) => answer?.status);
+    };
+    const fresh = names.flatMap(({ name }, index) => (name.endsWith('new kind') ? [index] : []));
+    const served = (await Promise.all(fresh.slice(0, 6).map(statusesOf))).filter((statuses) => statuses[1] === 200);
+    expect(served.length).toBeGreaterThan(0);
+    expect(served.some((statuses) => statuses.slice(2).includes(201))).toBe(true);
+    const asUser = names.flatMap(({ name }, index) => (name.endsWith('as a user') ? [index] : []));
+    const answers = (await Promise.all(asUser.slice(0, 4).map(statusesOf))).flat();
+    expect(answers).toContain(403);
+    expect((await play(fresh[0] ?? 0)).found).toEqual([]);
+    expect((await play(asUser[0] ?? 0)).found).toEqual([]);
+  });
 });
 
 test('a rule explains a node port that a server has picked, and no other cell', () => {

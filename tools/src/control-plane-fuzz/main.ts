@@ -16,6 +16,7 @@ const HELP = `usage: KUBEBUILDER_ASSETS=DIR pnpm fuzz:control-plane [options]
   --case N        run only this case of the seed.
   --kind NAME     run only cases of this kind.
   --shrink N      shrink one difference of each of the N most frequent classes (1)
+  --exact         compare messages, content types and warnings too.
   --details       print one case of each class.
   --out FILE      write the shrunk cases as a file of the battery.
 The exit status is 1 after a difference and 2 after an error.
@@ -34,6 +35,7 @@ const OPTIONS = {
   case: { type: 'string' },
   kind: { type: 'string' },
   shrink: { type: 'string', default: '1' },
+  exact: { type: 'boolean', default: false },
   details: { type: 'boolean', default: false },
   out: { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
@@ -78,11 +80,22 @@ async function play(real: Server, plane: Server, runner: Awaited<ReturnType<type
   const { kinds: all, schemas, samples } = await prepare(real, plane);
   const kinds = all.filter(({ kind }) => flags.kind === undefined || kind === flags.kind);
   if (kinds.length === 0) fail(`--kind ${flags.kind}: no sample has this kind`);
-  const attempt = tryWith(real.player, plane.player);
+  const attempt = tryWith(real.player, plane.player, flags.exact);
   const smallest: Difference[] = [];
   let same = true;
   for (let seed = first; seed < first + seeds; seed += 1) {
-    const run = { seed, requests, from, only, kinds, schemas, samples, real: real.player, plane: plane.player };
+    const run = {
+      seed,
+      requests,
+      from,
+      only,
+      exact: flags.exact,
+      kinds,
+      schemas,
+      samples,
+      real: real.player,
+      plane: plane.player,
+    };
     const outcome = await playSeed(run);
     for (const [, [each]] of classesOf(outcome.found).slice(0, shrunk)) {
       if (each === undefined) continue;

@@ -19,6 +19,8 @@ export interface Run {
   readonly from?: number;
   /** If present, only this case is sent. */
   readonly only?: number | undefined;
+  /** Whether messages, content types and warnings count too. */
+  readonly exact?: boolean;
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;
   readonly samples: Samples;
@@ -52,7 +54,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
   const { seed, kinds, schemas, samples, real, plane } = run;
   const found: Difference[] = [];
   const unsteady: Difference[] = [];
-  const attempt = tryWith(real, plane);
+  const attempt = tryWith(real, plane, run.exact);
   const excused = new Map<string, number>();
   const broken: Case[] = [];
   let requests = 0;
@@ -70,7 +72,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
     const failures = await plane.compare(recorded);
     broken.push(...recorded.filter((each) => each.broken !== undefined));
     for (const each of recorded) {
-      const difference = firstDifference(each, failures.get(each.name) ?? []);
+      const difference = firstDifference(each, failures.get(each.name) ?? [], run.exact);
       compared += requestsOf(difference === undefined ? each : upTo(each, difference.step));
       if (difference === undefined) continue;
       const rule = ruleOf(difference);

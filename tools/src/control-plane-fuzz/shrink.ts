@@ -10,12 +10,12 @@ const TRIALS = 150;
 export type Try = (smaller: Case) => Promise<Difference | undefined>;
 
 export const tryWith =
-  (real: Player, plane: Player): Try =>
+  (real: Player, plane: Player, exact = false): Try =>
   async (smaller) => {
     const [recorded] = await real.record([smaller]);
     if (recorded === undefined) return undefined;
     const failures = (await plane.compare([recorded])).get(recorded.name) ?? [];
-    return firstDifference(recorded, failures);
+    return firstDifference(recorded, failures, exact);
   };
 
 /** Copies of a value that each lack one part. Copies without a large part come first. */

@@ -34,9 +34,9 @@ const general = (path: string): string =>
 
 /**
  * The differences between two responses that affect clients: the status code, the reason, the fields of the causes, and
- * the object. The tests of the battery compare messages, headers and warnings. Undefined without differences.
+ * the object. With `exact`, messages, content types and warnings count too. Undefined without differences.
  */
-export function essenceOf({ diffs, answer }: Failure, expected: Answer): string | undefined {
+export function essenceOf({ diffs, answer }: Failure, expected: Answer, exact = false): string | undefined {
   const actual = answer ?? {};
   if (expected.status !== actual.status) return `status ${expected.status} -> ${actual.status}`;
   if (isRefusal(expected) || isRefusal(actual)) {
@@ -44,11 +44,16 @@ export function essenceOf({ diffs, answer }: Failure, expected: Answer): string 
     const missing = without(causesOf(expected), causesOf(actual));
     const more = without(causesOf(actual), causesOf(expected));
     const fields = [...missing.map((each) => `-${each}`), ...more.map((each) => `+${each}`)];
-    return fields.length === 0 ? undefined : `fields ${general(fields.join(' '))}`;
+    if (fields.length > 0) return `fields ${general(fields.join(' '))}`;
+    return exact ? textOf(diffs) : undefined;
   }
   const paths = diffs.map(([path]) => path).filter((path) => path.startsWith('.body'));
-  return paths.length === 0 ? undefined : `object ${general([...new Set(paths)].slice(0, 2).join(' '))}`;
+  if (paths.length > 0) return `object ${general([...new Set(paths)].slice(0, 2).join(' '))}`;
+  return exact ? textOf(diffs) : undefined;
 }
+
+const textOf = (diffs: Failure['diffs']): string | undefined =>
+  diffs.length === 0 ? undefined : `text ${general([...new Set(diffs.map(([path]) => path))].slice(0, 2).join(' '))}`;
 
 const formOf = ({ request = '', headers }: Step): string => {
   const [method = '', path = ''] = request.split(' ');
@@ -62,14 +67,14 @@ const formOf = ({ request = '', headers }: Step): string => {
 };
 
 /** The first step of a case whose difference affects clients, or undefined. */
-export function firstDifference(recorded: Case, failures: readonly Failure[]): Difference | undefined {
+export function firstDifference(recorded: Case, failures: readonly Failure[], exact = false): Difference | undefined {
   for (const failure of failures) {
     const index = failure.step - 1;
     const step = recorded.steps[index];
     if (step === undefined) throw new Error(`${recorded.name}: ${failure.what}: ${JSON.stringify(failure.diffs)}`);
     if (failure.what === 'runner') throw new Error(`${recorded.name}: ${JSON.stringify(failure.diffs)}`);
     const expected = step.answer ?? {};
-    const essence = essenceOf(failure, expected);
+    const essence = essenceOf(failure, expected, exact);
     if (essence === undefined) continue;
     const form = step.events === undefined ? formOf(step) : `events of ${formOf(recorded.steps[0] ?? {})}`;
     const request = step.request ?? form;

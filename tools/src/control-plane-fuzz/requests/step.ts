@@ -8,7 +8,11 @@ export interface Step {
   readonly quiet?: boolean;
   readonly watch?: string;
   readonly events?: string;
-  readonly eventually?: { readonly until: Readonly<Record<string, unknown>>; readonly every?: number };
+  readonly eventually?: {
+    readonly until: Readonly<Record<string, unknown>>;
+    readonly every?: number;
+    readonly timeout?: number;
+  };
   readonly answer?: Answer;
 }
 

@@ -1,0 +1,80 @@
+import type { Draw } from './draw.ts';
+import type { JsonObject } from './json.ts';
+import type { Step } from './step.ts';
+
+const USER = 'u-${id}';
+const HEADERS: Readonly<Record<string, string>> = { 'impersonate-user': USER };
+/** The real server applies a new binding within this time. */
+const WAIT_MS = 5000;
+
+const ROLES = '/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}';
+const VERBS = [
+  'get',
+  'list',
+  'watch',
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+  'escalate',
+  'bind',
+  '*',
+];
+const GROUPS = ['', 'apps', 'batch', 'rbac.authorization.k8s.io', 'policy', '*'];
+const RESOURCES = [
+  'pods',
+  'configmaps',
+  'secrets',
+  'deployments',
+  'deployments/scale',
+  'roles',
+  'rolebindings',
+  'jobs',
+  'pods/status',
+  '*/scale',
+  '*',
+];
+
+const someOf = (draw: Draw, list: readonly string[]): string[] => [
+  draw.pick(list),
+  ...list.filter(() => draw.chance(0.2)),
+];
+
+const ruleOf = (draw: Draw): JsonObject => ({
+  apiGroups: someOf(draw, GROUPS),
+  resources: someOf(draw, RESOURCES),
+  verbs: someOf(draw, VERBS),
+  ...(draw.chance(0.2) ? { resourceNames: [draw.pick(['a', 'b'])] } : {}),
+}); // prettier-ignore
+
+/** Gives a user of the case a role. The last step waits until the real server applies the role. */
+export const grant = (draw: Draw): readonly Step[] => [
+  {
+    request: `POST ${ROLES}/roles`,
+    body: {
+      metadata: { name: 'granted' },
+      rules: [
+        { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['list'] },
+        ...Array.from({ length: 1 + draw.int(4) }, () => ruleOf(draw)),
+      ],
+    },
+  },
+  {
+    request: `POST ${ROLES}/rolebindings`,
+    body: {
+      metadata: { name: 'granted' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'granted' },
+      subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: USER }],
+    },
+  },
+  {
+    request: 'GET /api/v1/namespaces/${ns}/serviceaccounts',
+    headers: HEADERS,
+    eventually: { until: { status: 200 }, timeout: WAIT_MS },
+  },
+];
+
+/** The same step, sent as the user of the case. */
+export const asUser = (step: Step): Step =>
+  step.request === undefined ? step : { ...step, headers: { ...step.headers, ...HEADERS } };
