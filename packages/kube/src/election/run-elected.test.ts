@@ -26,7 +26,11 @@ async function setUp() {
   /** `cut` disconnects the network of the process. */
   function candidate(
     identity: string,
-    options: { timings?: ElectionTimings; lead?: (signal: AbortSignal, fence: Fence) => Promise<void> } = {},
+    options: {
+      timings?: ElectionTimings;
+      renewMs?: number;
+      lead?: (signal: AbortSignal, fence: Fence) => Promise<void>;
+    } = {},
   ) {
     const stop = new AbortController();
     const network = { up: true, hangs: false, answersAfterMs: 0, status: 200 };
@@ -69,6 +73,7 @@ async function setUp() {
         lease: { namespace: 'default', name: 'lock' },
         identity,
         ...(options.timings === undefined ? {} : { timings: options.timings }),
+        ...(options.renewMs === undefined ? {} : { renewMs: options.renewMs }),
         clock: p.clock,
         random: p.random,
         log,
@@ -503,12 +508,24 @@ describe('election', () => {
     expect((await t.spec())?.holderIdentity).toBe('');
   });
 
-  test.each([
-    [{ leaseMs: 10_000, renewDeadlineMs: 10_000, retryMs: 2000 }, 'lease duration'],
-    [{ leaseMs: 15_000, renewDeadlineMs: 2000, retryMs: 2000 }, 'renew deadline'],
-    [{ leaseMs: 15_000, renewDeadlineMs: 2400, retryMs: 2000 }, 'renew deadline'],
-  ])('timings that would allow two leaders are refused: %o', async (timings, words) => {
+  test.each<[timings: ElectionTimings, renewMs: number | undefined, words: string]>([
+    [{ leaseMs: 10_000, renewDeadlineMs: 10_000, retryMs: 2000 }, undefined, 'lease duration'],
+    [{ leaseMs: 15_000, renewDeadlineMs: 2000, retryMs: 2000 }, undefined, 'renew deadline'],
+    [{ leaseMs: 15_000, renewDeadlineMs: 2400, retryMs: 1000 }, 2000, '1.2 times the renew period (2000 ms)'],
+    [{ leaseMs: 15_000, renewDeadlineMs: 2400, retryMs: 2000 }, 1000, '1.2 times the retry period (2000 ms)'],
+  ])('timings that would allow two leaders are refused: %o, renewed every %s ms', async (timings, renewMs, words) => {
     const t = await setUp();
-    await expect(t.candidate('a', { timings }).end).rejects.toThrow(words);
+    const options = { timings, ...(renewMs === undefined ? {} : { renewMs }) };
+    await expect(t.candidate('a', options).end).rejects.toThrow(words);
+  });
+
+  test('a stop during the first request is not an outage', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    a.network.hangs = true;
+    await t.clock.settle();
+    a.stop();
+    expect(await a.end).toBe('stopped');
+    expect(a.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
   });
 });
