@@ -1,5 +1,5 @@
 import type { Draw } from './draw.ts';
-import type { JsonObject } from './json.ts';
+import { type JsonObject, onlyIf } from './json.ts';
 import type { Step } from './step.ts';
 
 const USER = 'u-${id}';
@@ -45,7 +45,7 @@ const ruleOf = (draw: Draw): JsonObject => ({
   apiGroups: someOf(draw, GROUPS),
   resources: someOf(draw, RESOURCES),
   verbs: someOf(draw, VERBS),
-  ...(draw.chance(0.2) ? { resourceNames: [draw.pick(['a', 'b'])] } : {}),
+  ...onlyIf(draw.chance(0.2), { resourceNames: [draw.pick(['a', 'b'])] }),
 }); // prettier-ignore
 
 /** Gives a user of the case a role. The last step waits until the real server applies the role. */

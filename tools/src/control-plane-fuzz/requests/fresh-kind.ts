@@ -1,5 +1,5 @@
 import type { Draw } from './draw.ts';
-import { bodyOf, type Json, type JsonObject } from './json.ts';
+import { bodyOf, type Json, type JsonObject, onlyIf } from './json.ts';
 import type { Kind } from './kinds.ts';
 import { mutateOnce } from './mutate.ts';
 import type { Schema, Schemas } from './schema.ts';
@@ -151,7 +151,7 @@ function listSchema(draw: Draw, depth: number): JsonObject {
   const items = objectSchema(draw, depth + 1);
   items['properties'] = {
     ...(items['properties'] as JsonObject),
-    a: { type: 'string', ...(draw.chance(0.3) ? { default: 'k' } : {}) },
+    a: { type: 'string', ...onlyIf(draw.chance(0.3), { default: 'k' }) },
   };
   items['required'] = draw.chance(0.8) ? ['a'] : [];
   schema['x-kubernetes-list-map-keys'] = ['a'];
@@ -182,7 +182,7 @@ function mapSchema(draw: Draw, depth: number): JsonObject {
   return schema;
 }
 
-/** A structural schema. Its rules and its default fit the type. */
+/** A structural schema. The rules and the default fit the type. */
 function fieldSchema(draw: Draw, depth: number): JsonObject {
   const deeper = depth < DEPTH ? 1 : 0;
   const schema = draw.weigh<() => JsonObject>([
@@ -260,7 +260,7 @@ function versionOf(draw: Draw, name: string, storage: boolean, root: JsonObject)
     subresources['scale'] = {
       specReplicasPath: '.spec.replicas',
       statusReplicasPath: '.status.replicas',
-      ...(draw.chance(0.5) ? { labelSelectorPath: '.status.selector' } : {}),
+      ...onlyIf(draw.chance(0.5), { labelSelectorPath: '.status.selector' }),
     };
   const entry: JsonObject = { name, served: true, storage, schema: { openAPIV3Schema: root }, subresources };
   const columns = some(draw, 3, () => columnOf(draw));
@@ -268,7 +268,7 @@ function versionOf(draw: Draw, name: string, storage: boolean, root: JsonObject)
   if (draw.chance(0.2))
     entry['selectableFields'] = [{ jsonPath: draw.chance(0.9) ? '.spec.replicas' : draw.pick(PATHS) }];
   if (draw.chance(0.1))
-    Object.assign(entry, { deprecated: true, ...(draw.chance(0.5) ? { deprecationWarning: 'use another' } : {}) });
+    Object.assign(entry, { deprecated: true, ...onlyIf(draw.chance(0.5), { deprecationWarning: 'use another' }) });
   return { entry, schema: root };
 } // prettier-ignore
 
@@ -300,7 +300,7 @@ function kindOf(draw: Draw, { entry, schema }: Version, namespaced: boolean): Ki
     ...(makeValue(draw, NO_SCHEMAS, schema as Property, '') as JsonObject),
     apiVersion,
     kind: 'Thing',
-    metadata: { name: 'a', ...(draw.chance(0.3) ? { labels: { app: 'x' } } : {}) },
+    metadata: { name: 'a', ...onlyIf(draw.chance(0.3), { labels: { app: 'x' } }) },
   });
   const all: Schema = {
     ...(schema as Property),
@@ -332,7 +332,7 @@ export function freshKind(draw: Draw, schemas: Schemas): FreshKind {
   const names: Json = {
     plural: PLURAL,
     kind: 'Thing',
-    ...(draw.chance(0.3) ? { shortNames: ['th'], singular: 'thing' } : {}),
+    ...onlyIf(draw.chance(0.3), { shortNames: ['th'], singular: 'thing' }),
   };
   const definition: JsonObject = {
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -16,3 +16,6 @@ export function bodyOf(value: Json): { readonly body: Json } | { readonly text: 
     ? { text: text.replace(/"@raw:([^"@]*)@"/g, '$1').replaceAll('@twice@', '') }
     : { body: value };
 }
+
+/** The part, or nothing, for a spread. */
+export const onlyIf = (isPresent: boolean, part: JsonObject): JsonObject => (isPresent ? part : {});

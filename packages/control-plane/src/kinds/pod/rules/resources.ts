@@ -57,7 +57,7 @@ export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtende
 export const isInteger = (amount: unknown): boolean => quantityMilli(amount) % 1000n === 0n;
 
 /** Validates an amount, which must not be negative. For extended resources, the amount must be an integer. */
-export function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
+function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   if (quantityNanos(amount) < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
   if (isWhole(name) && !isInteger(amount)) findings.invalid(at, amount, 'must be an integer');
 }
