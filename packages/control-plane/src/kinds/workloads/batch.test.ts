@@ -27,3 +27,30 @@ test.each<[what: string, own: object | undefined, pods: object | undefined, labe
 ])('a job %s', async (_what, own, pods, labels) => {
   expect(await labelsOf(own, pods)).toEqual(labels);
 });
+
+test.each<[what: string, status: object, spec: object, code: number]>([
+  [
+    'may change its resources',
+    {},
+    { containers: [{ name: 'c', image: 'i', resources: { limits: { cpu: '1' } } }] },
+    200,
+  ],
+  ['may change its node affinity', {}, { affinity: { nodeAffinity: {} } }, 200],
+  ['may not change its image', {}, { containers: [{ name: 'c', image: 'j' }] }, 422],
+  ['may not change its pod affinity', {}, { affinity: { podAffinity: {} } }, 422],
+  ['with active pods may not change its placement', { active: 1 }, { nodeSelector: { a: 'b' } }, 422],
+])('a suspended job %s', async (_what, status, change, code) => {
+  const setup = await startTestPlane();
+  const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
+  // The controller of jobs does not write the status of this job.
+  const spec = { suspend: true, managedBy: 'example.dev/x', template };
+  await setup.client.send('POST', JOBS, { metadata: { name: 'j' }, spec });
+  const { body } = await setup.client.send('GET', `${JOBS}/j`);
+  const made = body.spec as { template: { spec: object } };
+  await setup.client.send('PUT', `${JOBS}/j/status`, { ...body, status });
+  const pods = { ...made.template, spec: { ...made.template.spec, ...change } };
+  const metadata = { name: 'j' };
+  const answer = await setup.client.send('PUT', `${JOBS}/j`, { metadata, spec: { ...made, template: pods } });
+  expect(answer.status).toBe(code);
+  await setup.plane.close();
+});
