@@ -2,7 +2,6 @@ import { machineDeployments, machineSets, machines } from '@mcm/api';
 import {
   type Controller,
   createInformer,
-  defined,
   type EventRecorder,
   type InformerRuntime,
   type KubeClient,
@@ -10,9 +9,7 @@ import {
   type Meters,
   type Node,
   nodes,
-  type Pod,
   podDisruptionBudgets,
-  pods,
   type QueueMetrics,
   type ResourceDefinition,
   type Secret,
@@ -31,6 +28,7 @@ import {
   createDrainController,
   createKubeletConfigController,
   createMachineCaches,
+  createPodCache,
   createRenderController,
   createRuntimeConfigController,
   createTemplateController,
@@ -41,7 +39,6 @@ import {
   machineConfigPools,
   machineConfigs,
   machineFleet,
-  POD_NODE_INDEX,
   registerPoolMetrics,
   type TemplateTree,
   watchedSettings,
@@ -118,26 +115,6 @@ const mayUncordon =
   ({ metadata }: Node): boolean =>
     fleet.machinesOf(metadata.name).every((machine) => machine.metadata.deletionTimestamp === undefined);
 
-/** The fields of a pod that a drain needs. */
-const projectPod = ({ apiVersion, kind, metadata, spec, status }: Pod): Pod => {
-  const { nodeName, priority, terminationGracePeriodSeconds, volumes } = spec;
-  const { phase, conditions } = status ?? {};
-  return defined({
-    apiVersion,
-    kind,
-    metadata,
-    spec: defined({
-      nodeName,
-      priority,
-      terminationGracePeriodSeconds,
-      volumes,
-    }),
-    status: defined({ phase, conditions }),
-  }) as Pod;
-};
-
-const nodeOf = ({ spec }: Pod): readonly string[] => (spec.nodeName === undefined ? [] : [spec.nodeName]);
-
 /** Creates the caches and controllers, which start only when their units run. */
 export function createConfigControllers(
   { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigControllerOptions,
@@ -159,8 +136,7 @@ export function createConfigControllers(
     metrics,
   };
   const pullSecrets = createInformer<Secret>(control, secrets, { ...runtime, namespace: settings.pullSecretNamespace });
-  const indexes = { [POD_NODE_INDEX]: nodeOf };
-  const podCache = createInformer<Pod>(target, pods, { ...runtime, project: projectPod, indexes });
+  const podCache = createPodCache(target, runtime);
   const budgets = createInformer(target, podDisruptionBudgets, runtime);
   const base = { featureGates: {}, tlsProfile: { type: settings.tlsProfile } };
   const servers = settings.watchApiServerConfig

@@ -8,8 +8,6 @@ import {
   type KubeClient,
   type Node,
   nodes,
-  type Pod,
-  pods,
   realClock,
   seededRandom,
   silentLogger,
@@ -21,6 +19,7 @@ import {
   controllerConfigs,
   createConfigCaches,
   createDrainController,
+  createPodCache,
   createRenderController,
   createTemplateController,
   createUpdateController,
@@ -35,7 +34,6 @@ import {
   machineConfigs,
   NodeAnnotations,
   NodeDaemon,
-  POD_NODE_INDEX,
   renderPool,
   wantedDisk,
 } from '@mcm/machine-config';
@@ -174,10 +172,7 @@ class Bench {
       caches: createConfigCaches(client, client, runtime),
       recorder: createRecorder({ client, component: 'bench', delayMs: 3_000, ...runtime }),
     };
-    const podCache = createInformer<Pod>(client, pods, {
-      ...runtime,
-      indexes: { [POD_NODE_INDEX]: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
-    });
+    const podCache = createPodCache(client, runtime);
     const file = 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n';
     const tree = new Map([['worker/00-worker/_base/files/motd.yaml', file]]);
     const controllers = [

@@ -9,6 +9,7 @@ export {
 export { type AutoscalerCode, AutoscalerError } from './autoscaler/problem.ts';
 export type { TemplateNode } from './autoscaler/template-node.ts';
 export { tokenId as machineTokenId } from './bootstrap/bootstrap-token.ts';
+export { projectPod } from './cluster/projections.ts';
 export {
   createDeploymentController,
   type DeploymentOptions,

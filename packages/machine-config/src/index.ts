@@ -89,11 +89,11 @@ export {
 } from './daemon/index.ts';
 export {
   createDrainController,
+  createPodCache,
   type DrainControllerOptions,
   type DrainRequest,
   DrainRequestError,
   drainRequestOf,
-  POD_NODE_INDEX,
 } from './drain/index.ts';
 export {
   compactIgnition,

@@ -8,9 +8,7 @@ import {
   type Informer,
   type KubeClient,
   nodes,
-  type Pod,
   podDisruptionBudgets,
-  pods,
   type Secret,
   secrets,
   seededRandom,
@@ -25,7 +23,8 @@ import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
 import { type ConfigContext, createConfigCaches } from './controllers/caches.ts';
 import { fixedSettings } from './controllers/cluster-settings.ts';
 import { machineConfigCrds } from './crd/crds.ts';
-import { createDrainController, POD_NODE_INDEX } from './drain/controller.ts';
+import { createDrainController } from './drain/controller.ts';
+import { createPodCache } from './drain/pod-cache.ts';
 import { controllerConfigs, machineConfigPools, machineConfigs } from './kinds/resources.ts';
 import { createKubeletConfigController } from './kubelet/controller.ts';
 import { createCompanionController } from './machines/companion.ts';
@@ -125,10 +124,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       caches: createConfigCaches(own, own, runtime),
     };
     const pullSecrets: Informer<Secret> = createInformer(own, secrets, { ...runtime, namespace: 'default' });
-    const podCache: Informer<Pod> = createInformer(own, pods, {
-      ...runtime,
-      indexes: { [POD_NODE_INDEX]: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
-    });
+    const podCache = createPodCache(own, runtime);
     const budgetCache = createInformer(own, podDisruptionBudgets, runtime);
     const machines = options.machines && createMachineCaches(own, runtime);
     const tree = options.tree ?? TREE;

@@ -24,10 +24,8 @@ import type { ConfigContext } from '../controllers/caches.ts';
 import { BudgetRoom, budgetGivesWay, isUnder } from './budgets.ts';
 import { type EvictOptions, evict } from './evict.ts';
 import { observeNode } from './observe.ts';
+import { podsOfNode } from './pod-cache.ts';
 import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.ts';
-
-/** Index of an informer of pods by their node. */
-export const POD_NODE_INDEX = 'node';
 
 /** Options of the drain controller. */
 export interface DrainControllerOptions {
@@ -131,8 +129,7 @@ class Drains {
     const woken: Key[] = [];
     for (const [name, { attempts }] of this.#underWay) {
       if (room <= 0) break;
-      const held = this.#options.pods.store
-        .byIndex(POD_NODE_INDEX, name)
+      const held = podsOfNode(this.#options.pods, name)
         .filter((pod) => attempts.get(pod.metadata.uid)?.result === 'blocked' && isUnder(change.object, pod))
         .slice(0, room);
       if (held.length === 0) continue;
@@ -176,7 +173,7 @@ class Drains {
       this.#underWay.set(name, state);
     }
     if (!node.spec?.unschedulable) await this.#cordon(node, true);
-    const pods = this.#options.pods.store.byIndex(POD_NODE_INDEX, name);
+    const pods = podsOfNode(this.#options.pods, name);
     const now = clock.now();
     const plan = planDrain(observeNode(name, pods, state.attempts), now);
     if (plan.drained) return this.#finish(name, request);

@@ -1,2 +1,3 @@
-export { createDrainController, type DrainControllerOptions, POD_NODE_INDEX } from './controller.ts';
+export { createDrainController, type DrainControllerOptions } from './controller.ts';
+export { createPodCache } from './pod-cache.ts';
 export { type DrainRequest, DrainRequestError, drainRequestOf } from './request.ts';
