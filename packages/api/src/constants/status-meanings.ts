@@ -12,7 +12,7 @@ export interface WordMeaning {
 /** Phases in `status.currentStatus.phase`. */
 export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   Pending: {
-    means: 'The VM exists. The VM exists. The node must join within the creation timeout.',
+    means: 'The VM exists. The node must join within the creation timeout.',
     help: 'If the node does not join, follow the runbook McmMachinesDoNotJoin.',
   },
   Available: {
