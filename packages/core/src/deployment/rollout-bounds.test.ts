@@ -102,6 +102,7 @@ test('at its ceiling, a canary deletes no more old machines than it may still cr
   expect(stepOf(size('new', 1), [size('old', 9)], { unavailable: 3, surge: 0 })[0]).toEqual({ old: 6 });
   expect(stepOf(size('new', 1), [size('old', 11)], proven)[0]).toEqual({ old: 9 });
   expect(stepOf(size('new', 1), [size('old', 11)], { ...proven, ceiling: 3 })[0]).toEqual({ old: 7 });
+  expect(stepOf(size('new', 1), [size('old', 10)], { ...proven, unavailable: 0 })[0]).toEqual({ old: 9 });
   expect(stepOf(size('new', 1), [size('old', 13)], proven)[0]).toEqual({ old: 6 });
 });
 
