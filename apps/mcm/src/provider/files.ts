@@ -14,6 +14,7 @@ const rename = (text: string, { plain, pascal }: ProviderName): string =>
   text
     .replaceAll('./toy-cloud.ts', './cloud.ts')
     .replaceAll('toy-driver.ts', 'src/driver.ts')
+    .replaceAll('toy.yaml', 'conformance.yaml')
     .replaceAll(/\bToy(?=[A-Z])|(?<=[a-z])Toy(?=[A-Z])/g, pascal)
     .replaceAll('toy', plain);
 

@@ -31,6 +31,8 @@ test('the package is complete and does not contain the name of the example', asy
   ]);
   const texts = await Promise.all(files.map((path) => readFile(join(parent, 'hetzner-cloud', path), 'utf8')));
   for (const text of texts) expect(text).not.toMatch(/toy(?!s)/i);
+  const config = texts[files.indexOf('conformance.yaml')];
+  expect(config).toContain('# mcm-conformance --driver src/driver.ts --config conformance.yaml\n');
   const driver = texts[files.indexOf('src/driver.ts')];
   expect(driver).toContain("import { openHetznerCloudCloud } from './cloud.ts';");
   expect(driver).toContain("name: 'hetzner-cloud'");
