@@ -61,10 +61,8 @@ const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
-/**
- * The only third-party package whose regular expressions contain such characters, which the bundler does not escape.
- */
-const BEYOND_ASCII = /\/node_modules\/liquidjs\/.*\.m?js$/;
+/** Third-party packages whose regular expressions contain such characters, which the bundler does not escape. */
+const BEYOND_ASCII = /\/node_modules\/(?:liquidjs|@marcbachmann\/cel-js)\/.*\.m?js$/;
 
 /** A plugin with which the bundler follows the lazy loads of the workspace, and omits unused parts. */
 export const lazyLoads: Plugin = {
