@@ -208,7 +208,7 @@ test.each<Caller>(['machine-controller', 'manager'])(
       await world.change({ replicas: 4 });
       await world.untilSettled(4, 'blue', 200_000);
       expect(world.network.watchesOpened).toBeGreaterThan(opened);
-      const silent = world.log.lines.slice(since).filter(({ message }) => message.startsWith('Watch without data'));
+      const silent = world.log.lines.slice(since).filter(({ message }) => message.startsWith('Watch received no data'));
       expect(silent.length).toBeGreaterThan(0);
       const resources = silent.map(({ fields }) => fields.resource);
       expect(new Set(resources).size).toBe(resources.length);
