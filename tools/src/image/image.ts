@@ -9,7 +9,7 @@ export interface ImageSettings {
   /** The Node.js binaries, one for each architecture. */
   readonly nodes: readonly string[];
   /**
-   * The folder of an OCI layout, whose image contains a C library. If absent, the libraries of this machine are used.
+   * The folder of an OCI layout. The image of the layout contains a C library. If absent, the libraries of this machine are used.
    */
   readonly base?: string | undefined;
   /** The time of every file and of the image, as Unix time in seconds. */

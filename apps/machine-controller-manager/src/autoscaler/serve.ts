@@ -17,7 +17,7 @@ import {
 } from '@mcm/kube';
 import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 
-/** The port and the certificates of the protocol. */
+/** The address and the certificates of the gRPC server for the cluster-autoscaler. */
 export interface AutoscalerSettings {
   readonly host: string;
   /** 0 means that the protocol is not served. */

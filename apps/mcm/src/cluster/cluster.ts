@@ -46,7 +46,7 @@ export interface Cluster {
   /** Clients that return objects as the server stores them. If absent, `client` and `target` return such objects. */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   /**
-   * Returns a text of the control cluster, such as a log.
+   * Reads a path of the API server as text, for example the log of a pod.
    * @throws Error with the response of the server
    */
   readonly text?: (path: string) => Promise<string>;

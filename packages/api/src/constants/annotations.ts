@@ -65,7 +65,7 @@ export const Annotations = {
   ZonesStandby: 'zones.machine.sapcloud.io/standby',
   /**
    * On a MachineDeployment, an integer or a percentage. During a rollout, at most this number of machines of each zone
-   * may be missing. The limit of the deployment also applies. Only in mcm.
+   * may be missing. `maxUnavailable` of the deployment also applies. Only in mcm.
    */
   ZonesMaxUnavailable: 'zones.machine.sapcloud.io/max-unavailable',
   /** On a Machine, one object of the list of zones. The MachineSet created the machine for this zone. Only in mcm. */

@@ -44,7 +44,7 @@ export class PendingDeletions {
   readonly #versions = new Map<string, string>();
   readonly #shared: Set<string>;
 
-  /** @param shared a set that receives the same UIDs, for decisions about several MachineSets */
+  /** @param shared another set to which this object adds each UID, for decisions about several MachineSets */
   constructor(shared = new Set<string>()) {
     this.#shared = shared;
   }

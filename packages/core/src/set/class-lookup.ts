@@ -2,7 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** Delay before the lookup checks the cache again if the cache lacks an existing class. */
+/** If a class exists on the API server but not in the cache, the lookup checks the cache again after this delay. */
 export const CLASS_LOOK_MS = 1_000;
 
 export class ClassLookup {

@@ -14,7 +14,7 @@ export interface ElectionRecord {
 /** As metav1.MicroTime. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
-/** Reads the election record of a Lease. As in client-go, absent fields have their default meaning. */
+/** Reads the election record of a Lease. As in client-go, an absent field has the zero value of its type. */
 export const readRecord = ({ spec }: Lease): ElectionRecord => ({
   holder: spec?.holderIdentity ?? '',
   leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,

@@ -54,7 +54,7 @@ function parseStates(text: string, features: Features): FeatureStates {
   );
 }
 
-/** As in Kubernetes: `Name=true,Other=false`, with AllAlpha and AllBeta for all other features. */
+/** Parses the syntax of Kubernetes: `Name=true,Other=false`. AllAlpha and AllBeta set the other features of their stage. */
 export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   placeholder: '<name=bool,…>',
   help: `features to enable or disable: ${[

@@ -107,7 +107,7 @@ export class FleetRig {
   readonly #planes = new Map<string, Plane>();
   readonly #replicas: Replica[] = [];
   readonly #hanging = new Set<string>();
-  /** Pairs of a process and a server without a connection. */
+  /** Each key is a process and a server that the process cannot reach. */
   readonly #cut = new Map<string, 'hangs' | 'is refused'>();
   /**
    * Server names that lead to another control plane, as after a wrong change of DNS. A key may begin with the name of a

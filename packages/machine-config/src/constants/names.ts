@@ -14,7 +14,7 @@ export const ARBITER_POOL = 'arbiter';
 /** Path of the kubelet's configuration on a node. */
 export const KUBELET_CONF_PATH = '/etc/kubernetes/kubelet.conf';
 
-/** A file that makes the daemon write all files again. No configuration may contain it. */
+/** A file that makes the daemon write all files again. A configuration with this path is refused. */
 export const FORCE_FILE_PATH = '/run/machine-config-daemon-force';
 
 /** Limit of etcd for a rendered MachineConfig as JSON, in bytes. */

@@ -33,7 +33,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   return { spec, credentials };
 }
 
-/** Parses a provider spec with the rules of a creation, without the Secret. @throws MachineError */
+/** Parses a provider spec, and validates it as for the creation of a VM. The function does not check the Secret. @throws MachineError */
 export const readSpec = (machineClass: MachineClass): GcpProviderSpec => specOf({ call: 'create', machineClass });
 
 function specOf(input: SpecInput): GcpProviderSpec {

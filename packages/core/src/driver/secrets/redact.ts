@@ -242,7 +242,7 @@ const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-
 /** A shorter word is an authentication scheme, a parameter name, or a date. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
-/** Fields with credentials in a form for a token service. */
+/** Fields with credentials in a form-encoded request for a token. */
 const CONFIDENTIAL_FIELD = /(secret|assertion|token)$/i;
 
 /** The parts of a request that an answer may quote. */
