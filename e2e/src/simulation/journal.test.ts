@@ -10,7 +10,7 @@ import { playCase } from './suites/suites.ts';
 const SUITES = ['sick', 'in-place', 'pauses', 'windows', 'leases', 'scaler', 'machines'];
 /** Additional seeds. In these histories, a deletion starts after a decision that assumed no deletions. */
 const MORE: Readonly<Record<string, readonly number[]>> = { leases: [3], scaler: [6] };
-const cases = SUITES.flatMap((suite) => seedsOf(suite, 2, MORE[suite]));
+const cases = SUITES.flatMap((suite) => seedsOf(suite, 1, MORE[suite]));
 
 const newJournal = (): Journal => new Journal({ perObject: 24, total: 3_000 });
 

@@ -26,7 +26,7 @@ const taken: Checked[] = [];
 const played: Checked[] = [];
 
 describe.each(histories)('$file', (history) => {
-  test.each(sampled([...history.states.keys()], 16, 3))(
+  test.each(sampled([...history.states.keys()], 16, 6))(
     'state %i is taken over, and the end equals that of the original',
     async (index) => {
       const outcome = await takeOver(history, index);

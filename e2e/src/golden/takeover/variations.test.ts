@@ -79,7 +79,7 @@ async function failuresOf(recording: History, takeOvers: readonly number[]): Pro
   return failures;
 }
 
-describe.each(sampled(files, 4, 2))('%s', (file) => {
+describe.each(sampled(files, 8, 4))('%s', (file) => {
   test.each<[string, Change]>([
     ['with other names, in another namespace', renamed],
     ['looked at less often', thinned],

@@ -64,7 +64,7 @@ test('each fault starts a history', async () => {
   expect(Object.keys(FIRST_FAULTS).sort()).toEqual(Object.keys(faults).sort());
 });
 
-test.each(sampled(Object.entries(FIRST_FAULTS), 3, 2))(
+test.each(sampled(Object.entries(FIRST_FAULTS), 6, 4))(
   '%s: machines, VMs, pods, budgets and volumes have no violation',
   async (name, firstFault) => {
     const isLost = 'act' in firstFault && firstFault.act === 'lost machine';
@@ -75,7 +75,7 @@ test.each(sampled(Object.entries(FIRST_FAULTS), 3, 2))(
   },
 );
 
-test.each(sampled(LOST_AND_HELD, 2))(
+test.each(sampled(LOST_AND_HELD, 4, 2))(
   'pods on the VM of a lost Machine are removed after its drain timeout (seed %i)',
   async (seed) => {
     const { violations, story } = await playMachines({ seed, firstFault: { act: 'lost machine' } });

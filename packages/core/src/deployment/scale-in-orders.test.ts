@@ -254,7 +254,7 @@ async function dyingAt(
 }
 
 /** Thorough runs stop the manager at each write. Plain runs stop the manager at some of the writes. */
-const STEP = thoroughly(4, 16, 1);
+const STEP = thoroughly(8, 16, 1);
 const MANY_WRITES = 60;
 
 describe('the manager dies at any of its writes', () => {
@@ -352,7 +352,7 @@ const isNamed = (order: readonly Write[]): boolean =>
   before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
 
 describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the writes of a scale-in: %s', (mark) => {
-  test.each(sampled(ORDERS, 5, 3).map((order) => [order.join(', '), order] as const))(
+  test.each(sampled(ORDERS, 5, 4).map((order) => [order.join(', '), order] as const))(
     '%s: all of them while no manager runs',
     async (_title, order) => {
       const { world, budget, first } = await fleet(5);
