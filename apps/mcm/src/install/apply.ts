@@ -56,6 +56,11 @@ export async function applyObjects(
   return applied;
 }
 
+interface CheckOptions extends Pick<ApplyOptions, 'force' | 'signal'> {
+  /** The namespace that this installation created before the check. The check needs this namespace. */
+  readonly createdNamespace?: string | undefined;
+}
+
 interface ApplyObjectOptions {
   readonly force: boolean;
   readonly signal: AbortSignal;
@@ -107,7 +112,7 @@ const otherSelector = ({ kind, metadata: { name, namespace } }: Identified): str
 export async function checkObjects(
   client: KubeClient,
   objects: readonly object[],
-  options: Pick<ApplyOptions, 'force' | 'signal'>,
+  { createdNamespace, ...options }: CheckOptions,
 ): Promise<void> {
   const problems: string[] = [];
   const added = kindsOf(objects);
@@ -117,7 +122,9 @@ export async function checkObjects(
     const problem = await problemOf(client, object, options);
     if (problem !== undefined) problems.push(problem);
   }
-  if (problems.length > 0) throw new UserError([...problems, 'no object was applied'].join('\n'));
+  if (problems.length === 0) return;
+  const remains = createdNamespace === undefined ? '' : `, but namespace/${createdNamespace} was created and remains`;
+  throw new UserError([...problems, `no object was applied${remains}`].join('\n'));
 }
 
 const kindsOf = (objects: readonly object[]): ReadonlySet<string> =>

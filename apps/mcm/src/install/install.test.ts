@@ -89,6 +89,10 @@ describe('an installation', () => {
     );
     await expect(check).rejects.toThrow(/^service\/machine-controller-manager: .*to overwrite .*--force-conflicts$/m);
     await expect(check).rejects.toThrow('the cluster does not have the kind ServiceMonitor');
+    await expect(check).rejects.toThrow(/^no object was applied$/m);
+    await expect(checkObjects(own, all, { ...options, createdNamespace: 'default' })).rejects.toThrow(
+      /^no object was applied, but namespace\/default was created and remains$/m,
+    );
     const crds = await own.request<{ items: readonly object[] }>(
       'GET',
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',

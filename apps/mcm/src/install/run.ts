@@ -117,10 +117,11 @@ export async function install(
     const tell = (applied: object, text: string): void => {
       for (const line of eachFormatted(flags.output, applied, text)) say(line);
     };
-    if (await ensureNamespace(client, namespace, until))
-      tell({ what: `namespace/${namespace}` }, `namespace/${namespace} created`);
+    const isNew = await ensureNamespace(client, namespace, until);
+    if (isNew) tell({ what: `namespace/${namespace}` }, `namespace/${namespace} created`);
     const force = flags.forceConflicts === true;
-    await checkObjects(client, objects, { force, signal: until });
+    const createdNamespace = isNew ? namespace : undefined;
+    await checkObjects(client, objects, { force, signal: until, createdNamespace });
     await applyObjects(client, objects, {
       force,
       signal: until,
