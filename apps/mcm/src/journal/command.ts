@@ -23,7 +23,7 @@ export function addJournal(program: Command, environment: CommandEnvironment): v
   withOutput(
     program
       .command('replay')
-      .description('repeat recorded decisions with this version of mcmand show the first difference')
+      .description('repeat recorded decisions with this version of mcm and show the first difference')
       .argument('<bundle...>', 'folders of "mcm debug bundle", or files with journals')
       .option('--all', 'show all differences'),
   ).action(async (paths: string[], flags: ReplayFlags) => {
