@@ -10,4 +10,5 @@ export type { EvictionRules } from './controllers/index.ts';
 export type { ControlPlane, ControlPlaneOptions, PlaneRequest, PlaneResponse, RequestLogEntry } from './plane.ts';
 export { startControlPlane } from './plane.ts';
 export { type RestorablePlane, type RestoreOptions, startRestorablePlane } from './restorable.ts';
+export { type LabelSelector, parseLabelSelector } from './selectors/label-selector.ts';
 export type { StoreSnapshot } from './store/store.ts';

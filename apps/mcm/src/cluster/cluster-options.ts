@@ -51,7 +51,8 @@ export interface Reference {
   readonly name: string;
 }
 
-const kindOf = (word: string): string | undefined => {
+/** The kind with this name, plural or short name. */
+export const kindOf = (word: string): string | undefined => {
   const short = word.toLowerCase().split('.')[0] ?? '';
   return [...Object.keys(KINDS), 'Pool'].find((kind) => (KINDS[kind] ?? POOL).includes(short));
 };

@@ -103,6 +103,8 @@ const HELP: Readonly<Record<string, Help>> = {
         'shows the phase, deadline and drain of the machine, and the evidence of its failure',
       ],
       ['mcm explain machine/NAME -o json', 'prints JSON'],
+      ['mcm explain machine/NAME --watch', 'prints the explanation again after each change'],
+      ['mcm explain machinedeployments -l app=web', 'explains each deployment with this label'],
     ],
   },
   drain: {

@@ -1,20 +1,44 @@
 import type { Command } from 'commander';
-import { type AskFlags, objectText, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import {
+  type AskFlags,
+  kindOf,
+  objectText,
+  withCluster,
+  withOutput,
+  withSelector,
+  withWatch,
+} from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
+import type { Explained, ExplainFlags } from './run.ts';
+
+/** @throws UserError if there is both a name and a selector, or neither */
+export function explainedBy(words: readonly string[], selector: string | undefined): Explained {
+  if (selector === undefined) {
+    if (words.length > 0) return { text: objectText(words) };
+    throw new UserError('no object is given; write machinedeployment/NAME or machine/NAME, or --selector with labels');
+  }
+  const [word = 'machinedeployments', ...more] = words;
+  const kind = more.length === 0 ? kindOf(word) : undefined;
+  if (kind === 'MachineDeployment' || kind === 'Machine') return { kind, selector };
+  throw new UserError('a name cannot be used together with --selector; write machinedeployments or machines');
+}
 
 export function addExplain(program: Command, environment: CommandEnvironment): void {
-  withOutput(
-    withCluster(
-      program
-        .command('explain')
-        .description('explain the state of a machinedeployment or machine, with the cause of a wait and possible fixes')
-        .argument('<object...>', 'machinedeployment/NAME or machine/NAME; a space may replace the slash'),
-    ),
-  ).action(async (words: string[], flags: AskFlags) => {
-    const { reportWhy } = await import('./run.ts');
-    await reportWhy(objectText(words), flags, environment);
-  });
+  const explain = program
+    .command('explain')
+    .description('explain the state of machinedeployments or machines, with the cause of a wait and possible fixes')
+    .argument(
+      '[object...]',
+      'machinedeployment/NAME or machine/NAME; a space may replace the slash. With --selector: machines or machinedeployments',
+    );
+  withOutput(withCluster(withWatch(withSelector(explain, 'objects')))).action(
+    async (words: string[], flags: ExplainFlags) => {
+      const explained = explainedBy(words, flags.selector);
+      const { reportWhy } = await import('./run.ts');
+      await reportWhy(explained, flags, environment);
+    },
+  );
 }
 
 /** Adds `mcm drain`, which only shows a preview. */

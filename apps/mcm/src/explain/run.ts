@@ -1,12 +1,14 @@
-import { type Random, realClock } from '@mcm/kube';
+import { machineDeployments, machines } from '@mcm/api';
+import { type KubeObject, type Random, type ResourceDefinition, realClock } from '@mcm/kube';
 import { readNodes } from '../cluster/allowed.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import { type AskFlags, nameOf, reference } from '../cluster/cluster-options.ts';
 import { readWithEnvironment } from '../cluster/deployment-reading.ts';
+import { type Following, reportOrFollow } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { readControllers } from '../controllers/read.ts';
-import { formatted, type OutputFormat } from '../output/format.ts';
+import { formatted } from '../output/format.ts';
 import { explainAsFarAsRead } from './deployment/deployment-as-read.ts';
 import { deploymentLines } from './deployment/deployment-lines.ts';
 import { explainMachine, type MachineTarget, previewMachineDrain } from './machine/machine.ts';
@@ -16,39 +18,91 @@ import { readManagerSettings } from './settings/manager-settings.ts';
 
 type Asked = Pick<CommandEnvironment, 'say' | 'random'>;
 
+export type ExplainFlags = AskFlags & { readonly selector?: string; readonly watch?: true };
+
+/** The objects that `mcm explain` explains: one object, or all objects of a kind with the labels of a selector. */
+export type Explained =
+  | { readonly text: string }
+  | { readonly kind: 'MachineDeployment' | 'Machine'; readonly selector: string };
+
+/** The explanation of one object as a model and as text. */
+interface Explanation {
+  readonly model: object;
+  readonly lines: (now: Date) => readonly string[];
+}
+
 /** `mcm explain`. */
-export const reportWhy = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
-  inCluster(flags, 'explain', async (cluster) => {
-    for (const line of await explain(cluster, text, flags.output, random)) say(line);
+export const reportWhy = (
+  explained: Explained,
+  flags: ExplainFlags,
+  telling: Following & Pick<CommandEnvironment, 'random'>,
+): Promise<void> =>
+  inCluster(flags, 'explain', (cluster) => {
+    let all: readonly Explanation[] = [];
+    const read = async (): Promise<object> => {
+      all = await explainEach(cluster, explained, telling.random);
+      const models = all.map(({ model }) => model);
+      return 'selector' in explained ? { items: models } : (models[0] ?? {});
+    };
+    return reportOrFollow(telling, flags, {
+      read,
+      text: () => textOf(all),
+      watched: withoutDurations,
+    });
   });
 
-async function explain(cluster: Cluster, text: string, output: OutputFormat, random: Random): Promise<string[]> {
+/** The passing time in a text is not a change. */
+export const withoutDurations = (model: object): string => JSON.stringify(model).replaceAll(DURATION, '');
+
+const DURATION = /\b(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\b/g;
+
+function textOf(all: readonly Explanation[]): readonly string[] {
+  const now = realClock.now();
+  return all.flatMap(({ lines }, index) => [...(index > 0 ? [''] : []), ...lines(now)]);
+}
+
+async function explainEach(cluster: Cluster, explained: Explained, random: Random): Promise<readonly Explanation[]> {
+  if ('text' in explained) return [await explain(cluster, explained.text, random)];
+  const { client, namespace } = cluster;
+  const { kind, selector: labelSelector } = explained;
+  const definition: ResourceDefinition<KubeObject> = kind === 'Machine' ? machines : machineDeployments;
+  const { items } = await client.resource<KubeObject>(definition, namespace).list({ labelSelector });
+  if (items.length === 0)
+    throw new UserError(`no ${kind.toLowerCase()} in namespace ${namespace} has the labels ${labelSelector}`);
+  const found: Explanation[] = [];
+  // One after the other, because each explanation reads the objects around its object.
+  for (const { metadata } of items)
+    found.push(await explain(cluster, `${kind.toLowerCase()}/${metadata.name}`, random));
+  return found;
+}
+
+async function explain(cluster: Cluster, text: string, random: Random): Promise<Explanation> {
   const { kind, name } = reference(text);
-  const { namespace } = cluster;
   if (kind === 'Machine') {
-    const explanation = await explainMachine(machineTarget(cluster, name, random));
-    return formatted(output, explanation, () => machineLines(explanation, realClock.now()));
+    const model = await explainMachine(machineTarget(cluster, name, random));
+    return { model, lines: (now) => machineLines(model, now) };
   }
-  if (kind !== 'MachineDeployment') {
-    throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
-  }
-  const { client } = cluster;
+  if (kind === 'MachineDeployment') return explainNamed(cluster, name);
+  throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
+}
+
+async function explainNamed({ client, target, namespace }: Cluster, name: string): Promise<Explanation> {
   const unread = new Set<string>();
   const environment = readWithEnvironment(client, namespace, name, unread);
-  const assessed = environment.then(({ deployment, fleet: machines = [] }) =>
-    readControllers({ client, namespace, clock: realClock, deployments: [deployment], machines }),
+  const assessed = environment.then(({ deployment, fleet: around = [] }) =>
+    readControllers({ client, namespace, clock: realClock, deployments: [deployment], machines: around }),
   );
   const [reading, controllers, manager, ofMachines, nodes] = await Promise.all([
     environment,
     assessed,
     readManagerSettings(client, namespace),
     readMachineSettings(client, namespace),
-    readNodes(cluster.target, unread),
+    readNodes(target, unread),
   ]);
-  const now = realClock.now();
-  const reported = explainAsFarAsRead(reading, { now, nodes, manager, ofMachines, controllers });
-  const explanation = { ...reported, unread: [...unread] };
-  return formatted(output, { kind, namespace, ...explanation }, () => deploymentLines(explanation, now));
+  const around = { now: realClock.now(), nodes, manager, ofMachines, controllers };
+  const explanation = { ...explainAsFarAsRead(reading, around), unread: [...unread] };
+  const model = { kind: 'MachineDeployment', namespace, ...explanation };
+  return { model, lines: (now) => deploymentLines(explanation, now) };
 }
 
 const machineTarget = ({ client, target, namespace }: Cluster, name: string, random: Random): MachineTarget => ({

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { withCluster, withOutput, withSelector } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
@@ -12,31 +12,34 @@ const inMinutes = (ms: number): string => `${ms / 60_000}m`;
 export function addPlan(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
-      program
-        .command('plan')
-        .description(
-          'simulate the rollout of machinedeployments: the order of machines, the duration and blockers; changes nothing',
-        )
-        // Commander does not require the option, because commander would report a missing option before a misspelled
-        // flag.
-        .option(
-          '-f, --filename <path>',
-          'file of machinedeployments (and machineclasses), a directory of these, or - for standard input; repeatable',
-          repeated,
-        )
-        .option(...RECURSIVE)
-        .option(
-          '--join-time <duration>',
-          `time until a new machine joins (default: the median of existing machines, or ${inMinutes(GUESSES.join)})`,
-        )
-        .option(
-          '--drain-time <duration>',
-          `duration of a drain without blockers (default: ${inMinutes(GUESSES.drain)})`,
-        )
-        .option(
-          '--update-time <duration>',
-          `duration of an in-place update without its drain (default: ${inMinutes(GUESSES.update)})`,
-        ),
+      withSelector(
+        program
+          .command('plan')
+          .description(
+            'simulate the rollout of machinedeployments: the order of machines, the duration and blockers; changes nothing',
+          )
+          // Commander does not require the option, because commander would report a missing option before a misspelled
+          // flag.
+          .option(
+            '-f, --filename <path>',
+            'file of machinedeployments (and machineclasses), a directory of these, or - for standard input; repeatable',
+            repeated,
+          )
+          .option(...RECURSIVE)
+          .option(
+            '--join-time <duration>',
+            `time until a new machine joins (default: the median of existing machines, or ${inMinutes(GUESSES.join)})`,
+          )
+          .option(
+            '--drain-time <duration>',
+            `duration of a drain without blockers (default: ${inMinutes(GUESSES.drain)})`,
+          )
+          .option(
+            '--update-time <duration>',
+            `duration of an in-place update without its drain (default: ${inMinutes(GUESSES.update)})`,
+          ),
+        'machinedeployments',
+      ),
     ),
   ).action(async (flags: PlanFlags) => {
     // Until the plan is complete, the exit code means an error. The code 1 would mean that the plan has steps.

@@ -182,6 +182,29 @@ describe('mcm plan', () => {
     expect(planExit(plans)).toBe(PLAN_EXIT.nothing);
   });
 
+  test('a selector limits the deployments of the files', async () => {
+    const path = join(folder, 'two.yaml');
+    await writeFile(
+      path,
+      `${file('small', 3)}---\n${file('small', 3, ', labels: { team: a }').replace('workers', 'b')}`,
+    );
+    const objects = await readObjects([path]);
+    const named = (selector: string) =>
+      proposalsIn(objects, path, selector).deployments.map((one) => one.metadata.name);
+    expect([named(''), named('team=a'), named('!team')]).toEqual([['workers', 'b'], ['b'], ['workers']]);
+    expect(() => named('team=x')).toThrow(`no MachineDeployment in ${path} has the labels team=x`);
+    expect(() => named('a=b=c')).toThrow('invalid --selector: ');
+  });
+
+  test('mcm plan states that minReadySeconds does not extend the rollout', async () => {
+    const waiting = file('large', 3).replace('"replicas":3', '"replicas":3,"minReadySeconds":600');
+    const [[plain], [delayed]] = [await plan(file('large', 3)), await plan(waiting)];
+    expect(delayed?.lasts).toBe(plain?.lasts);
+    const note = 'the duration does not contain spec.minReadySeconds (600), because mcm ignores this field';
+    expect(delayed?.assumes).toContain(note);
+    expect(plain?.assumes.join()).not.toContain('minReadySeconds');
+  });
+
   test('mcm plan shows the zone of each machine and the reason for it', async () => {
     const zones = `, annotations: { ${Annotations.Zones}: '[{"zone":"a"},{"zone":"b"}]' }`;
     const [made] = await plan(file('small', 5, zones));

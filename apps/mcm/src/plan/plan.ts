@@ -205,7 +205,9 @@ const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] 
     }),
   );
 
-function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: PlanSource, unseen: number): string[] {
+function assumptions(source: PlanSource, unseen: number): string[] {
+  const { nodes, manager, ofMachines } = source;
+  const { metadata, spec } = source.deployment;
   const { annotations = {} } = metadata;
   const named = [Annotations.ScaleIn, Annotations.TriggerDeletion].filter((key) => annotations[key] !== undefined);
   return [
@@ -213,6 +215,9 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
     ...[manager.remark, ofMachines.remark].filter((remark) => remark !== undefined),
     ...(nodes ? [] : ['no permission to read nodes, so the simulation does not know drains and in-place updates']),
     ...(unseen > 0 ? [`the simulation assumes no blockers for ${unseen} drains that have no preview`] : []),
+    ...((spec.minReadySeconds ?? 0) > 0
+      ? [`the duration does not contain spec.minReadySeconds (${spec.minReadySeconds}), because mcm ignores this field`]
+      : []),
     ...named.map(
       (key) =>
         `the simulation ignores metadata.annotations[${key}]: mcm may first delete the machines in this annotation`,

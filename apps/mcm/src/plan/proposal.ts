@@ -1,4 +1,5 @@
 import { defaultMachineDeployment, type MachineClass, type MachineDeployment } from '@mcm/api';
+import { type LabelSelector, parseLabelSelector, StatusError } from '@mcm/control-plane';
 import { isEmptySelector, merged, validateDeployment } from '@mcm/core';
 import type { KubeObject } from '@mcm/kube';
 import { isRecord, withoutUndefined } from '@mcm/kube';
@@ -17,17 +18,29 @@ export interface Proposals {
 }
 
 /**
- * Sorts the objects of a file by kind.
- * @throws UserError if there is no MachineDeployment
+ * Sorts the objects of a file by kind. A selector limits the MachineDeployments.
+ * @throws UserError if there is no MachineDeployment, or if the selector is invalid
  */
-export function proposalsIn(objects: readonly KubeObject[], from: string): Proposals {
+export function proposalsIn(objects: readonly KubeObject[], from: string, selector?: string): Proposals {
   const ours = objects.filter((object) => object.apiVersion?.startsWith('machine.sapcloud.io/') === true);
-  const deployments = ours.filter(({ kind }) => kind === 'MachineDeployment');
-  if (deployments.length === 0) throw new UserError(`${from} contains no MachineDeployment to plan`);
+  const isSelected = matcherOf(selector);
+  const all = ours.filter(({ kind }) => kind === 'MachineDeployment');
+  if (all.length === 0) throw new UserError(`${from} contains no MachineDeployment to plan`);
+  const deployments = all.filter(({ metadata }) => isSelected(metadata.labels));
+  if (deployments.length === 0) throw new UserError(`no MachineDeployment in ${from} has the labels ${selector}`);
   const nameless = deployments.find(({ metadata }) => !metadata.name);
   if (nameless) throw new UserError(`${from} contains a MachineDeployment without metadata.name`);
   const classes = ours.filter(({ kind }) => kind === 'MachineClass') as (KubeObject & MachineClass)[];
   return { deployments, classes };
+}
+
+function matcherOf(selector: string | undefined): LabelSelector {
+  try {
+    return parseLabelSelector(selector ?? '') ?? (() => true);
+  } catch (error) {
+    if (error instanceof StatusError) throw new UserError(`invalid --selector: ${error.message}`);
+    throw error;
+  }
 }
 
 /**

@@ -32,6 +32,7 @@ import { type Proposals, proposalsIn, proposed } from './proposal.ts';
 export interface PlanFlags extends AskFlags {
   readonly filename?: readonly string[];
   readonly recursive?: boolean;
+  readonly selector?: string;
   readonly joinTime?: string;
   readonly drainTime?: string;
   readonly updateTime?: string;
@@ -67,7 +68,7 @@ export async function reportPlan(
 ): Promise<void> {
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
-    const proposals = proposalsIn(await readObjects(filenames, flags), filenames.join(', '));
+    const proposals = proposalsIn(await readObjects(filenames, flags), filenames.join(', '), flags.selector);
     // The command only reads, so a signal may end the process at any time.
     const { signal } = new AbortController();
     const unread = new Set<string>();
