@@ -60,7 +60,7 @@ export interface Environment {
    * Records events for traces of rollouts, and is registered before the controllers start. If absent, there are no
    * traces.
    */
-  readonly traces?: Pick<Traces, 'exporter' | 'rollouts'> | undefined;
+  readonly traces?: Pick<Traces, 'exporter' | 'rollouts' | 'idOf' | 'events'> | undefined;
   /** Receives the decisions. If absent, decisions are not recorded. */
   readonly journal?: Journal | undefined;
   /** The clusters of the same region of a fleet. */
@@ -109,14 +109,17 @@ export interface Controllers {
 /** A rollout produces many similar events. Events within this time are combined into one write. */
 const EVENT_DELAY_MS = 3_000;
 
+function recorderOf({ control, runtime, traces }: Environment, component: string): EventRecorder {
+  const recorder = createRecorder({ client: control, component, delayMs: EVENT_DELAY_MS, ...runtime });
+  return traces?.events(recorder) ?? recorder;
+}
+
 /** Creates the caches and controllers, which start only when their units run. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };
-  const recorderOf = (component: string): EventRecorder =>
-    createRecorder({ client: control, component, delayMs: EVENT_DELAY_MS, ...runtime });
-  const recorder = recorderOf(EventSources.MachineControllerManager);
-  const setRecorder = recorderOf(EventSources.MachineSetController);
+  const recorder = recorderOf(environment, EventSources.MachineControllerManager);
+  const setRecorder = recorderOf(environment, EventSources.MachineSetController);
   const nodeInformer =
     target && createInformer<Node>(target, nodes, { ...runtime, indexes: nodeIndexes, project: projectNode });
   const classes = createInformer<MachineClass>(control, machineClasses, local);
@@ -144,6 +147,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
     log: runtime.log,
     metrics,
     journal: environment.journal,
+    traceIdOf: environment.traces?.idOf,
   };
   if (environment.meters) registerManagerMetrics(environment.meters, context);
   environment.traces?.rollouts(context);

@@ -14,6 +14,10 @@ export const Annotations = {
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
+   * On an Event, the ID of the trace of its object. mcm sets the annotation only if tracing is on. Only in mcm.
+   */
+  TraceId: 'trace.machine.sapcloud.io/id',
+  /**
    * On a MachineClass, provider IDs separated by commas. These orphaned VMs are in quarantine until an operator
    * decides. Only in mcm.
    */

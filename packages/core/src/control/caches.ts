@@ -117,6 +117,8 @@ export interface ControllerContext {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   readonly journal?: Journal | undefined;
+  /** Returns the ID of the trace of an object, for log messages. Absent without tracing. */
+  readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
 }
 
 /** Returns the deployment of the set or the warm machine, if the cache contains it. */

@@ -60,7 +60,8 @@ export class PlanExecution {
   async carryOut(key: string, deployment: MachineDeployment, plan: RolloutPlan, signal: AbortSignal): Promise<Outcome> {
     const { recorder, log } = this.#access.context;
     if (plan.write.length > 0 || plan.create || plan.rollback) {
-      log.info('Deployment step', { deployment: deployment.metadata.name, because: plan.because });
+      const trace_id = this.#access.context.traceIdOf?.(deployment);
+      log.info('Deployment step', { deployment: deployment.metadata.name, because: plan.because, trace_id });
     }
     if (plan.pause) return this.#pause(deployment, plan.pause, signal);
     const nodesLeft = await this.#markNodes(plan, signal);

@@ -19,6 +19,8 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly log: Logger;
   readonly journal?: Journal | undefined;
   readonly traceIdOf?: ((uid: string) => string) | undefined;
+  /** Receives each observation of a machine, for the spans of its drain. */
+  readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
   /** Receives the budgets for which a drain waits, and the volumes that move to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
   readonly wake: (key: Key, afterMs: number) => void;
@@ -74,6 +76,7 @@ export class MachineReconciler {
     // object.
     if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
     const o = observe(machine, memory, this.#observeOptions, now);
+    this.#options.traceDrain?.(machine, o.drain);
     const plan = nextStep(o, now);
     const entry = this.#options.journal?.record({
       kind: 'machine',

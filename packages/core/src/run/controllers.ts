@@ -104,7 +104,7 @@ function hooksOf(
 }
 
 function machineReconciler(
-  { clock, log, journal, traceIdOf, interruptions, readyCondition = false, volumeWindow = 1 }: Settings,
+  { clock, log, journal, traceIdOf, traceDrain, interruptions, readyCondition = false, volumeWindow = 1 }: Settings,
   parts: Parts,
 ): MachineReconciler {
   const { caches, invoker, calls, capacity, tokens, memories, performer, evictions, reachability, wake } = parts;
@@ -121,6 +121,7 @@ function machineReconciler(
     log,
     journal,
     traceIdOf,
+    traceDrain,
     volumeWindow,
     defaults: () => parts.defaults,
     frozen: reachability.frozen,

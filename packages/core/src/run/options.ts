@@ -1,4 +1,4 @@
-import type { EventReason } from '@mcm/api';
+import type { EventReason, Machine } from '@mcm/api';
 import type {
   Clock,
   EventRecorder,
@@ -11,6 +11,7 @@ import type {
   Random,
   RegionReach,
 } from '@mcm/kube';
+import type { DrainObservation } from '../drain/model/observation.ts';
 import type { ObserveApi } from '../driver/contract/driver.ts';
 import type { DriverTimeouts, ObserveCall, ObserveWait } from '../driver/invoker/api/invoker-api.ts';
 import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
@@ -96,4 +97,6 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly tracer?: DriverTracer | undefined;
   /** Returns the ID of the trace of a machine. If present, log messages about machines contain the ID. */
   readonly traceIdOf?: ((uid: string) => string) | undefined;
+  /** Receives the observations of drains, for the spans of their pods. */
+  readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { DrainObservation } from '../drain/model/observation.ts';
 import type { Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
@@ -25,4 +26,17 @@ test('without tracing, messages have no trace', async () => {
   const all = await fieldsOf(rig, 'Machine step');
   expect(all.length).toBeGreaterThan(0);
   expect(all.every(({ trace_id }) => trace_id === undefined)).toBe(true);
+});
+
+test('with tracing, each observation of a drain is reported with its machine', async () => {
+  const seen: (readonly [name: string, drain: DrainObservation | undefined])[] = [];
+  const traceDrain = ({ metadata }: { metadata: { name: string } }, drain: DrainObservation | undefined) =>
+    void seen.push([metadata.name, drain]);
+  const rig = await startRig({ joinAfterMs: 0, controller: { traceDrain } });
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  expect(seen.every(([name, drain]) => name === 'm-0' && drain === undefined)).toBe(true);
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.machine('m-0')) === undefined);
+  expect(seen.some(([, drain]) => drain !== undefined)).toBe(true);
 });

@@ -1,6 +1,7 @@
 import type { Machine } from '@mcm/api';
 import { type Span, type SpanExporter, spanIdOf, traceIdOf, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { look, pod } from '../drain/testing.ts';
 import { createLifeTracer } from './life.ts';
 
 const clock = new VirtualClock();
@@ -77,6 +78,21 @@ test('a failed machine has one span with the reason', () => {
   tracer.changed({ type: 'updated', key, object: failed, old: failed });
   expect(spans).toEqual([
     expect.objectContaining({ name: 'failed', error: 'no heartbeat', parentId: spanIdOf('machine', 'uid-0') }),
+  ]);
+});
+
+test('a drained pod is a span below the root span of its machine', () => {
+  const { spans, tracer } = start();
+  const web = pod('web', { dueAt: created });
+  tracer.drain(machine('Terminating'), look([web]));
+  tracer.drain(machine('Terminating'), look([]));
+  expect(spans).toEqual([
+    expect.objectContaining({
+      name: 'pod default/web',
+      traceId: traceIdOf('machine', 'uid-0'),
+      parentId: spanIdOf('machine', 'uid-0'),
+      attributes: expect.objectContaining({ 'machine.name': 'm-0', 'k8s.pod.name': 'web', 'k8s.node.name': 'node-0' }),
+    }),
   ]);
 });
 

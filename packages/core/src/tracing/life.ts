@@ -1,8 +1,11 @@
 import { Labels, type Machine } from '@mcm/api';
 import { type Change, type Clock, type Span, type SpanExporter, type SpanValue, spanIdOf, traceIdOf } from '@mcm/kube';
+import type { DrainObservation } from '../drain/model/observation.ts';
 import type { DriverTracer } from '../driver/invoker/api/tracing.ts';
 import type { Stage, StageObserver } from '../metrics/machine.ts';
+import { machineTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
+import { PodSpans } from './pod-spans.ts';
 
 /** This attribute with the UID of the machine leads to the trace of a driver call. */
 const MACHINE_UID = 'machine.uid';
@@ -13,6 +16,8 @@ export interface LifeTracer {
   /** Returns the ID of the trace of a machine, for log messages. */
   readonly idOf: (uid: string) => string;
   readonly stage: StageObserver;
+  /** Reports an observation of a drain. Undefined if the machine has no drain. */
+  readonly drain: (machine: Machine, drain: DrainObservation | undefined) => void;
   readonly changed: (change: Change<Machine>) => void;
 }
 
@@ -20,7 +25,7 @@ export interface LifeTracer {
  * The IDs of the trace and its root span are derived from the machine's UID, so the next process or leader continues
  * the same trace. The root span is sent when the machine is deleted.
  */
-const traceOf = (uid: string): string => traceIdOf('machine', uid);
+const traceOf = machineTraceId;
 const rootOf = (uid: string): string => spanIdOf('machine', uid);
 
 function attributesOf({ metadata, spec }: Machine): Record<string, SpanValue> {
@@ -53,16 +58,30 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
       error,
     };
   };
+  const pods = new PodSpans();
   return {
     driver: driverTracer(exporter, now),
     idOf: traceOf,
     stage: (stage: Stage, machine, ms) => exporter.export(within(machine, stage, now() - ms)),
+    drain(machine, drain) {
+      const { uid } = machine.metadata;
+      for (const { attributes, ...span } of pods.observe(machine, drain, clock.now())) {
+        exporter.export({
+          ...span,
+          traceId: traceOf(uid),
+          parentId: rootOf(uid),
+          kind: 'internal',
+          attributes: Object.assign(attributesOf(machine), attributes),
+        });
+      }
+    },
     changed(change) {
       const { object } = change;
       const { uid, name, creationTimestamp } = object.metadata;
       const failure = failureIn(change);
       if (failure !== undefined) exporter.export(within(object, 'failed', now(), failure));
       if (change.type !== 'deleted') return;
+      pods.forget(uid);
       exporter.export({
         traceId: traceOf(uid),
         spanId: rootOf(uid),

@@ -1,4 +1,13 @@
-import type { Clock, Logger, Meters, SpanExporter, TracingOff, TracingSettings } from '@mcm/kube';
+import type {
+  Clock,
+  EventRecorder,
+  KubeObject,
+  Logger,
+  Meters,
+  SpanExporter,
+  TracingOff,
+  TracingSettings,
+} from '@mcm/kube';
 import type { LifeTracer } from './life.ts';
 import type { RolloutSources } from './rollout.ts';
 
@@ -16,6 +25,10 @@ export interface Traces {
   readonly exporter: SpanExporter;
   lives(): LifeTracer;
   rollouts(sources: RolloutSources): void;
+  /** Returns the ID of the trace of a Machine, MachineDeployment or MachineSet. */
+  idOf(object: KubeObject): string | undefined;
+  /** Returns a recorder whose Events contain the ID of the trace. */
+  events(recorder: EventRecorder): EventRecorder;
 }
 
 /** The code for traces is loaded only if they are enabled. The connection is opened with the first span. */

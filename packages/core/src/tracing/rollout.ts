@@ -16,9 +16,9 @@ import {
   type SpanExporter,
   type SpanValue,
   spanIdOf,
-  traceIdOf,
 } from '@mcm/kube';
 import { isLastRolloutComplete } from '../rollout/rollout-completion.ts';
+import { rolloutTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
 
 /** Sources for spans of rollouts. */
@@ -61,7 +61,7 @@ interface Reported {
   readonly error?: string | undefined;
 }
 
-const traceOf = ({ deployment, revision }: Rollout): string => traceIdOf('rollout', deployment.metadata.uid, revision);
+const traceOf = ({ deployment, revision }: Rollout): string => rolloutTraceId(deployment.metadata.uid, revision);
 const rootOf = ({ deployment, revision }: Rollout): string => spanIdOf('rollout', deployment.metadata.uid, revision);
 
 class RolloutTracer {

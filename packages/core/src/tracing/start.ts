@@ -1,7 +1,9 @@
 import { createSpanExporter, registerSpanMetrics, type TracingSettings, undiciTransport } from '@mcm/kube';
+import { traceIdOfObject } from './ids.ts';
 import { createLifeTracer } from './life.ts';
 import type { Traces, TracesContext } from './open.ts';
 import { traceRollouts } from './rollout.ts';
+import { withTraceIds } from './traced-events.ts';
 
 export function startTraces(settings: TracingSettings, { name, version, clock, log, meters }: TracesContext): Traces {
   const { server, path, headers, serviceName, attributes } = settings;
@@ -15,5 +17,7 @@ export function startTraces(settings: TracingSettings, { name, version, clock, l
     exporter,
     lives: () => createLifeTracer(exporter, clock),
     rollouts: (sources) => traceRollouts(exporter, clock, sources),
+    idOf: traceIdOfObject,
+    events: withTraceIds,
   };
 }

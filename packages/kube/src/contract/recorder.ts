@@ -6,7 +6,9 @@ export interface EventOptions {
    * If true, the event is recorded once while the Event object exists (one hour in the API server), even by several
    * processes. Use this option for events that a new process would report again.
    */
-  readonly once?: boolean;
+  readonly once?: boolean | undefined;
+  /** Annotations of the Event object. The first of several equal events decides. */
+  readonly annotations?: Record<string, string> | undefined;
 }
 
 /**

@@ -38,6 +38,18 @@ async function setUp(wrap: (transport: Transport) => Transport = (transport) => 
 }
 
 describe('recorder', () => {
+  test('the annotations of an event are annotations of the Event', async () => {
+    const t = await setUp();
+    t.recorder.event(set('a'), 'Normal', 'Traced', 'with a trace', { annotations: { 'example.org/trace': 'abc' } });
+    t.recorder.event(set('a'), 'Normal', 'Plain', 'without a trace');
+    await t.clock.advance(2_000);
+    const { items } = await t.client.resource(events).list();
+    expect(items.map(({ reason, metadata }) => [reason, metadata.annotations]).sort()).toEqual([
+      ['Plain', undefined],
+      ['Traced', { 'example.org/trace': 'abc' }],
+    ]);
+  });
+
   test('an event with `once` is not recorded again by the next process while the Event is stored', async () => {
     const t = await setUp();
     const record = async (message: string) => {

@@ -60,7 +60,7 @@ class BatchingRecorder implements EventRecorder {
     type: 'Normal' | 'Warning',
     reason: string,
     message: string,
-    { once = false }: EventOptions = {},
+    { once = false, annotations }: EventOptions = {},
   ): void {
     if (this.#waiting.size >= MAX_WAITING) {
       this.#drop();
@@ -81,6 +81,7 @@ class BatchingRecorder implements EventRecorder {
       message,
       at: this.#options.clock.now(),
       once,
+      annotations,
     });
     this.#waiting.add(series);
     this.#arm(this.#options.delayMs ?? 1000);
@@ -173,8 +174,11 @@ class BatchingRecorder implements EventRecorder {
     const { component } = this.#options;
     const suffix = `.${id}`;
     const name = `${(series.involved.name ?? '').slice(0, NAME_LIMIT - suffix.length)}${suffix}`;
+    const metadata: { name: string; annotations?: Record<string, string> } = series.annotations
+      ? { name, annotations: series.annotations }
+      : { name };
     return {
-      metadata: { name },
+      metadata,
       involvedObject: series.involved,
       type: series.type,
       reason: series.reason,
@@ -185,7 +189,7 @@ class BatchingRecorder implements EventRecorder {
       source: { component },
       reportingComponent: component,
       reportingInstance: '',
-    } satisfies Omit<EventObject, 'apiVersion' | 'kind' | 'metadata'> & { metadata: { name: string } };
+    } satisfies Omit<EventObject, 'apiVersion' | 'kind' | 'metadata'> & { metadata: typeof metadata };
   }
 
   #failed(series: Series, error: unknown): void {

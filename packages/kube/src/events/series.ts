@@ -7,6 +7,7 @@ export interface Recorded {
   readonly message: string;
   readonly at: Date;
   readonly once: boolean;
+  readonly annotations: Record<string, string> | undefined;
 }
 
 /** Equal events of one object, which share one Event on the server. */
@@ -17,6 +18,7 @@ export interface Series {
   message: string;
   /** True if the name of the Event is derived from its content. Such an Event is not counted. */
   readonly once: boolean;
+  readonly annotations: Record<string, string> | undefined;
   count: number;
   readonly first: Date;
   last: Date;
@@ -58,6 +60,7 @@ const startSeries = (event: Recorded, message: string): Series => ({
   reason: event.reason,
   message,
   once: event.once,
+  annotations: event.annotations,
   count: 0,
   first: event.at,
   last: event.at,

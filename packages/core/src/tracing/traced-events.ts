@@ -1,0 +1,15 @@
+import { Annotations } from '@mcm/api';
+import type { EventRecorder } from '@mcm/kube';
+import { traceIdOfObject } from './ids.ts';
+
+/** Returns a recorder that adds the ID of the trace to each Event, so that a viewer can open the trace of an Event. */
+export function withTraceIds(recorder: EventRecorder): EventRecorder {
+  return {
+    event: (object, type, reason, message, options) => {
+      const id = traceIdOfObject(object);
+      const annotations = id === undefined ? undefined : { [Annotations.TraceId]: id };
+      recorder.event(object, type, reason, message, { once: options?.once, annotations });
+    },
+    flush: () => recorder.flush(),
+  };
+}
