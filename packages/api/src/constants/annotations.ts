@@ -217,6 +217,11 @@ export const Annotations = {
   /** On a Machine, an RFC 3339 time. At this time, the cluster autoscaler decided to remove the machine. */
   MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',
   /**
+   * On a Machine, an RFC 3339 time. The manager has seen the scale-in that names the machine at this time. Therefore, a
+   * later increase of the replicas does not cancel the deletion. Only in mcm.
+   */
+  ScaleInSeen: 'node.machine.sapcloud.io/scale-in-seen',
+  /**
    * On a Machine, an integer. A scale-in first deletes machines with a lower value. An absent or invalid value counts
    * as 3.
    */

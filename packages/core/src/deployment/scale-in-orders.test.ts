@@ -142,6 +142,30 @@ describe('down and up again before the manager looks [9.3]', () => {
   );
 });
 
+describe('a scale-in that a manager saw, but did not write before its end', () => {
+  test.each([1, 2])('the replicas rise again by %d: the named machines are deleted and replaced', async (rise) => {
+    const refused = Response.json({ kind: 'Status', apiVersion: 'v1', reason: 'Conflict', code: 409 }, { status: 409 });
+    let blocked = false;
+    const { world, budget, first } = await fleet(5, {
+      fault: async (request, answer) => {
+        const isSet = /\/machinesets\/[^/]+$/.test(new URL(request.url).pathname);
+        return blocked && request.method === 'PUT' && isSet ? refused.clone() : answer();
+      },
+    });
+    await using _ = world;
+    const named = first.slice(1, 3);
+    blocked = true;
+    await scalerOf(world, 'times').scaleDown(named);
+    await world.pass(5);
+    const restarted = world.restart();
+    await scalerOf(world, 'times').scaleBy(rise);
+    blocked = false;
+    await restarted;
+    await world.pass(SETTLES_S);
+    expect([budget.deleted.toSorted(), budget.created.length, world.complete()]).toEqual([named, rise, true]);
+  });
+});
+
 describe('names that wait for their fall of the count', () => {
   test.each(WIRES)('two names with one time, and the count falls by one twice, %d ms in each direction', async (ms) => {
     const { world, budget, first } = await fleet(5, { fault: slow(ms) });

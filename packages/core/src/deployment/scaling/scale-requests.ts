@@ -1,7 +1,7 @@
-import { Annotations, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { coveredUntil, fallOf } from '../../objects/scaler.ts';
 import { splitSets } from '../../rollout/revisions.ts';
-import { isUndone, scalerTimes } from '../state/scaler-time.ts';
+import { isTakenBack, isUndone, newlySeen, type ScalerTimeInput, scalerTimes } from '../state/scaler-time.ts';
 import type { DeploymentAccess } from '../writes/access.ts';
 import { planScaleIn, ScaleInReasons } from './scale-in.ts';
 import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletion.ts';
@@ -74,12 +74,17 @@ export class ScaleRequests {
       },
     );
     const written = await this.#writeList(deployment, plan, signal);
-    if (current !== undefined && undone && (await this.#coverUndone(written, current, signal))) return undefined;
-    await this.#access.machines.patchAll(
-      plan.marks.map(({ machine, annotations }) => ({ machine, body: { metadata: { annotations } } })),
-      signal,
-    );
+    const input = current && this.#inputOf(written, current, undone);
+    if (input !== undefined && (undone || isTakenBack(input)) && (await this.#coverUndone(input, signal))) {
+      return undefined;
+    }
+    const seen = input === undefined ? new Map<string, string>() : newlySeen(input);
+    await this.#access.machines.patchAll(marksWith(plan, input?.machines ?? [], seen), signal);
     return written;
+  }
+
+  #inputOf(deployment: MachineDeployment, set: MachineSet, undone: boolean): ScalerTimeInput {
+    return { deployment, set, machines: this.#access.machinesOf(set), undone, now: this.#access.context.clock.now() };
   }
 
   async #writeList(
@@ -102,12 +107,12 @@ export class ScaleRequests {
    * of the reduction.
    * @returns Whether the set was written.
    */
-  async #coverUndone(deployment: MachineDeployment, set: MachineSet, signal: AbortSignal): Promise<boolean> {
-    const now = this.#access.context.clock.now();
-    const input = { deployment, set, machines: this.#access.machinesOf(set), now };
-    const { withFall } = scalerTimes({ ...input, undone: true });
+  async #coverUndone(input: ScalerTimeInput, signal: AbortSignal): Promise<boolean> {
+    const { deployment, set } = input;
+    const { withFall } = scalerTimes(input);
+    if (withFall === undefined) return false;
     // The write of an expected reduction covers all names.
-    if (withFall === undefined || withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
+    if (fallOf(set, deployment) > 0 && withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
     const { uid, resourceVersion } = set.metadata;
     const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
     await this.#access.sets.patch(set, { metadata: { uid, resourceVersion, annotations } }, signal);
@@ -117,4 +122,15 @@ export class ScaleRequests {
   forget(key: string): void {
     this.#unmet.delete(key);
   }
+}
+
+/** Adds the times of `seen` to the marks, so that each machine needs only one write. */
+function marksWith({ marks }: TriggerPlan, machines: readonly Machine[], seen: ReadonlyMap<string, string>) {
+  const planned = new Map(marks.map(({ machine, annotations }) => [machine, annotations]));
+  const marked = [...new Set([...planned.keys(), ...machines.filter(({ metadata }) => seen.has(metadata.name))])];
+  return marked.map((machine) => {
+    const time = seen.get(machine.metadata.name);
+    const record = time === undefined ? {} : { [Annotations.ScaleInSeen]: time };
+    return { machine, body: { metadata: { annotations: { ...planned.get(machine), ...record } } } };
+  });
 }

@@ -1,7 +1,7 @@
 import { Annotations, type Machine } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { deployment, machine, minutes, NOW, set } from '../../set/test-objects.ts';
-import { isUndone, type ScalerTimeInput, scalerTimes } from './scaler-time.ts';
+import { isTakenBack, isUndone, newlySeen, type ScalerTimeInput, scalerTimes } from './scaler-time.ts';
 
 const SCALER = Annotations.LastReplicaChangeByScaler;
 const LIST = Annotations.TriggerDeletion;
@@ -26,9 +26,9 @@ interface Given {
   readonly undone?: boolean;
 }
 
-function times(given: Given) {
+function inputOf(given: Given): ScalerTimeInput {
   const { replicas = 5, before = 5, scaler, machines = [], undone = false } = given;
-  const input: ScalerTimeInput = {
+  return {
     deployment: deployment(replicas, {
       annotations: {
         ...(scaler === undefined ? {} : { [SCALER]: minutes(scaler) }),
@@ -45,7 +45,15 @@ function times(given: Given) {
     undone,
     now: NOW,
   };
-  return scalerTimes(input);
+}
+
+const times = (given: Given) => scalerTimes(inputOf(given));
+
+/** A marked machine whose scale-in the manager has seen. */
+function seen(name: string, at: number, seenAt = at): Machine {
+  const one = marked(name, at);
+  const annotations = { ...one.metadata.annotations, [Annotations.ScaleInSeen]: minutes(seenAt) };
+  return { ...one, metadata: { ...one.metadata, annotations } };
 }
 
 describe('the time of the last change on a set', () => {
@@ -115,9 +123,65 @@ describe('the time of the last change on a set', () => {
       undefined,
       -1,
     ],
+    [
+      'a scale-up after a scale-down that a former manager saw: the seen names',
+      { scaler: -1, set: -9, machines: [seen('a', -2), marked('b', -1)] },
+      undefined,
+      -2,
+    ],
+    [
+      'a smaller scale-down than the seen one: the seen names',
+      { replicas: 4, scaler: -1, set: -9, machines: [seen('a', -1), seen('b', -1)] },
+      undefined,
+      -1,
+    ],
+    [
+      'a machine that is named again: the scale-down of its new name is not seen',
+      { scaler: -1, set: -9, machines: [seen('a', -1, -3)] },
+      undefined,
+      undefined,
+    ],
   ])('%s', (_title, given, always, withFall) => {
     const text = (at: number | undefined) => (at === undefined ? undefined : minutes(at));
     expect(times(given)).toEqual({ always: text(always), withFall: text(withFall) });
+  });
+});
+
+test('a time with a fraction of a second stays exact, so that no name waits for the rest of the second', () => {
+  const one = marked('a', -1);
+  const at = '2025-01-01T00:00:00.250Z';
+  const annotations = { ...one.metadata.annotations, [Annotations.MarkedForDeletionTime]: at };
+  const machines = [{ ...one, metadata: { ...one.metadata, annotations } }];
+  const input = inputOf({ replicas: 4, machines, named: `a~${at}` });
+  expect(scalerTimes(input).withFall).toBe(at);
+  expect(newlySeen(input)).toEqual(new Map([['a', at]]));
+});
+
+describe('a scale-down that a manager saw', () => {
+  const two = [marked('a', -2), marked('b', -1)];
+
+  test.each<[title: string, given: Given, recorded: Readonly<Record<string, number>>]>([
+    ['each counted name is recorded', { replicas: 3, machines: two }, { a: -2, b: -1 }],
+    ['a name that waits for a later scale-down is not', { replicas: 4, machines: two }, { a: -2 }],
+    ['without a scale-down, no name is', { machines: two }, {}],
+    [
+      'a recorded name is not recorded again',
+      { replicas: 3, machines: [seen('a', -2), two[1] ?? marked('b', -1)] },
+      { b: -1 },
+    ],
+    ['a name that an earlier scale-down covers is not', { replicas: 3, set: -2, machines: two }, { b: -1 }],
+  ])('%s', (_title, given, recorded) => {
+    const wanted = Object.entries(recorded).map(([name, at]) => [name, minutes(at)] as const);
+    expect(newlySeen(inputOf(given))).toEqual(new Map(wanted));
+  });
+
+  test.each<[title: string, given: Given, isBack: boolean]>([
+    ['the replicas rose again', { machines: [seen('a', -1)] }, true],
+    ['the replicas are still reduced', { replicas: 4, machines: [seen('a', -1)] }, false],
+    ['the set already deletes the machine', { set: -1, machines: [seen('a', -1)] }, false],
+    ['no name was seen', { machines: [marked('a', -1)] }, false],
+  ])('%s: taken back: %s', (_title, given, isBack) => {
+    expect(isTakenBack(inputOf(given))).toBe(isBack);
   });
 });
 

@@ -3,6 +3,8 @@ import { isFailed, isTerminating, markTimeOf } from '../../objects/machines.ts';
 import { coveredUntil, fallOf, readTriggers } from '../../objects/scaler.ts';
 import { parseInstant } from '../../values/integers.ts';
 
+const NEVER = Number.NEGATIVE_INFINITY;
+
 /** A scaler time is the time of the last change by the autoscaler. */
 export interface ScalerTimeInput {
   readonly deployment: MachineDeployment;
@@ -29,7 +31,7 @@ export interface ScalerTimes {
  * reduces the replicas. Otherwise the set would first replace this machine, and later delete an unnamed machine.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
-  const { deployment, set, now } = input;
+  const { deployment, set } = input;
   const text = deployment.metadata.annotations?.[Annotations.LastReplicaChangeByScaler];
   const time = parseInstant(text);
   const before = coveredUntil(set);
@@ -37,29 +39,72 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   // The time never decreases. With an earlier time, names that an earlier reduction has counted would be counted again.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
-  const all = Math.max(time ?? Number.NEGATIVE_INFINITY, ...open.filter((at) => at <= now.getTime()));
-  const covered = input.undone ? all : coverOf(open, fallOf(set, deployment), all);
-  const rises = covered !== undefined && Number.isFinite(covered) && (before === undefined || covered > before);
+  const all = latestOf(input, open);
+  const counted = input.undone ? all : coverOf(open, fallOf(set, deployment), all);
+  const covered = Math.max(counted ?? NEVER, ...open.filter(isSeen).map(({ at }) => at));
+  const rises = Number.isFinite(covered) && (before === undefined || covered > before);
   return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
+}
+
+/** Returns the time for which all open names are counted. Names with a future time wait. */
+function latestOf({ deployment, now }: ScalerTimeInput, open: readonly OpenName[]): number {
+  const time = parseInstant(deployment.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
+  return Math.max(time ?? NEVER, ...open.map(({ at }) => at).filter((at) => at <= now.getTime()));
+}
+
+/**
+ * Returns the open names that the current reduction counts and whose machines do not record the reduction yet. The
+ * values are the times to record. Without this record, a process that restarts after an increase of the replicas cannot
+ * know that the reduction took place.
+ */
+export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
+  const fall = fallOf(input.set, input.deployment);
+  if (fall <= 0) return new Map();
+  const open = openNames(input);
+  const until = coverOf(open, fall, latestOf(input, open)) ?? NEVER;
+  return new Map(
+    open
+      .filter((name) => name.at <= until && !isSeen(name))
+      .map(({ machine, at }) => [machine.metadata.name, exact(at)]),
+  );
 }
 
 /** An equal time keeps the text of the autoscaler. */
 const printed = (time: number, text: string | undefined): string =>
-  text !== undefined && parseInstant(text) === time ? text : formatTime(new Date(time));
+  text !== undefined && parseInstant(text) === time ? text : exact(time);
+
+/** Keeps fractions of a second. A rounded time is earlier than its name, so every reconcile would write it again. */
+const exact = (time: number): string => {
+  const date = new Date(time);
+  return time % 1_000 === 0 ? formatTime(date) : date.toISOString();
+};
+
+interface OpenName {
+  readonly machine: Machine;
+  /** The time of the name, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Returns true if the manager has seen the reduction for this name. */
+const isSeen = ({ machine, at }: OpenName): boolean =>
+  parseInstant(machine.metadata.annotations?.[Annotations.ScaleInSeen]) === at;
 
 /**
- * Times of the open names in ascending order. A name is open if its machine exists and no earlier reduction has
- * counted the name.
+ * Returns the open names in ascending order of their times. A name is open if its machine exists and no earlier
+ * reduction has counted the name.
  */
-function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deployment' | 'set' | 'machines'>): number[] {
-  const before = coveredUntil(set) ?? Number.NEGATIVE_INFINITY;
+function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone' | 'now'>): OpenName[] {
+  const before = coveredUntil(set) ?? NEVER;
   const list = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
   const entries = new Map(list.map(({ name, time }) => [name, parseInstant(time)]));
   return machines
     .filter((machine) => entries.has(machine.metadata.name) && !isTerminating(machine) && !isFailed(machine))
-    .map((machine) => Math.max(markTimeOf(machine) ?? 0, entries.get(machine.metadata.name) ?? 0))
-    .filter((at) => at > before)
-    .sort((a, b) => a - b);
+    .map((machine) => ({
+      machine,
+      at: Math.max(markTimeOf(machine) ?? 0, entries.get(machine.metadata.name) ?? 0),
+    }))
+    .filter(({ at }) => at > before)
+    .sort((a, b) => a.at - b.at);
 }
 
 /**
@@ -68,12 +113,19 @@ function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deploym
  * @param fall Number by which the replicas are reduced.
  * @param all The time for which all open names are counted.
  */
-function coverOf(open: readonly number[], fall: number, all: number): number | undefined {
+function coverOf(open: readonly OpenName[], fall: number, all: number): number | undefined {
   if (fall <= 0) return undefined;
   if (open.length <= fall) return all;
-  const first = open[fall] ?? all;
-  return open.slice(0, fall).findLast((at) => at < first && at <= all);
+  const first = open[fall]?.at ?? all;
+  return open.slice(0, fall).findLast(({ at }) => at < first && at <= all)?.at;
 }
+
+/**
+ * Returns true if the manager has seen a reduction, and a client raised the replicas again before the manager wrote the
+ * set.
+ */
+export const isTakenBack = (input: Omit<ScalerTimeInput, 'undone' | 'now'>): boolean =>
+  fallOf(input.set, input.deployment) <= 0 && openNames(input).some(isSeen);
 
 /**
  * Returns true if the replicas were reduced and raised again before the controller saw the reduction. In this case, the
