@@ -3,7 +3,8 @@ import { forbidden, invalid, notSupported, required } from '../apimachinery/erro
 import { webhookServiceFindings, webhookUrlFindings } from '../apimachinery/errors/webhook-client.ts';
 import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
-import { type Fields, record, text, texts } from './fields.ts';
+import { type Fields, record, text, texts } from './schema/fields.ts';
+import { labelProblems } from './words.ts';
 
 const KNOWN_REVIEWS = ['v1', 'v1beta1'];
 
@@ -14,24 +15,30 @@ const KNOWN_REVIEWS = ['v1', 'v1beta1'];
 export function validateConversion(conversion: Fields, path: string): StatusCause[] {
   const strategy = text(conversion.strategy);
   const webhook = record(conversion.webhook);
-  const config = webhook.clientConfig;
+  const config = webhook.clientConfig ?? undefined;
   const reviews = texts(webhook.conversionReviewVersions);
-  if (strategy !== 'None' && strategy !== 'Webhook') {
-    return [notSupported(`${path}.strategy`, strategy, ['None', 'Webhook'])];
-  }
-  const causes: StatusCause[] = [];
-  if (strategy === 'None') {
+  const strategies = ['None', 'Webhook'];
+  const causes = strategies.includes(strategy) ? [] : [notSupported(`${path}.strategy`, strategy, strategies)];
+  if (strategy !== 'Webhook') {
     const only = 'should not be set when strategy is not set to Webhook';
     if (isRecord(config)) causes.push(forbidden(`${path}.webhookClientConfig`, only));
     if (reviews.length > 0) causes.push(forbidden(`${path}.conversionReviewVersions`, only));
     return causes;
   }
-  causes.push(...validateClientConfig(config, `${path}.webhookClientConfig`));
-  if (reviews.length === 0) causes.push(required(`${path}.conversionReviewVersions`));
-  else if (!reviews.some((version) => KNOWN_REVIEWS.includes(version))) {
-    causes.push(
-      invalid(`${path}.conversionReviewVersions`, reviews, `must include at least one of ${KNOWN_REVIEWS.join(', ')}`),
-    );
+  return [
+    ...validateClientConfig(config, `${path}.webhookClientConfig`),
+    ...validateReviews(reviews, `${path}.conversionReviewVersions`),
+  ];
+}
+
+function validateReviews(reviews: readonly string[], path: string): StatusCause[] {
+  if (reviews.length === 0) return [required(path)];
+  const causes = reviews.flatMap((version, at) => {
+    if (reviews.indexOf(version) < at) return [invalid(`${path}[${at}]`, version, 'duplicate version')];
+    return labelProblems(version).map((problem) => invalid(`${path}[${at}]`, version, problem));
+  });
+  if (!reviews.some((version) => KNOWN_REVIEWS.includes(version))) {
+    causes.push(invalid(path, reviews, `must include at least one of ${KNOWN_REVIEWS.join(', ')}`));
   }
   return causes;
 }

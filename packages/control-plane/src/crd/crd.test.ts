@@ -96,6 +96,10 @@ describe('validateCrd', () => {
       'spec.conversion.strategy: Unsupported value: "Odd": supported values: "None", "Webhook"',
     ],
     [
+      crd({ names: { plural: 'things', kind: 'Thing', categories: [`-${'a'.repeat(63)}`] } }),
+      expect.stringMatching(/^spec\.names\.categories\[0\]: .*: must be no more than 63 bytes,a DNS-1035 label must/),
+    ],
+    [
       crd({ group: 'x.k8s.io' }, 'things.x.k8s.io'),
       'metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111',
     ],
@@ -122,6 +126,30 @@ describe('validateCrd', () => {
     ],
   ])('%#: %s', (object, expected) => {
     expect(problems(object)).toEqual([expected]);
+  });
+
+  it.each<[conversion: Fields, ...fields: string[]]>([
+    [
+      { strategy: 'Odd', webhook: { clientConfig: {}, conversionReviewVersions: ['v1'] } },
+      'strategy',
+      'webhookClientConfig',
+      'conversionReviewVersions',
+    ],
+    [
+      {
+        strategy: 'Webhook',
+        webhook: { clientConfig: { url: 'https://h' }, conversionReviewVersions: ['v1', 'v1', 'V'] },
+      },
+      ...['conversionReviewVersions[1]', 'conversionReviewVersions[2]'],
+    ],
+    [
+      { strategy: 'Webhook', webhook: { clientConfig: { url: 'https://h' }, conversionReviewVersions: ['v2', 'v2'] } },
+      ...['conversionReviewVersions[1]', 'conversionReviewVersions'],
+    ],
+  ])('the conversion %j', (conversion, ...fields) => {
+    expect(validateCrd(crd({ conversion })).map(({ field }) => field)).toEqual(
+      fields.map((f) => `spec.conversion.${f}`),
+    );
   });
 
   it('validateCrd requires exactly one storage version, which must be a stored one', () => {
@@ -243,10 +271,6 @@ describe('structural schemas', () => {
       'properties[a].anyOf[0].type: Forbidden: must be empty to be structural',
     ],
     [
-      { a: { type: 'object', not: { properties: { b: {} } } } },
-      'properties[a].properties[b]: Required value: because it is defined in spec.validation.openAPIV3Schema.properties[a].not.properties[b]',
-    ],
-    [
       { metadata: { type: 'object', properties: { labels: { type: 'object' } } } },
       'properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified',
     ],
@@ -285,6 +309,120 @@ describe('structural schemas', () => {
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 5 } } },
     };
     expect(problems(withSchema(properties))).toEqual([]);
+  });
+});
+
+describe('structural schemas, with several errors', () => {
+  const map = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] };
+  const embedded = { type: 'object', 'x-kubernetes-embedded-resource': true };
+  const k = { type: 'string' };
+
+  it.each<[schema: Fields, ...fields: string[]]>([
+    [{ nullable: true }, 'nullable'],
+    [{ $schema: 'x' }, ''],
+    [{ not: { properties: { b: {} } } }, 'properties[b]'],
+    [{ properties: { a: { type: 'object', not: { properties: { b: {} } } } } }],
+    [{ not: { properties: { metadata: {} } } }, 'not.properties[metadata]', 'properties[metadata]'],
+    [{ properties: { a: { type: 'object', not: { title: '', nullable: false, additionalProperties: false } } } }],
+    [{ not: { 'x-kubernetes-validations': [{ rule: 'true' }] } }, 'not.x-kubernetes-validations'],
+    [{ not: { additionalProperties: { type: 'string' } } }, 'not.additionalProperties'],
+    [{ properties: { a: { type: 'string', anyOf: [{ type: 'integer' }, { type: 'string' }] } } }],
+    [
+      { properties: { a: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'string' }] } } },
+      'properties[a].anyOf[0].type',
+    ],
+    [
+      {
+        properties: {
+          a: { 'x-kubernetes-int-or-string': true, allOf: [{ anyOf: [{ type: 'integer' }, { type: 'string' }] }] },
+        },
+      },
+    ],
+    [
+      { properties: { kind: { type: 'object' }, apiVersion: {}, metadata: { type: 'array', items: k } } },
+      ...['properties[apiVersion].type', 'properties[apiVersion].type', 'properties[kind].type'],
+      ...['properties[metadata].type', 'properties[metadata]'],
+    ],
+    [{ properties: { metadata: { type: 'object', description: 'd' } } }, 'properties[metadata]'],
+    [
+      { properties: { metadata: { type: 'object', properties: { name: { ...k, default: 'n' } } } } },
+      'properties[metadata].properties[name].default',
+    ],
+    [{ properties: { kind: { ...k, default: 'n' } } }, 'properties[kind].default'],
+    [
+      { properties: { a: { ...embedded, additionalProperties: k } } },
+      'properties[a].additionalProperties',
+      'properties[a].properties',
+    ],
+    [
+      {
+        properties: {
+          a: {
+            ...embedded,
+            properties: { metadata: { type: 'object', properties: { l: { ...embedded, properties: { a: k } } } } },
+          },
+        },
+      },
+      'properties[a].properties[metadata].properties[l].x-kubernetes-embedded-resource',
+    ],
+    [
+      { properties: { a: { ...map, items: { type: 'object', nullable: true, required: ['k'], properties: { k } } } } },
+      'properties[a].items.nullable',
+    ],
+    [
+      { properties: { a: { ...map, items: { properties: { k } } } } },
+      ...['properties[a].items.type', 'properties[a].items.type', 'properties[a].items.properties[k].default'],
+    ],
+  ])('%j', (root, ...fields) => {
+    const properties = (root.properties ?? {}) as Fields;
+    const found = validateCrd(withSchema(properties, root)).map(({ field = '' }) => field);
+    expect(found).toEqual(fields.map((field) => (field === '' ? ROOT : `${ROOT}.${field}`)));
+  });
+});
+
+describe('paths of a CRD', () => {
+  const properties = {
+    spec: {
+      type: 'object',
+      properties: { a: { type: 'string' }, o: { type: 'object', properties: { x: { type: 'string' } } } },
+    },
+    metadata: { type: 'object', properties: { name: { type: 'string' } } },
+  };
+  const withVersion = (more: Fields): string[] =>
+    problems(crd({ versions: [version({ schema: { openAPIV3Schema: { type: 'object', properties } }, ...more })] }));
+
+  it('requires only a leading period in paths of columns and of the scale subresource', () => {
+    const column = (jsonPath: string): string[] =>
+      withVersion({ additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath }] });
+    expect(column('spec.a')).toEqual([
+      'spec.additionalPrinterColumns[0].JSONPath: Invalid value: "spec.a": must be a simple json path starting with .',
+    ]);
+    expect(column('.spec.a[')).toEqual([]);
+    const scale = { specReplicasPath: '.spec.r[0]', statusReplicasPath: '.status.r', labelSelectorPath: '.x' };
+    expect(withVersion({ subresources: { scale } })).toEqual([
+      'spec.subresources.scale.labelSelectorPath: Invalid value: ".x": should be a json path under either .spec or .status',
+    ]);
+  });
+
+  it.each<[paths: string[], ...expected: string[]]>([
+    [['.spec.a', '.spec.o.x']],
+    [['.spec.a', '.spec.a'], '[1].jsonPath: Duplicate value: ".spec.a"'],
+    [['.metadata.name'], '[0].jsonPath: Invalid value: ".metadata.name": must not point to fields in metadata'],
+    [["['spec'].a"], '[0].jsonPath: Invalid value: "[\'spec\'].a": is an invalid path: array notation is not allowed'],
+    [['.spec.'], '[0].jsonPath: Invalid value: ".spec.": is an invalid path: unexpected end of JSON path'],
+    [['.spec.b'], '[0].jsonPath: Invalid value: ".spec.b": is an invalid path: does not refer to a valid field'],
+    [['spec.a'], '[0].jsonPath: Invalid value: "spec.a": is an invalid path: expected [ or . but got: spec'],
+    [
+      ['.spec.o', '.spec.o'],
+      ...[0, 1].map(
+        (at) =>
+          `[${at}].jsonPath: Invalid value: ".spec.o": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.`,
+      ),
+      '[1].jsonPath: Duplicate value: ".spec.o"',
+    ],
+  ])('selectable fields %j', (paths, ...expected) => {
+    const found = withVersion({ selectableFields: paths.map((jsonPath) => ({ jsonPath })) });
+    expect(found).toEqual(expected.map((text) => `spec.selectableFields${text}`));
   });
 });
 
@@ -331,6 +469,43 @@ describe('CEL rules', () => {
       items: { type: 'array', maxItems: 5, items: { type: 'string', maxLength: 10 } },
     };
     expect(problems(withSchema({ a: bounded }))).toEqual([]);
+  });
+
+  it('CEL rules report optionalOldSelf also if the rule does not compile', () => {
+    const fields = (rule: Fields): unknown[] => validateCrd(withSchema(rules(rule))).map(({ field }) => field);
+    expect(fields({ rule: 'self.x', optionalOldSelf: true })).toEqual([`${at}.rule`, `${at}.optionalOldSelf`]);
+    expect(fields({ rule: 'self', optionalOldSelf: false })).toEqual([`${at}.rule`, `${at}.optionalOldSelf`]);
+    expect(fields({ rule: "oldSelf.hasValue() || self == 'a'", optionalOldSelf: true })).toEqual([]);
+  });
+
+  it.each([
+    ['.b', true],
+    ["['b']", true],
+    ['.m.key', true],
+    ["['m']['a.b\\'c']", true],
+    ['.b.c', false],
+    ['.m', true],
+    ['b', false],
+    ["['b'", false],
+    ["['\\q']", false],
+  ])('the field path %s of a rule is valid: %s', (fieldPath, isValid) => {
+    const a = {
+      type: 'object',
+      properties: { b: { type: 'string' }, m: { type: 'object', additionalProperties: { type: 'string' } } },
+      'x-kubernetes-validations': [{ rule: 'true', fieldPath }],
+    };
+    const wrong = `${at}.fieldPath: Invalid value: ${JSON.stringify(fieldPath)}: must be a valid path`;
+    expect(problems(withSchema({ a }))).toEqual(isValid ? [] : [wrong]);
+  });
+
+  it('CEL rules may use oldSelf in values of maps, but not in properties of an atomic object', () => {
+    const item = { type: 'string', maxLength: 9, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] };
+    const atomic = { type: 'object', 'x-kubernetes-map-type': 'atomic' };
+    const fields = (a: Fields): unknown[] => validateCrd(withSchema({ a })).map(({ field }) => field);
+    expect(fields({ ...atomic, maxProperties: 9, additionalProperties: item })).toEqual([]);
+    expect(fields({ ...atomic, properties: { b: item } })).toEqual([
+      `${ROOT}.properties[a].properties[b].x-kubernetes-validations[0].rule`,
+    ]);
   });
 
   it('CEL rules may use oldSelf only if the old value can be found', () => {

@@ -1,6 +1,6 @@
 import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { record, records, text, texts } from './fields.ts';
+import { record, records, text, texts } from './schema/fields.ts';
 
 /**
  * Sets the defaults of a CRD: singular and listKind from the kind, conversion `None`, the storage version in the stored

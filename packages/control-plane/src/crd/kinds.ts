@@ -2,7 +2,7 @@ import { isRecord, own } from '../apimachinery/objects/json-value.ts';
 import type { JsonSchema, KindDefinition, PrinterColumn } from '../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { compileJsonPath } from '../table/jsonPath.ts';
-import { type Fields, record, records, text, texts } from './fields.ts';
+import { type Fields, record, records, text, texts } from './schema/fields.ts';
 import { isTerminating } from './status.ts';
 
 function columnsOf(version: Fields): PrinterColumn[] {

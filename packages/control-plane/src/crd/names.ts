@@ -1,38 +1,41 @@
 import { invalid, required } from '../apimachinery/errors/schema-causes.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
-import { type Fields, text, texts } from './fields.ts';
+import { type Fields, text, texts } from './schema/fields.ts';
 import { labelProblems } from './words.ts';
 
-function labels(field: string, name: string): StatusCause[] {
-  if (name === '') return [required(field)];
-  return labelProblems(name).map((problem) => invalid(field, name, problem));
+/** Returns the error of a name that is not a DNS-1035 label. An empty name has no error. */
+function label(field: string, name: string): StatusCause[] {
+  const problems = name === '' ? [] : labelProblems(name);
+  return problems.length === 0 ? [] : [invalid(field, name, problems.join(','))];
 }
 
+/** Returns the error of an entry in a list of names. An empty entry is an error, too. */
+const entry = (field: string, name: string): StatusCause[] =>
+  name === '' ? [invalid(field, name, labelProblems(name).join(','))] : label(field, name);
+
 function mixedCase(field: string, name: string): StatusCause[] {
-  if (name === '') return [required(field)];
-  return labelProblems(name.toLowerCase()).map((problem) =>
-    invalid(field, name, `may have mixed case, but should otherwise match: ${problem}`),
-  );
+  const problems = name === '' ? [] : labelProblems(name.toLowerCase());
+  const words = `may have mixed case, but should otherwise match: ${problems.join(',')}`;
+  return problems.length === 0 ? [] : [invalid(field, name, words)];
 }
+
+const REQUIRED = ['plural', 'singular', 'kind', 'listKind'];
 
 /** Validates `spec.names`. */
 export function validateNames(names: Fields, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  const plural = text(names.plural);
-  const singular = text(names.singular);
   const kind = text(names.kind);
   const listKind = text(names.listKind);
-  causes.push(...labels(`${path}.plural`, plural));
-  causes.push(...labels(`${path}.singular`, singular), ...mixedCase(`${path}.kind`, kind));
-  texts(names.shortNames).forEach((name, at) => {
-    causes.push(...labels(`${path}.shortNames[${at}]`, name));
-  });
-  causes.push(...mixedCase(`${path}.listKind`, listKind));
+  const causes = REQUIRED.filter((name) => text(names[name]) === '').map((name) => required(`${path}.${name}`));
+  causes.push(
+    ...label(`${path}.plural`, text(names.plural)),
+    ...label(`${path}.singular`, text(names.singular)),
+    ...mixedCase(`${path}.kind`, kind),
+    ...mixedCase(`${path}.listKind`, listKind),
+    ...texts(names.shortNames).flatMap((name, at) => entry(`${path}.shortNames[${at}]`, name)),
+  );
   if (kind !== '' && kind === listKind) {
     causes.push(invalid(`${path}.listKind`, listKind, 'kind and listKind may not be the same'));
   }
-  texts(names.categories).forEach((name, at) => {
-    causes.push(...labels(`${path}.categories[${at}]`, name));
-  });
+  causes.push(...texts(names.categories).flatMap((name, at) => entry(`${path}.categories[${at}]`, name)));
   return causes;
 }

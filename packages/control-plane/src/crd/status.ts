@@ -1,6 +1,6 @@
 import { equalJson } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { type Fields, record, records, text, texts } from './fields.ts';
+import { type Fields, record, records, text, texts } from './schema/fields.ts';
 
 type CrdCondition = {
   type: string;

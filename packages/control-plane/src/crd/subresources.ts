@@ -1,16 +1,18 @@
-import { invalid, required, tooMany } from '../apimachinery/errors/schema-causes.ts';
+import { duplicate, invalid, required, tooMany } from '../apimachinery/errors/schema-causes.ts';
 import { isRecord, own } from '../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
-import { compileJsonPath, JsonPathError } from '../table/jsonPath.ts';
-import { type Fields, record, records, text } from './fields.ts';
+import { readFieldPath } from './schema/field-path.ts';
+import { type Fields, record, records, text } from './schema/fields.ts';
 
-const isSimplePath = (path: string): boolean => /^(\.[^.[\]\s]+)+$/.test(path);
+function validateSimplePath(path: string, field: string): StatusCause[] {
+  return path.startsWith('.') ? [] : [invalid(field, path, 'must be a simple json path starting with .')];
+}
 
 function validatePath(path: string, field: string, prefixes: readonly string[], words: string): StatusCause[] {
   if (path === '') return [required(field)];
-  if (!isSimplePath(path))
-    return [invalid(field, path, 'is an invalid path: should be a simple json path without array notation')];
-  return prefixes.some((prefix) => path.startsWith(`${prefix}.`)) ? [] : [invalid(field, path, words)];
+  const causes = validateSimplePath(path, field);
+  if (causes.length > 0 || prefixes.some((prefix) => path.startsWith(`${prefix}.`))) return causes;
+  return [invalid(field, path, words)];
 }
 
 export function validateSubresources(subresources: Fields, path: string): StatusCause[] {
@@ -33,7 +35,7 @@ export function validateSubresources(subresources: Fields, path: string): Status
   ];
   const selector = text(scale.labelSelectorPath);
   if (selector !== '') {
-    const words = 'should be a json path under either .status or .spec';
+    const words = 'should be a json path under either .spec or .status';
     causes.push(...validatePath(selector, `${at}.labelSelectorPath`, ['.status', '.spec'], words));
   }
   return causes;
@@ -57,19 +59,12 @@ export function validateColumns(columns: unknown, path: string): StatusCause[] {
     if (format !== '' && !COLUMN_FORMATS.includes(format)) {
       causes.push(invalid(`${field}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
     }
-    return [...causes, ...validateColumnPath(text(column.jsonPath), `${field}.JSONPath`)];
+    const jsonPath = text(column.jsonPath);
+    return [
+      ...causes,
+      ...(jsonPath === '' ? [required(`${field}.JSONPath`)] : validateSimplePath(jsonPath, `${field}.JSONPath`)),
+    ];
   });
-}
-
-function validateColumnPath(path: string, field: string): StatusCause[] {
-  if (path === '') return [required(field)];
-  try {
-    compileJsonPath(path);
-    return [];
-  } catch (error) {
-    if (!(error instanceof JsonPathError)) throw error;
-    return [invalid(field, path, error.message)];
-  }
 }
 
 const MAX_SELECTABLE = 8;
@@ -91,28 +86,25 @@ export function validateSelectableFields(fields: unknown, schema: unknown, path:
     const field = `${path}[${at}].jsonPath`;
     const jsonPath = text(entry.jsonPath);
     if (jsonPath === '') causes.push(required(field));
-    else causes.push(...validateSelectablePath(jsonPath, schema, field));
-    if (seen.has(jsonPath))
-      causes.push({ reason: 'FieldValueDuplicate', message: `Duplicate value: "${jsonPath}"`, field });
-    seen.add(jsonPath);
+    else causes.push(...validateSelectablePath(jsonPath, record(schema), field, seen));
   });
-  if (list.length > MAX_SELECTABLE) causes.push(tooMany(path, list.length, MAX_SELECTABLE));
+  if (seen.size > MAX_SELECTABLE) causes.push(tooMany(path, seen.size, MAX_SELECTABLE));
   return causes;
 }
 
-function validateSelectablePath(path: string, schema: unknown, field: string): StatusCause[] {
-  if (!path.startsWith('.')) {
-    const [first = ''] = path.split('.');
-    return [invalid(field, path, `is an invalid path: expected [ or . but got: ${first}`)];
+const SELECTABLE_WORDS =
+  'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
+
+/** Validates a selectable field, and adds its path to `seen`. */
+function validateSelectablePath(jsonPath: string, schema: Fields, field: string, seen: Set<string>): StatusCause[] {
+  const found = readFieldPath(jsonPath, schema, false);
+  if (typeof found === 'string') return [invalid(field, jsonPath, `is an invalid path: ${found}`)];
+  const causes: StatusCause[] = [];
+  if (found.root === 'metadata') causes.push(invalid(field, jsonPath, 'must not point to fields in metadata'));
+  if (!['string', 'boolean', 'integer'].includes(text(found.schema?.type))) {
+    causes.push(invalid(field, jsonPath, SELECTABLE_WORDS));
   }
-  let node = record(schema);
-  for (const name of path.slice(1).split('.')) {
-    const property = own(record(node.properties), name);
-    if (!isRecord(property)) return [invalid(field, path, 'is an invalid path: does not refer to a valid field')];
-    node = property;
-  }
-  if (['string', 'boolean', 'integer'].includes(text(node.type))) return [];
-  const words =
-    'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
-  return [invalid(field, path, words)];
+  if (seen.has(found.path)) causes.push(duplicate(field, jsonPath));
+  seen.add(found.path);
+  return causes;
 }

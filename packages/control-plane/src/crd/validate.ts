@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { goQuote, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
+import { forbidden, goQuote, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
 import { given } from '../apimachinery/objects/empties.ts';
 import { stringifyJson } from '../apimachinery/objects/json.ts';
 import { equalJson, goJson, isRecord } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { validateConversion } from './conversion.ts';
-import { type Fields, record, records, text, texts } from './fields.ts';
 import { validateNames } from './names.ts';
-import { validateRuleSpecs } from './rules.ts';
-import { validateSchema } from './structural.ts';
+import { type Fields, record, records, text, texts } from './schema/fields.ts';
+import { validateRuleSpecs } from './schema/rules.ts';
+import { validateSchema } from './schema/structural.ts';
 import { validateColumns, validateSelectableFields, validateSubresources } from './subresources.ts';
 import { labelProblems, subdomainProblems } from './words.ts';
 
@@ -47,7 +47,7 @@ function dumpVersion(version: Fields, shared: ReadonlySet<string>): string {
 function validateGroup(group: string): StatusCause[] {
   if (group === '') return [required('spec.group')];
   const problems = subdomainProblems(group);
-  if (problems.length > 0) return problems.map((problem) => invalid('spec.group', group, problem));
+  if (problems.length > 0) return [invalid('spec.group', group, problems.join(','))];
   return group.includes('.') ? [] : [invalid('spec.group', group, 'should be a domain with at least one dot')];
 }
 
@@ -99,6 +99,9 @@ function validateContents(
   for (const word of words) {
     if (word === 'schema' && isRecord(schema)) {
       if (isRecord(record(version.subresources).status)) causes.push(...validateRoot(schema, at(word)));
+      if (schema.nullable === true) {
+        causes.push(forbidden(`${at(word)}.nullable`, 'nullable cannot be true at the root'));
+      }
       const found = validateSchema(schema, at(word));
       causes.push(...found.structure, ...found.words, ...validateRuleSpecs(schema, at(word), found));
     } else if (word === 'subresources') {
@@ -132,7 +135,8 @@ function warningProblems(warning: string, isDeprecated: boolean): readonly strin
 function validateVersion(version: Fields, at: number, own: readonly string[]): StatusCause[] {
   const path = `spec.versions[${at}]`;
   const name = text(version.name);
-  const causes = labelProblems(name).map((problem) => invalid(`${path}.name`, name, problem));
+  const nameProblems = labelProblems(name);
+  const causes = nameProblems.length === 0 ? [] : [invalid(`${path}.name`, name, nameProblems.join(','))];
   const warning = version.deprecationWarning;
   if (typeof warning === 'string') {
     const field = `${path}.deprecationWarning`;
@@ -193,7 +197,8 @@ function findVersionCauses(list: unknown): StatusCause[] {
   if (first === undefined) return causes;
   // Early CRDs had only one version, so the internal type also contains the name of the first version at its top.
   const name = text(first.name);
-  if (name !== '') causes.push(...labelProblems(name).map((problem) => invalid('spec.version', name, problem)));
+  const nameProblems = name === '' ? [] : labelProblems(name);
+  if (nameProblems.length > 0) causes.push(invalid('spec.version', name, nameProblems.join(',')));
   const paths = {
     schema: 'spec.validation.openAPIV3Schema',
     subresources: 'spec.subresources',

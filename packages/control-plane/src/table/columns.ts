@@ -2,7 +2,7 @@ import { goJson, isRecord } from '../apimachinery/objects/json-value.ts';
 import type { KindDefinition, PrinterColumn } from '../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { ageOf } from './age.ts';
-import { compileJsonPath } from './jsonPath.ts';
+import { compileJsonPath, JsonPathError } from './jsonPath.ts';
 
 /** The API documentation of `metadata.name`. Clients show it for the first column. */
 const NAME_DESCRIPTION =
@@ -113,9 +113,23 @@ const nameColumn = ({ value, format = 'name', priority = 0 }: PrinterColumn): Ta
   cell: value ?? NAME.cell,
 });
 
+/** Returns the columns before the first column whose JSON path is invalid, as the real server does. */
+function readableColumns(columns: readonly PrinterColumn[]): TableColumn[] {
+  const readable: TableColumn[] = [];
+  for (const column of columns) {
+    try {
+      readable.push(customColumn(column));
+    } catch (error) {
+      if (error instanceof JsonPathError) break;
+      throw error;
+    }
+  }
+  return readable;
+}
+
 function buildColumns(kind: KindDefinition): readonly TableColumn[] {
   if (kind.columns === undefined || kind.columns.length === 0) return [NAME, kind.custom ? AGE : CREATED_AT];
-  if (kind.custom) return [NAME, ...kind.columns.map(customColumn)];
+  if (kind.custom) return [NAME, ...readableColumns(kind.columns)];
   return kind.columns.map((column) => (column.name === 'Name' ? nameColumn(column) : builtinColumn(column)));
 }
 

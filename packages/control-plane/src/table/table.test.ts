@@ -27,6 +27,14 @@ const object: ApiObject = {
   },
 };
 
+it('a Table ends before the first custom column with an invalid JSON path', () => {
+  const columns = ['.spec.size', '.spec.free[', '.spec.on'].map(
+    (jsonPath, at): PrinterColumn => ({ name: `C${at}`, type: 'string', jsonPath }),
+  );
+  const { columnDefinitions } = toTable({ ...base, columns }, [object], { now, includeObject: 'None' });
+  expect((columnDefinitions as { name: string }[]).map(({ name }) => name)).toEqual(['Name', 'C0']);
+});
+
 describe('humanDuration', () => {
   const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
   it.each([

@@ -1,15 +1,16 @@
-import { forbidden, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
-import { stringifyJson } from '../apimachinery/objects/json.ts';
-import { isRecord, own } from '../apimachinery/objects/json-value.ts';
-import type { JsonSchema } from '../apimachinery/objects/kind.ts';
-import type { StatusCause } from '../apimachinery/objects/status.ts';
-import { compileCel, type Program } from '../schema/cel/compile.ts';
-import { CelCompileError } from '../schema/cel/syntax/ast.ts';
-import { costMessage, maxSize, RULE_COST_LIMIT, SCHEMA_COST_LIMIT } from '../schema/cel/types/cost.ts';
-import { nodeOf, type RuleSpec } from '../schema/model/node.ts';
-import { ruleVariables } from '../schema/rules.ts';
+import { forbidden, invalid, notSupported, required } from '../../apimachinery/errors/schema-causes.ts';
+import { stringifyJson } from '../../apimachinery/objects/json.ts';
+import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { compileCel, type Program } from '../../schema/cel/compile.ts';
+import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
+import { costMessage, maxSize, RULE_COST_LIMIT, SCHEMA_COST_LIMIT } from '../../schema/cel/types/cost.ts';
+import { nodeOf, type RuleSpec } from '../../schema/model/node.ts';
+import { ruleVariables } from '../../schema/rules.ts';
+import { readFieldPath } from './field-path.ts';
 import { type Fields, record, text } from './fields.ts';
-import { childrenOf, type SchemaCauses } from './structural.ts';
+import type { SchemaCauses } from './structural.ts';
+import { childrenOf, unreadableWord } from './walk.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
@@ -58,18 +59,9 @@ const invalidRule = (field: string, spec: RuleSpec, detail: string): StatusCause
   field,
 });
 
-/** Whether a path such as `.a.b['c d']` names a field of the schema. */
-function isFieldPath(path: string, schema: Fields): boolean {
-  if (!/^(?:\.[A-Za-z_][A-Za-z0-9_]*|\['(?:[^'\\]|\\.)+'\])+$/.test(path)) return false;
-  let node = schema;
-  for (const [, plain, quoted] of path.matchAll(/\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)+)'\]/g)) {
-    const name = plain ?? (quoted ?? '').replace(/\\(.)/g, '$1');
-    const next = own(record(node.properties), name) ?? node.additionalProperties;
-    if (!isRecord(next)) return false;
-    node = next;
-  }
-  return true;
-}
+/** Whether a path such as `.a.b['c d']` names a field of the schema. If the schema is not structural, each path is valid. */
+const isFieldPath = (path: string, schema: Fields): boolean =>
+  unreadableWord(schema) !== undefined || typeof readFieldPath(path, schema) !== 'string';
 
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
@@ -127,25 +119,33 @@ function addCost(program: Program, field: string, what: string, place: Place, to
   return cost > RULE_COST_LIMIT ? [forbidden(field, costMessage(what, cost, RULE_COST_LIMIT))] : [];
 }
 
+/** Returns the errors about `oldSelf` in a rule. A rule with errors does not use `oldSelf`. */
+function validateOldSelf(spec: RuleSpec, field: string, place: Place, usesOld: boolean): StatusCause[] {
+  if (usesOld && place.uncorrelatable !== undefined) {
+    const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
+    return [invalid(`${field}.rule`, spec.rule, words)];
+  }
+  const optional = spec.optionalOldSelf ?? undefined;
+  if (usesOld || optional === undefined) return [];
+  return [invalid(`${field}.optionalOldSelf`, optional, 'may not be set if oldSelf is not used in rule')];
+}
+
 function validateProgram(spec: RuleSpec, schema: Fields, field: string, place: Place, total: Total): StatusCause[] {
   const at = `${field}.rule`;
   const program = compile(spec.rule, spec, schema, place.isResource);
-  if (typeof program === 'string') return [invalidRule(at, spec, program)];
+  const refuse = (detail: string): StatusCause[] => [
+    invalidRule(at, spec, detail),
+    ...validateOldSelf(spec, field, place, false),
+  ];
+  if (typeof program === 'string') return refuse(program);
   if (program.type.kind !== 'bool' && program.type.kind !== 'dyn') {
-    return [invalidRule(at, spec, 'cel expression must evaluate to a bool')];
+    return refuse('cel expression must evaluate to a bool');
   }
-  const causes = addCost(program, at, 'estimated rule cost', place, total);
-  const usesOld = program.uses.has('oldSelf');
-  if (usesOld && place.uncorrelatable !== undefined) {
-    const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
-    causes.push(invalid(at, spec.rule, words));
-  }
-  if (spec.optionalOldSelf !== undefined && !usesOld) {
-    causes.push(
-      invalid(`${field}.optionalOldSelf`, spec.optionalOldSelf, 'may not be set if oldSelf is not used in rule'),
-    );
-  }
-  return [...causes, ...validateMessageExpression(spec, schema, field, place, total)];
+  return [
+    ...addCost(program, at, 'estimated rule cost', place, total),
+    ...validateMessageExpression(spec, schema, field, place, total),
+    ...validateOldSelf(spec, field, place, program.uses.has('oldSelf')),
+  ];
 }
 
 function validateMessageExpression(
@@ -173,9 +173,9 @@ function childPlace(
   place: Place,
   path: string,
 ): Place {
-  const isProperty = child.path.includes('.properties[', path.length);
+  const isProperty = child.path.startsWith('.properties[', path.length);
   const node = nodeOf(schema as JsonSchema);
-  const correlates = isProperty || (child.level === 'items' ? node.listType === 'map' : node.mapType !== 'atomic');
+  const correlates = isProperty ? node.mapType !== 'atomic' : child.level !== 'items' || node.listType === 'map';
   return {
     path: child.path,
     cardinality: isProperty ? place.cardinality : place.cardinality * maxSize(node),

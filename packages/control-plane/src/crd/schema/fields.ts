@@ -1,4 +1,4 @@
-import { isRecord } from '../apimachinery/objects/json-value.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 
 /** A JSON object whose fields have unknown types. */
 export type Fields = Record<string, unknown>;

@@ -1,11 +1,11 @@
-import { invalid, NO_FIELD } from '../apimachinery/errors/schema-causes.ts';
-import { isRecord } from '../apimachinery/objects/json-value.ts';
-import type { JsonSchema } from '../apimachinery/objects/kind.ts';
-import type { StatusCause } from '../apimachinery/objects/status.ts';
-import { nodeOf, type SchemaNode } from '../schema/model/node.ts';
-import { pruneValue } from '../schema/prune.ts';
-import { validateRules } from '../schema/rules.ts';
-import { validateValue } from '../schema/validate.ts';
+import { invalid, NO_FIELD } from '../../apimachinery/errors/schema-causes.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { nodeOf, type SchemaNode } from '../../schema/model/node.ts';
+import { pruneValue } from '../../schema/prune.ts';
+import { validateRules } from '../../schema/rules.ts';
+import { validateValue } from '../../schema/validate.ts';
 import { type Fields, record } from './fields.ts';
 
 /**

@@ -1,0 +1,80 @@
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { type Fields, record, text } from './fields.ts';
+
+/** Schemas below this depth are not validated. */
+export const MAX_DEPTH = 1000;
+
+export interface Place {
+  readonly schema: Fields;
+  readonly path: string;
+}
+
+export interface Child extends Place {
+  readonly level: 'field' | 'items';
+}
+
+export const propertiesOf = (schema: Fields): [name: string, property: Fields][] =>
+  Object.entries(record(schema.properties)).map(([name, property]) => [name, record(property)]);
+
+/** Returns the child schemas in the structural part: properties, additionalProperties and items. */
+export function childrenOf(schema: Fields, path: string): Child[] {
+  const children: Child[] = propertiesOf(schema).map(([name, property]) => ({
+    schema: property,
+    path: `${path}.properties[${name}]`,
+    level: 'field',
+  }));
+  if (isRecord(schema.additionalProperties)) {
+    children.push({ schema: schema.additionalProperties, path: `${path}.additionalProperties`, level: 'field' });
+  }
+  if (isRecord(schema.items)) children.push({ schema: schema.items, path: `${path}.items`, level: 'items' });
+  return children;
+}
+
+/** Returns the child schemas in allOf, anyOf, oneOf and not. */
+export function junctorsOf(schema: Fields, path: string): Place[] {
+  const found: Place[] = [];
+  for (const word of ['allOf', 'anyOf', 'oneOf']) {
+    const list = schema[word];
+    if (!Array.isArray(list)) continue;
+    list.forEach((entry, at) => {
+      found.push({ schema: record(entry), path: `${path}.${word}[${at}]` });
+    });
+  }
+  if (isRecord(schema.not)) found.push({ schema: schema.not, path: `${path}.not` });
+  return found;
+}
+
+/** Whether a field has the zero value of its Go type. Limits are pointers, so the number 0 is a value. */
+export const isZero = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === false ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0);
+
+const isFull = (value: unknown): boolean => isRecord(value) && Object.keys(value).length > 0;
+
+/**
+ * Returns the keyword that prevents the conversion to a structural schema: in the schema, or in a child. Undefined if the
+ * schema can be converted.
+ */
+export function unreadableWord(schema: Fields, depth = 0): string | undefined {
+  if (depth > MAX_DEPTH) return 'depth';
+  if (text(schema.id) !== '') return 'id';
+  if (text(schema.$schema) !== '') return 'schema';
+  if (text(schema.$ref) !== '') return '$ref';
+  for (const word of ['patternProperties', 'dependencies']) if (isFull(schema[word])) return word;
+  if (!(schema.additionalItems === undefined || schema.additionalItems === null)) return 'additionalItems';
+  if (isFull(schema.definitions)) return 'definitions';
+  for (const below of junctorsOf(schema, '')) {
+    const word = unreadableWord(below.schema, depth + 1);
+    if (word !== undefined) return word;
+  }
+  if (schema['x-kubernetes-preserve-unknown-fields'] === false) return 'x-kubernetes-preserve-unknown-fields';
+  if (Array.isArray(schema.items) && schema.items.length > 0) return 'items';
+  for (const below of childrenOf(schema, '')) {
+    const word = unreadableWord(below.schema, depth + 1);
+    if (word !== undefined) return word;
+  }
+  return undefined;
+}
