@@ -183,7 +183,7 @@ describe('commands in the documentation', () => {
     ['mcm plan --filname x', /unknown option '--filname'/],
     ['mcm drain --preveiw x', /unknown option '--preveiw'/],
     ['mcm tree -o table', /argument 'table' is invalid/],
-    ['mcm explain', /missing required argument/],
+    ['mcm drain', /missing required argument/],
     ['npx -y pnpm@12 nothing', /no script nothing/],
     ['npx -y pnpm@12 machine-controller-aws --cloud x', /has no flag --cloud/],
     ['kubectl apply -f examples/none.yaml', /there is no examples\/none.yaml/],
