@@ -68,7 +68,7 @@ function registries(): Readonly<Record<'shared' | 'fleet' | 'manager' | 'control
     classOf: () => undefined,
     frozen: () => false,
     shortages: () => [],
-    suspects: () => ({ vms: 0, nodes: 0, quarantined: 0 }),
+    suspects: () => ({ vms: 0, nodes: 0, quarantined: 0, stopped: 0 }),
     rechecks: () => ({ all: 0, stale: 0 }),
     clock,
   });

@@ -128,7 +128,7 @@ function controller(machineClass?: MachineClass) {
       classOf: () => machineClass,
       frozen: () => true,
       shortages: () => [],
-      suspects: () => ({ vms: 2, nodes: 1, quarantined: 0 }),
+      suspects: () => ({ vms: 2, nodes: 1, quarantined: 0, stopped: 0 }),
       rechecks: () => ({ all: 0, stale: 0 }),
       clock,
     }),

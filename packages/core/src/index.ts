@@ -318,6 +318,7 @@ export {
   REACHABILITY_DEFAULTS,
   type ReachabilityTimings,
   stepReachability,
+  stoppedVms,
   type Thresholds,
   thresholds,
   type Verdict,

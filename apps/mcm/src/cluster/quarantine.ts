@@ -1,19 +1,30 @@
-import { Annotations, type MachineClass } from '@mcm/api';
-import { quarantinedVms } from '@mcm/core';
+import { Annotations, formatTime, type MachineClass } from '@mcm/api';
+import { quarantinedVms, stoppedVms } from '@mcm/core';
 
 /** A VM without a Machine. The VM exists until a user decides what happens to it. */
 export interface QuarantinedVm {
   readonly machineClass: string;
   readonly providerId: string;
+  /** The deletion time of a stopped VM. Absent if the VM stays until a user decides. */
+  readonly until?: Date | undefined;
 }
 
 export const quarantinedIn = (classes: readonly MachineClass[]): readonly QuarantinedVm[] =>
-  classes.flatMap((machineClass) =>
-    quarantinedVms(machineClass).map((providerId) => ({ machineClass: machineClass.metadata.name, providerId })),
-  );
+  classes.flatMap((machineClass) => {
+    const { name } = machineClass.metadata;
+    const kept = quarantinedVms(machineClass);
+    const stopped = [...stoppedVms(machineClass)].filter(([providerId]) => !kept.includes(providerId));
+    return [
+      ...kept.map((providerId): QuarantinedVm => ({ machineClass: name, providerId })),
+      ...stopped.map(([providerId, until]): QuarantinedVm => ({ machineClass: name, providerId, until })),
+    ];
+  });
 
 export const quarantineLines = (vms: readonly QuarantinedVm[]): readonly string[] => [
-  ...vms.map(({ machineClass, providerId }) => `VM ${providerId} of MachineClass ${machineClass}`),
+  ...vms.map(
+    ({ machineClass, providerId, until }) =>
+      `VM ${providerId} of MachineClass ${machineClass}${until ? ` (stopped; mcm deletes the VM at ${formatTime(until)})` : ''}`,
+  ),
   ...(vms.length === 0
     ? []
     : [

@@ -28,6 +28,11 @@ export const Annotations = {
    */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
+   * On a MachineClass, entries `<provider ID>=<RFC 3339 time>` separated by commas. mcm has stopped these orphaned VMs,
+   * and deletes each VM after its time. Only in mcm.
+   */
+  StoppedVMs: 'orphan.machine.sapcloud.io/stopped-vms',
+  /**
    * On a Machine, with the value `true` until the first create call. The class was always invalid, so no VM exists, and
    * mcm can delete the machine without a valid class. Only in mcm.
    */

@@ -2,6 +2,7 @@ import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, phaseOf, 
 import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
 import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
+import type { SuspectCounts } from '../safety/orphans/orphans.ts';
 import { registerHookMetrics } from './hooks.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
@@ -11,7 +12,7 @@ export interface MachineSources {
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
   /** From the last search. */
-  readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
+  readonly suspects: () => SuspectCounts;
   /**
    * Number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its machine changes
    * often.
@@ -205,15 +206,16 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   meters.observed(
     {
       name: 'mcm_machine_orphans',
-      help: 'Number of orphaned VMs and Nodes at the last check; QuarantinedVM counts VMs in quarantine',
+      help: 'Number of orphaned VMs and Nodes at the last check; kinds QuarantinedVM and StoppedVM are VMs that mcm keeps',
       labels: ['kind'],
     },
     () => {
-      const { vms, nodes, quarantined } = suspects();
+      const { vms, nodes, quarantined, stopped } = suspects();
       return [
         { labels: { kind: 'VM' }, value: vms },
         { labels: { kind: 'Node' }, value: nodes },
         { labels: { kind: 'QuarantinedVM' }, value: quarantined },
+        { labels: { kind: 'StoppedVM' }, value: stopped },
       ];
     },
   );

@@ -2,6 +2,7 @@ import type { Controller, Informer, InformerRuntime, KubeObject } from '@mcm/kub
 import { type Caches, createCaches, informersOf } from '../cluster/caches.ts';
 import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
+import type { SuspectCounts } from '../safety/orphans/orphans.ts';
 import { type Controllers, createControllers } from './controllers.ts';
 import type { MachineControllerOptions } from './options.ts';
 import { createParts, type Parts, type Wake } from './parts.ts';
@@ -17,7 +18,7 @@ export interface MachineController {
   /** A frozen controller could not reach an API server for too long, so it checks no health. */
   readonly frozen: () => boolean;
   /** From the last search. */
-  readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
+  readonly suspects: () => SuspectCounts;
   readonly shortages: () => Iterable<OfferingShortage>;
   /**
    * Number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its machine changes

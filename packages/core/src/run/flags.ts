@@ -138,6 +138,10 @@ export const machineFlags = {
       oneOf: ['delete', 'report'],
       help: 'delete orphaned VMs and Nodes, or only report them',
     }),
+    'orphan-stop-period': durationFlag({
+      default: 0,
+      help: 'stop an orphaned VM, and delete the VM only after this time; 0: delete at once',
+    }),
     'orphan-max-deletions-per-hour': integerFlag({
       min: 0,
       default: ORPHAN_DEFAULTS.maxPerHour,
@@ -222,6 +226,7 @@ export const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({
   ...ORPHAN_DEFAULTS,
   periodMs: flags['machine-safety-orphan-vms-period'],
   maxPerHour: flags['orphan-max-deletions-per-hour'],
+  stopMs: flags['orphan-stop-period'],
   policy: flags['orphan-policy'] === 'report' ? 'report' : 'delete',
   formerOwners: flags['orphan-former-owners'],
 });

@@ -63,7 +63,7 @@ test('the VM of a machine that never joined outlives it for the configured time,
   expect(reported.map(({ message }) => message)).toEqual([expect.stringContaining(`(ConfigMap ${kept?.configMap})`)]);
   await rig.clock.advance(2.5 * HOUR);
   expect(vmsOf(rig)).toEqual(['m-0']);
-  expect(rig.controller?.suspects()).toEqual({ vms: 0, nodes: 0, quarantined: 0 });
+  expect(rig.controller?.suspects()).toEqual({ vms: 0, nodes: 0, quarantined: 0, stopped: 0 });
   await rig.clock.advance(HOUR);
   expect(vmsOf(rig)).toEqual([]);
   expect(await records(rig)).toEqual([]);

@@ -262,7 +262,7 @@ test('two classes of one cluster list the same VMs: an orphan is reported and co
   );
   expect(reported).toHaveLength(1);
   expect(reported[0]?.count).toBe(1);
-  expect(rig.controller?.suspects()).toEqual({ vms: 1, nodes: 0, quarantined: 0 });
+  expect(rig.controller?.suspects()).toEqual({ vms: 1, nodes: 0, quarantined: 0, stopped: 0 });
 });
 
 test.each([

@@ -3,6 +3,7 @@ export { planNodeMark } from './orphans/orphan-nodes.ts';
 export { ORPHAN_DEFAULTS, type OrphanOptions } from './orphans/orphan-options.ts';
 export { isOrphan } from './orphans/orphan-vms.ts';
 export { quarantinedVms } from './orphans/quarantine.ts';
+export { stoppedVms } from './orphans/stopped-vms.ts';
 export { createOvershootController, OvershootReconciler } from './overshoot/overshoot.ts';
 export {
   decideSet,

@@ -1,9 +1,8 @@
-import type { Machine } from '@mcm/api';
+import { type Machine, machines } from '@mcm/api';
 import type { KubeClient } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { instanceKey } from '../../node/instance.ts';
 import type { Listing } from './listings.ts';
-import { liveMachines } from './live-machines.ts';
 import { NodesOfVms, type NodesOfVmsOptions } from './nodes-of-vms.ts';
 import { isOrphan } from './orphan-vms.ts';
 import type { Use } from './served.ts';
@@ -17,6 +16,20 @@ export interface LiveOrphan {
 export interface LiveOrphansOptions extends NodesOfVmsOptions {
   readonly control: KubeClient;
   readonly namespace: string;
+}
+
+/**
+ * Reads the machines from the server, because with outdated data the caller could delete a VM or Node that is in use.
+ */
+export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
+  const found = new Map<string, Machine>();
+  let token: string | undefined;
+  do {
+    const page = await control.resource(machines, namespace).list({ limit: 500, continue: token });
+    for (const machine of page.items) found.set(machine.metadata.name, machine);
+    token = page.metadata.continue;
+  } while (token);
+  return found;
 }
 
 /**

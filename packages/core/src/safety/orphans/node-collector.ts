@@ -14,7 +14,7 @@ import { MachineError } from '../../driver/contract/errors.ts';
 import { HourlyCap } from '../../flow/hourly-cap.ts';
 import { patchNode } from '../../node/patch.ts';
 import type { Listing, Listings } from './listings.ts';
-import { liveMachines } from './live-machines.ts';
+import { liveMachines } from './live-orphans.ts';
 import { claims, classOfNode, decideOrphanNode, planNodeMark } from './orphan-nodes.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { machineOfOrphanVm } from './orphan-vms.ts';

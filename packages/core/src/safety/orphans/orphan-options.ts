@@ -20,6 +20,8 @@ export interface OrphanOptions {
   /** Maximum number of VMs, and of Nodes, that are deleted in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
+  /** If above 0, a VM is stopped, and is deleted after this time. */
+  readonly stopMs?: number;
   /** Control clusters that this control cluster replaces. This control cluster manages the VMs with their tags. */
   readonly formerOwners?: readonly string[];
 }

@@ -22,7 +22,8 @@ import {
 } from './quarantine.ts';
 import { findRestore } from './restore-proof.ts';
 import type { Use } from './served.ts';
-import { DELETED, isDrained, isQuarantined, orphanVerdict } from './verdict.ts';
+import { StoppedVms } from './stopped-vms.ts';
+import { DELETED, isDrained, isQuarantined, isStopped, orphanVerdict, stopsAfterDrain } from './verdict.ts';
 
 const MINUTE = 60_000;
 
@@ -57,6 +58,15 @@ export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const key = makeKey(metadata.namespace, spec.class.name ?? '');
   if (change.type === 'deleted') return [key, NODES_KEY];
   return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
+}
+
+/** Numbers of VMs and Nodes that the last searches found. */
+export interface SuspectCounts {
+  readonly vms: number;
+  readonly nodes: number;
+  readonly quarantined: number;
+  /** Stopped VMs that mcm deletes later. */
+  readonly stopped: number;
 }
 
 /** The state of a class between searches. A new process only needs one more search. */
@@ -95,6 +105,7 @@ export class OrphanCollector {
   readonly #cap: HourlyCap;
   readonly #jump: ClockJump;
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
+  readonly #stopped: StoppedVms;
   readonly #deleting = new Set<string>();
   /**
    * Machines that were created before this time may be missing on a restored API server. Undefined without a restore.
@@ -109,6 +120,7 @@ export class OrphanCollector {
     this.#listings = new Listings({ ...options, ended: options.wake });
     this.#nodes = new NodeCollector(options, this.#listings);
     this.#drains = new OrphanDrains(options);
+    this.#stopped = new StoppedVms(options, this.#lane);
     options.control.history.onWentBack(() => {
       this.#wentBackAt = options.clock.now();
       this.#startOver('The API server was restored to an older state: restarting the search for orphans');
@@ -116,11 +128,12 @@ export class OrphanCollector {
   }
 
   /** Numbers from the last search, confirmed or not. */
-  suspects(): { readonly vms: number; readonly nodes: number; readonly quarantined: number } {
+  suspects(): SuspectCounts {
     // Several classes of one cluster list the same VMs, so each VM is counted once.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
     const quarantined = new Set([...this.#classes.values()].flatMap((state) => [...state.quarantined]));
-    return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size };
+    const stopped = this.#stopped.count();
+    return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size, stopped };
   }
 
   /** No change of an object starts these reconciles. */
@@ -245,7 +258,8 @@ export class OrphanCollector {
     const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
     const draining = await this.#collect(machineClass, state, listing, { suspects, confirmed });
     state.decided = listing;
-    const untilNext = nextAt ? nextAt.getTime() - clock.now().getTime() : options.periodMs;
+    const times = [nextAt, this.#stopped.nextAt(suspects)].flatMap((at) => at?.getTime() ?? []);
+    const untilNext = times.length > 0 ? Math.min(...times) - clock.now().getTime() : options.periodMs;
     return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
   }
 
@@ -305,11 +319,15 @@ export class OrphanCollector {
       if (!this.#reportedOf(vm, verdict))
         this.#report(this.#reporter(machineClass, vm, use), vm, machine !== undefined, verdict);
       if (verdict === DELETED) this.#delete(machineClass, vm);
-      if (isDrained(verdict) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
+      if (isStopped(verdict)) this.#stopped.begin(machineClass, vm, suspects);
+      if (!isDrained(verdict) || !(await this.#drain(machineClass, vm, use))) continue;
+      if (stopsAfterDrain(verdict)) this.#stopped.begin(machineClass, vm, suspects);
+      else this.#delete(machineClass, vm);
     }
     state.reported = reported;
     state.quarantined = quarantined;
     await this.#noteQuarantine(machineClass, quarantined, listing);
+    await this.#stopped.record(machineClass, suspects);
     return [...reported.values()].some(isDrained);
   }
 
@@ -335,9 +353,9 @@ export class OrphanCollector {
   #verdict(vm: ListedInstance, use: Use, view: QuarantineView, heldUntil: Date | undefined): string {
     const { clock, journal, options } = this.#o;
     const now = clock.now();
-    const seen = { vm, use, view, policy: options.policy, heldUntil };
+    const seen = { vm, use, view, policy: options.policy, heldUntil, stop: this.#stopped.planFor(vm) };
     const wanted = orphanVerdict({ ...seen, admitted: true }, now);
-    const goes = wanted === DELETED || isDrained(wanted);
+    const goes = wanted === DELETED || isDrained(wanted) || isStopped(wanted);
     const input = { ...seen, admitted: goes && this.#cap.admits(vm.providerId) };
     const verdict = goes ? orphanVerdict(input, now) : wanted;
     const subject = { kind: 'VM', namespace: this.#o.namespace, name: vm.machineName, uid: vm.providerId };

@@ -37,8 +37,8 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
  * them, their VMs may still be needed.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
-  const { machineClass, releasedElsewhere = [], listed, lost, wentBackAt } = view;
-  if (new InstanceSet([...releasedVms(machineClass), ...releasedElsewhere]).has(vm.providerId)) return undefined;
+  const { machineClass, listed, lost, wentBackAt } = view;
+  if (isReleased(vm, view)) return undefined;
   const made = parseTime(vm.createdAt);
   if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))
     return 'the API server with the machines was restored to an older state';
@@ -47,6 +47,12 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
   if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'the VM was already in quarantine';
   return undefined;
 }
+
+/** Returns true if an operator has released the VM on any class, so that mcm deletes the VM at once. */
+export const isReleased = (
+  { providerId }: ListedInstance,
+  { machineClass, releasedElsewhere = [] }: Pick<QuarantineView, 'machineClass' | 'releasedElsewhere'>,
+): boolean => new InstanceSet([...releasedVms(machineClass), ...releasedElsewhere]).has(providerId);
 
 /** Returns the provider IDs of the VMs of a class that are in quarantine. */
 export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { at, NOON, node } from '../../machine/testing.ts';
-import { isDrained, isQuarantined, type OrphanVmInput, orphanVerdict } from './verdict.ts';
+import { isDrained, isQuarantined, isStopped, type OrphanVmInput, orphanVerdict, stopsAfterDrain } from './verdict.ts';
 
 const given: OrphanVmInput = {
   vm: { providerId: 'fake-a', machineName: 'a' },
@@ -43,5 +43,26 @@ test.each<[what: string, change: Partial<OrphanVmInput>, starts: string]>([
   expect([isDrained(verdict), isQuarantined(verdict)]).toEqual([
     starts.startsWith('mcm drains'),
     starts.startsWith('the VM is in quarantine'),
+  ]);
+});
+
+const stop = { forMs: 3_600_000 };
+const released = { ...given.view, releasedElsewhere: ['fake-a'] };
+
+test.each<[what: string, change: Partial<OrphanVmInput>, starts: string]>([
+  ['it is not stopped yet', { stop }, 'mcm stops the VM, and deletes the VM 1h0m0s later'],
+  ['it is stopped', { stop: { ...stop, until: new Date(at(1)) } }, 'mcm has stopped the VM, and deletes the VM at'],
+  ['it was stopped for long enough', { stop: { ...stop, until: NOON } }, 'mcm deletes the VM'],
+  ['an operator released it', { stop, view: released }, 'mcm deletes the VM'],
+  ['an operator released the stopped VM', { stop: { ...stop, until: new Date(at(1)) }, view: released }, 'mcm deletes'],
+  ['many lost their machines', { stop, view: lostMany }, 'the VM is in quarantine (20 VMs'],
+  ['the limit is reached', { stop, admitted: false }, 'the deletion waits, because of the limit'],
+  ['its Node is Ready', { stop, use: unclaimed }, 'mcm drains and then stops the VM: its Node fakeNode-0'],
+])('with a stop before the deletion, the decision about an orphan VM: %s', (_what, change, starts) => {
+  const verdict = orphanVerdict({ ...given, ...change }, NOON);
+  expect(verdict.startsWith(starts), verdict).toBe(true);
+  expect([isStopped(verdict), stopsAfterDrain(verdict)]).toEqual([
+    starts.startsWith('mcm stops'),
+    starts.startsWith('mcm drains and then stops'),
   ]);
 });

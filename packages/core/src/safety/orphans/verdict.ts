@@ -1,10 +1,12 @@
+import { Annotations, formatDurationMs } from '@mcm/api';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import type { OrphanOptions } from './orphan-options.ts';
-import { type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
+import { isReleased, type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
 import type { Use } from './served.ts';
 
 export const DELETED = 'mcm deletes the VM';
-const DRAINED = 'mcm drains and then deletes the VM';
+const DRAINED = 'mcm drains and then';
+const STOPPED = 'mcm stops the VM';
 const QUARANTINED = 'the VM is in quarantine';
 
 export interface OrphanVmInput {
@@ -14,12 +16,16 @@ export interface OrphanVmInput {
   readonly policy: OrphanOptions['policy'];
   /** The time until which a VM without a Node is kept. */
   readonly heldUntil?: Date | undefined;
+  /** Set if mcm stops VMs before their deletion. `until` is the deletion time of a stopped VM. */
+  readonly stop?: { readonly forMs: number; readonly until?: Date | undefined } | undefined;
   /** True if the limit of deletions per hour allows the deletion. */
   readonly admitted: boolean;
 }
 
 /** The function is pure. */
-export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: OrphanVmInput, now: Date): string {
+export function orphanVerdict(input: OrphanVmInput, now: Date): string {
+  const { vm, use, view, policy, heldUntil, admitted } = input;
+  const stop = isReleased(vm, view) ? undefined : input.stop;
   if (use.use === 'claimed')
     return `mcm keeps the VM because its Node ${use.node.metadata.name} is Ready. If a user edited spec.providerID of the machine, restore the field`;
   if (policy === 'report') return 'mcm keeps the object because of --orphan-policy=report';
@@ -27,9 +33,22 @@ export function orphanVerdict({ vm, use, view, policy, heldUntil, admitted }: Or
   if (because !== undefined) return quarantineText(vm, because);
   if (heldUntil && now < heldUntil)
     return `mcm keeps the VM until ${heldUntil.toISOString()}, because its Node and pods are unknown. Restart the kubelet, so that mcm can drain the Node`;
+  if (stop?.until && now < stop.until) return stoppedText(vm, stop.until);
   if (!admitted) return 'the deletion waits, because of the limit of deletions per hour';
-  return use.use === 'unclaimed' ? `${DRAINED}: its Node ${use.node.metadata.name} is Ready` : DELETED;
+  const stops = stop !== undefined && stop.until === undefined;
+  if (use.use === 'unclaimed')
+    return `${DRAINED} ${stops ? 'stops' : 'deletes'} the VM: its Node ${use.node.metadata.name} is Ready`;
+  return stops ? `${STOPPED}, and deletes the VM ${formatDurationMs(stop.forMs)} later` : DELETED;
 }
+
+const stoppedText = ({ providerId, machineName }: ListedInstance, until: Date): string =>
+  `mcm has stopped the VM, and deletes the VM at ${until.toISOString()}. To keep the VM, start the VM in the cloud and create Machine ${machineName} again with this spec.providerID. To delete the VM now, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
+
+/** True if the VM must be stopped now. A drained VM is stopped after its drain. */
+export const isStopped = (verdict: string): boolean => verdict.startsWith(STOPPED);
+
+/** True if the VM is stopped after its drain, and not deleted. */
+export const stopsAfterDrain = (verdict: string): boolean => verdict.startsWith(`${DRAINED} stops`);
 
 export const isDrained = (verdict: string): boolean => verdict.startsWith(DRAINED);
 

@@ -1,6 +1,6 @@
 import { createClient, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { liveMachines } from './live-machines.ts';
+import { liveMachines } from './live-orphans.ts';
 
 test('machines of every page are read, because a missed one would lose its VM', async () => {
   const asked: (string | null)[] = [];

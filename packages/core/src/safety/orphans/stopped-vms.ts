@@ -1,0 +1,124 @@
+import { Annotations, formatTime, type MachineClass, machineClasses, parseTime } from '@mcm/api';
+import { errorText, keyOf } from '@mcm/kube';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import type { Lane } from '../../flow/lane.ts';
+import type { OrphanReconcileOptions } from './orphan-options.ts';
+import { machineOfOrphanVm } from './orphan-vms.ts';
+
+/** Returns the stopped orphans that a class records, with their deletion times. Invalid entries are ignored. */
+export function stoppedVms({ metadata }: MachineClass): ReadonlyMap<string, Date> {
+  const entries = (metadata.annotations?.[Annotations.StoppedVMs] ?? '').split(',').flatMap((entry) => {
+    const at = entry.lastIndexOf('=');
+    const until = at > 0 ? parseTime(entry.slice(at + 1).trim()) : undefined;
+    return until ? [[entry.slice(0, at).trim(), until] as const] : [];
+  });
+  return new Map(entries);
+}
+
+const annotationOf = (vms: ReadonlyMap<string, Date>): string =>
+  [...vms]
+    .map(([id, until]) => `${id}=${formatTime(until)}`)
+    .sort()
+    .join(',');
+
+/**
+ * Stops orphaned VMs and records their deletion times on their classes. The record is written after the VM has
+ * stopped. Therefore, a process that ends in between leads to a second, repeatable stop and to a later deletion.
+ */
+export class StoppedVms {
+  readonly #o: OrphanReconcileOptions;
+  readonly #lane: Lane;
+  readonly #stopping = new Set<string>();
+  /** Deletion times of VMs that this process has stopped, until a class records them. */
+  readonly #unrecorded = new Map<string, Date>();
+
+  constructor(options: OrphanReconcileOptions, lane: Lane) {
+    this.#o = options;
+    this.#lane = lane;
+  }
+
+  get #stopMs(): number {
+    return this.#o.options.stopMs ?? 0;
+  }
+
+  /** Undefined if VMs are deleted without a stop. */
+  planFor({ providerId }: ListedInstance): { readonly forMs: number; readonly until: Date | undefined } | undefined {
+    return this.#stopMs > 0 ? { forMs: this.#stopMs, until: this.#untilOf(providerId) } : undefined;
+  }
+
+  /** Number of VMs that wait for their deletion. Classes of one cluster record the same VMs. */
+  count(): number {
+    const classes = this.#o.caches.classes.store.list();
+    return new Set(classes.flatMap((one) => [...stoppedVms(one).keys()])).size;
+  }
+
+  #untilOf(id: string): Date | undefined {
+    const known = this.#o.caches.classes.store.list().flatMap((one) => stoppedVms(one).get(id) ?? []);
+    return known[0] ?? this.#unrecorded.get(id);
+  }
+
+  /** The next deletion time of one of the VMs. */
+  nextAt(vms: readonly ListedInstance[]): Date | undefined {
+    if (this.#stopMs === 0) return undefined;
+    const times = vms.flatMap(({ providerId }) => this.#untilOf(providerId)?.getTime() ?? []);
+    return times.length > 0 ? new Date(Math.min(...times)) : undefined;
+  }
+
+  /** A driver without power calls cannot stop the VM. The VM then runs until its deletion time. */
+  begin(machineClass: MachineClass, vm: ListedInstance, suspects: readonly ListedInstance[]): void {
+    const { invoker, clock, log } = this.#o;
+    const { providerId, machineName } = vm;
+    if (this.#stopping.has(providerId)) return;
+    this.#stopping.add(providerId);
+    const fields = { providerId, machine: machineName };
+    const orphan = machineOfOrphanVm({ providerId, machineName, machineClass }, clock.now());
+    const stopped = invoker.can.stop
+      ? this.#lane.run((leave) => invoker.stop(orphan, false, () => leave()))
+      : Promise.resolve();
+    void stopped
+      .then(async () => {
+        this.#unrecorded.set(providerId, new Date(clock.now().getTime() + this.#stopMs));
+        log.warn('Orphan VM stopped', fields);
+        await this.record(machineClass, suspects);
+      })
+      .catch((error: unknown) =>
+        log.warn('Cannot stop orphan VM; the next search retries', { ...fields, error: errorText(error) }),
+      )
+      .finally(() => this.#stopping.delete(providerId));
+  }
+
+  /** Records the stopped VMs of a class. Entries of VMs that are no longer orphans are removed. */
+  async record(machineClass: MachineClass, suspects: readonly ListedInstance[]): Promise<void> {
+    const { caches, control, log, options } = this.#o;
+    const newest = caches.classes.store.get(keyOf(machineClass));
+    if (!newest || options.policy === 'report') return;
+    const wanted = annotationOf(this.#wantedOf(suspects));
+    const recorded = newest.metadata.annotations?.[Annotations.StoppedVMs] ?? '';
+    if (wanted !== recorded) {
+      const { name, namespace, uid, resourceVersion } = newest.metadata;
+      const annotations = { [Annotations.StoppedVMs]: wanted === '' ? null : wanted };
+      const body = { metadata: { uid, resourceVersion, annotations } };
+      try {
+        const written = await control.resource(machineClasses, namespace).patch(name, { type: 'merge', body });
+        caches.classes.recordWrite(written);
+      } catch (error) {
+        log.warn('Cannot record stopped VMs on their class; the next search retries', {
+          class: name,
+          error: errorText(error),
+        });
+        return;
+      }
+    }
+    for (const { providerId } of suspects) this.#unrecorded.delete(providerId);
+  }
+
+  #wantedOf(suspects: readonly ListedInstance[]): ReadonlyMap<string, Date> {
+    if (this.#stopMs === 0) return new Map();
+    return new Map(
+      suspects.flatMap(({ providerId }) => {
+        const until = this.#untilOf(providerId);
+        return until ? [[providerId, until] as const] : [];
+      }),
+    );
+  }
+}
