@@ -9,6 +9,8 @@ const example = (name: string): string => fileURLToPath(new URL(`../examples/${n
 
 /** A volume that the driver does not know. */
 const WRONG = 'wrong.yaml';
+/** A class with the name of another provider. */
+const OTHER = 'other.yaml';
 
 /**
  * A clock that advances by a quarter of a second at each reading. The clocks of the clouds stand still, so the report
@@ -34,10 +36,11 @@ async function run(...args: string[]) {
     write: (text) => {
       out += text;
     },
-    readFile: async (path) =>
-      path === WRONG
-        ? (await readFile(example('toy.yaml'), 'utf8')).replace('id: null', 'id: vol-1')
-        : readFile(path, 'utf8'),
+    readFile: async (path) => {
+      const toy = await readFile(example('toy.yaml'), 'utf8');
+      if (path === WRONG) return toy.replace('id: null', 'id: vol-1');
+      return path === OTHER ? toy.replace('provider: toy', 'provider: toys') : readFile(path, 'utf8');
+    },
     writeFile: async (path, text) => void written.set(path, text),
     connect: () => () => Promise.reject(new Error('no network in tests')),
     variables: {},
@@ -64,6 +67,17 @@ test('a failed scenario is reported with its reason and its impact on users, and
   expect(out).toContain('the volume {"hostPath":{"path":"/data"}} has the id vol-1, but the driver returns none\n');
   expect(out).toContain('Impact on users: a drain does not wait for the detachment of volumes');
   expect(written.get('r.xml')).toContain('<failure message="the volume {&quot;hostPath&quot;');
+});
+
+test('a class with the name of another provider passes, and a note reports both names', async () => {
+  const only = ['--only', 'creation', '--junit', 'r.xml'];
+  const { code, out, written } = await run('--driver', example('toy-driver.ts'), '--config', OTHER, ...only);
+  expect(code).toBe(0);
+  expect(out).toContain('NOTE  machineClass.provider is "toys", but the name of the driver is "toy"\n');
+  expect(written.get('r.xml')).toContain('<system-out>machineClass.provider is &quot;toys&quot;, but');
+  const same = await run(...TOY, ...only);
+  expect(same.out).not.toContain('NOTE');
+  expect(same.written.get('r.xml')).not.toContain('system-out');
 });
 
 test.each([

@@ -12,6 +12,7 @@ test('the report is valid XML for any text of a driver', () => {
   const xml = junitXml({
     target: 'a"<&>',
     outcomes: [{ scenario, state: 'failed', why, ms: 1 }],
+    notes: [],
     failed: 1,
   });
   expect(xml).toMatch(CHARS);

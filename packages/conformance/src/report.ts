@@ -10,10 +10,11 @@ export function outcomeText({ scenario, state, why }: Outcome): string {
   return `${head}      ${why ?? ''}\n${users}`;
 }
 
-/** The numbers of scenarios that passed, failed and were skipped. */
-export function summaryText({ target, outcomes }: Report): string {
+/** The notes, and the numbers of scenarios that passed, failed and were skipped. */
+export function summaryText({ target, outcomes, notes }: Report): string {
   const count = (state: Outcome['state']): number => outcomes.filter((each) => each.state === state).length;
-  return `${target}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`;
+  const before = notes.map((note) => `NOTE  ${note}\n`).join('');
+  return `${before}${target}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`;
 }
 
 const escaped = (text: string): string =>
@@ -26,7 +27,7 @@ const escaped = (text: string): string =>
     .replaceAll(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
 
 /** CI systems read this format. */
-export function junitXml({ target, outcomes, failed }: Report): string {
+export function junitXml({ target, outcomes, failed, notes }: Report): string {
   const skipped = outcomes.filter(({ state }) => state === 'skipped').length;
   const lines = outcomes.map(({ scenario, state, why = '', ms }) => {
     const open = `    <testcase classname="${escaped(target)}" name="${escaped(scenario.name)}" time="${ms / 1_000}"`;
@@ -42,6 +43,7 @@ export function junitXml({ target, outcomes, failed }: Report): string {
     `<testsuites tests="${outcomes.length}" failures="${failed}" skipped="${skipped}">`,
     `  <testsuite name="${escaped(target)}" tests="${outcomes.length}" failures="${failed}" skipped="${skipped}">`,
     ...lines,
+    ...(notes.length > 0 ? [`    <system-out>${escaped(notes.join('\n'))}</system-out>`] : []),
     '  </testsuite>',
     '</testsuites>',
     '',

@@ -11,7 +11,7 @@ import { refusals } from './scenarios/refusals.ts';
 import { Failure, Skip } from './stage/outcome.ts';
 import type { Scenario } from './stage/scenario.ts';
 import { Stage } from './stage/stage.ts';
-import type { ConformanceTarget, World } from './stage/target.ts';
+import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
 
 /** All scenarios that a driver must pass. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -47,6 +47,8 @@ export interface Report {
   readonly target: string;
   readonly outcomes: readonly Outcome[];
   readonly failed: number;
+  /** Differences that break no scenario, but that users see. */
+  readonly notes: readonly string[];
 }
 
 /** The selection of scenarios, and callbacks for results. */
@@ -64,13 +66,26 @@ export interface RunOptions {
 export async function runConformance(target: ConformanceTarget, options: RunOptions = {}): Promise<Report> {
   const { only = '', seed = 1, stopwatch, onOutcome } = options;
   const outcomes: Outcome[] = [];
+  const names = new Set<string>();
+  const createDriver: CreateDriver = (context) => {
+    const driver = target.createDriver(context);
+    names.add(driver.name);
+    return driver;
+  };
   for (const scenario of scenariosOf(only)) {
-    const outcome = await play(target, scenario, { seed: seed + outcomes.length, stopwatch });
+    const outcome = await play({ ...target, createDriver }, scenario, { seed: seed + outcomes.length, stopwatch });
     outcomes.push(outcome);
     onOutcome?.(outcome);
   }
-  return { target: target.name, outcomes, failed: outcomes.filter(({ state }) => state === 'failed').length };
+  const failed = outcomes.filter(({ state }) => state === 'failed').length;
+  return { target: target.name, outcomes, failed, notes: providerNotes(target, [...names]) };
 }
+
+/** Users write the name of the driver in their MachineClasses. A class without a provider has no wrong name. */
+const providerNotes = ({ machineClass: { provider = '' } }: ConformanceTarget, names: readonly string[]): string[] =>
+  names
+    .filter((name) => provider !== '' && provider.toLowerCase() !== name.toLowerCase())
+    .map((name) => `machineClass.provider is "${provider}", but the name of the driver is "${name}"`);
 
 /** The network and the real clock, for a target that has no cloud in this process. */
 function overTheNetwork(): World {

@@ -1,29 +1,19 @@
+import { readFileSync } from 'node:fs';
 import type { DriverContext } from '@mcm/core';
 import { expect, test } from 'vitest';
 import { openSlowCloud } from '../examples/slow-cloud.ts';
 import { createDriver } from '../examples/slow-driver.ts';
+import { readConfig } from './config.ts';
 import { runConformance } from './run.ts';
 import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
 
-const refusal = (status: number, code: string) => ({
-  status,
-  body: `{"error":{"code":"${code}","message":"{message}"}}`,
-});
+const config = readConfig('slow.yaml', readFileSync(new URL('../examples/slow.yaml', import.meta.url), 'utf8'), {});
 
 const target = (openCloud: () => World, make: CreateDriver = createDriver as CreateDriver): ConformanceTarget => ({
   name: 'slow',
   createDriver: make,
   openCloud,
-  machineClass: { provider: 'slow', providerSpec: { cluster: 'ours', size: 'small' } },
-  secret: { token: 'slow-token', userData: '#cloud-config of the slow cloud' },
-  dialect: {
-    throttled: refusal(429, 'TooManyRequests'),
-    exhausted: refusal(409, 'NoCapacity'),
-    quota: refusal(403, 'NoQuota'),
-    unauthorized: refusal(401, 'BadToken'),
-  },
-  otherCluster: { cluster: 'theirs', size: 'small' },
-  volumes: [],
+  ...config,
 });
 
 /** More runs find no more errors, and each run takes seconds. */

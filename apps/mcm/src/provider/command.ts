@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 
 export function addProvider(program: Command, say: (line: string) => void): void {
@@ -8,9 +9,11 @@ export function addProvider(program: Command, say: (line: string) => void): void
     .description('create a package for another cloud, with a driver, a test, a conformance run and a CI configuration')
     .argument('<name>', 'name of the provider, such as hetzner')
     .action(async (name: string) => {
-      const { newProvider } = await import('./new.ts');
+      const [{ newProvider }, { installSteps }] = await Promise.all([import('./new.ts'), import('./install-steps.ts')]);
       const files = await newProvider(name, process.cwd());
       for (const path of files) say(`${name}/${path}`);
-      say(`\nNext: cd ${name} && npm install && npm run conformance`);
+      say('\nNext:');
+      for (const step of [`cd ${name}`, ...installSteps(fileURLToPath(import.meta.url)), 'npm run conformance'])
+        say(`  ${step}`);
     });
 }

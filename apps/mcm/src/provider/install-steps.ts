@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { isRecord } from '@mcm/kube';
+
+/**
+ * The shell commands that install the dependencies of a new provider. No public registry contains the packages of mcm,
+ * so the commands use the tarballs of a clone.
+ * @param self The file of the running program
+ */
+export function installSteps(self: string): readonly string[] {
+  const clone = above(self, (folder) => existsSync(join(folder, 'pnpm-workspace.yaml')) && hasCommand(folder));
+  if (clone !== undefined) {
+    const pack = `(cd ${quoted(clone)} && npx -y pnpm@12 build && npx -y pnpm@12 tarballs)`;
+    return [pack, `npm install ${quoted(join(clone, 'dist/packages'))}/*.tgz`];
+  }
+  const tarballs = tarballsOf(self);
+  return [tarballs === undefined ? 'npm install' : `npm install ${quoted(tarballs)}/*.tgz`];
+}
+
+const hasCommand = (folder: string): boolean => existsSync(join(folder, 'apps/mcm/package.json'));
+
+function above(file: string, isWanted: (folder: string) => boolean): string | undefined {
+  for (let at = dirname(file); ; at = dirname(at)) {
+    if (isWanted(at)) return at;
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+/** The folder of the tarball from which npm installed the running program. Undefined for a program from a registry. */
+function tarballsOf(self: string): string | undefined {
+  const at = self.lastIndexOf(join('node_modules', '@mcm', 'cli'));
+  const project = at < 0 ? undefined : self.slice(0, at);
+  const file = project === undefined ? undefined : join(project, 'package.json');
+  if (project === undefined || file === undefined || !existsSync(file)) return undefined;
+  const manifest: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  const { dependencies, devDependencies } = isRecord(manifest) ? manifest : {};
+  const specs = [dependencies, devDependencies].map((all) => (isRecord(all) ? all['@mcm/cli'] : undefined));
+  const tarball = specs.find((spec) => typeof spec === 'string' && /^file:.*\.tgz$/.test(spec));
+  return typeof tarball === 'string' ? dirname(resolve(project, tarball.slice('file:'.length))) : undefined;
+}
+
+/** A path as a word of a POSIX shell. */
+const quoted = (path: string): string => (/^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
