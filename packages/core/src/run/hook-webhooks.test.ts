@@ -3,6 +3,7 @@ import { events, type TransportRequest } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import type { FakeFailure } from '../driver/testing.ts';
 import type { HookAnswer } from '../hooks/webhooks/call.ts';
+import type { HookKeys } from '../hooks/webhooks/config.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
@@ -17,9 +18,12 @@ interface Called {
   readonly at: Date;
   readonly body: { readonly stage: string; readonly machine: { readonly name: string } };
   readonly id: string | undefined;
+  readonly signature: string | undefined;
 }
 
-async function rigWith(scripts: Readonly<Record<string, Script>>, hooks: string, leads = () => true) {
+const ONE_KEY: HookKeys = { read: async () => ({ keys: [new Uint8Array(32)] }) };
+
+async function rigWith(scripts: Readonly<Record<string, Script>>, hooks: string, leads = () => true, keys = ONE_KEY) {
   const calls: Record<string, Called[]> = {};
   const outcomes: [string, HookAnswer['is']][] = [];
   const answers = (name: string) => async (request: TransportRequest) => {
@@ -27,7 +31,12 @@ async function rigWith(scripts: Readonly<Record<string, Script>>, hooks: string,
     calls[name] = all;
     const script = scripts[name] ?? [];
     const answer = script[Math.min(all.length, script.length - 1)] ?? 500;
-    all.push({ at: rig.clock.now(), body: JSON.parse(request.body ?? ''), id: request.headers['webhook-id'] });
+    all.push({
+      at: rig.clock.now(),
+      body: JSON.parse(request.body ?? ''),
+      id: request.headers['webhook-id'],
+      signature: request.headers['webhook-signature'],
+    });
     if (answer === 'hangs')
       await new Promise((_, reject) => {
         request.signal?.addEventListener('abort', () => reject(request.signal?.reason), { once: true });
@@ -39,7 +48,7 @@ async function rigWith(scripts: Readonly<Record<string, Script>>, hooks: string,
     name,
     url: new URL(`https://${name}.example.org/hooks`),
     ca: undefined,
-    key: new Uint8Array(32),
+    keys,
     timeoutMs: 10 * SECOND,
   }));
   const hookWebhooks = {
@@ -140,4 +149,19 @@ test('a new process calls the webhook again, and one that is not the leader does
   rig.start();
   await rig.clock.advance(10 * MINUTE);
   expect(calls.backup?.length).toBe(2);
+});
+
+test('a rotation of the keys needs no restart, and an invalid key file is reported once', async () => {
+  const [old, fresh] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+  const files = [{ keys: [old] }, { keys: [fresh, old] }, { keys: [fresh], problem: 'broken' }];
+  let reads = 0;
+  const keys: HookKeys = { read: async () => files[Math.min(reads++, files.length - 1)] ?? { keys: [] } };
+  const script = [...Array<string>(3).fill('{"done":false}'), '{"done":true}'];
+  const { rig, calls } = await rigWith({ backup: script }, 'before-drain save backup 30m Block', () => true, keys);
+  await rig.deleteMachine('m-0');
+  await gone(rig);
+  const signatures = (calls.backup ?? []).map(({ signature = '' }) => signature.split(' ').length);
+  expect(signatures).toEqual([1, 2, 1, 1]);
+  const warnings = rig.log.lines.filter(({ message }) => message.startsWith('Cannot read the keys of a webhook'));
+  expect(warnings.map(({ fields }) => fields)).toEqual([{ webhook: 'backup', problem: 'broken' }]);
 });

@@ -19,11 +19,12 @@ import { callHookWebhook, type HookAnswer } from './call.ts';
 import type { HookWebhook } from './config.ts';
 import { connectWebhook } from './connect.ts';
 
+const KEYS = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)];
 const WEBHOOK: HookWebhook = {
   name: 'backup',
   url: new URL('https://backup.example.org/hooks'),
   ca: undefined,
-  key: Buffer.alloc(32, 7),
+  keys: { read: async () => ({ keys: KEYS }) },
   timeoutMs: 10_000,
 };
 const PENDING: PendingHook = {
@@ -47,7 +48,7 @@ const answer = (status: number, text: string, body: TransportResponse['body'] = 
 });
 
 const call = (transport: Transport, clock = new VirtualClock({ start: NOON })): Promise<HookAnswer> =>
-  callHookWebhook(WEBHOOK, MACHINE, PENDING, { transport, clock, signal: new AbortController().signal });
+  callHookWebhook(WEBHOOK, MACHINE, PENDING, { transport, clock, signal: new AbortController().signal, keys: KEYS });
 
 test.each<[what: string, response: TransportResponse, expected: unknown]>([
   ['done', answer(200, '{"done":true}'), { is: 'finished' }],
@@ -74,7 +75,7 @@ test.each<[what: string, response: TransportResponse, expected: unknown]>([
   expect(await call(async () => response)).toEqual(expected);
 });
 
-test('a call has a signature of its ID, its time and its body', async () => {
+test('a call has a signature of each key for its ID, its time and its body', async () => {
   const sent: TransportRequest[] = [];
   await call(async (request) => {
     sent.push(request);
@@ -84,7 +85,8 @@ test('a call has a signature of its ID, its time and its body', async () => {
   const id = headers['webhook-id'] ?? '';
   const text = `${id}.${headers['webhook-timestamp']}.${body}`;
   expect([method, path, headers['webhook-timestamp']]).toEqual(['POST', '/hooks', String(NOON.getTime() / 1_000)]);
-  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', WEBHOOK.key).update(text).digest('base64')}`);
+  const signatures = KEYS.map((key) => `v1,${createHmac('sha256', key).update(text).digest('base64')}`);
+  expect(headers['webhook-signature']?.split(' ')).toEqual(signatures);
   expect(id).toBe(`${MACHINE.metadata.uid}/before-drain/save/${NOON.getTime() / 1_000}`);
 });
 
@@ -135,7 +137,7 @@ async function serve(listener: RequestListener): Promise<URL> {
 async function callOver(url: URL, ca: string | undefined): Promise<HookAnswer> {
   const transport = connectWebhook({ url, ca });
   onTestFinished(() => transport.close());
-  const options = { transport, clock: realClock, signal: new AbortController().signal };
+  const options = { transport, clock: realClock, signal: new AbortController().signal, keys: KEYS };
   return callHookWebhook({ ...WEBHOOK, url, ca }, MACHINE, PENDING, options);
 }
 

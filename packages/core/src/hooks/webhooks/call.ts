@@ -16,6 +16,7 @@ export interface HookCallOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly keys: readonly Uint8Array[];
 }
 
 /** The limit of an answer, so that a webhook cannot fill the memory. */
@@ -54,11 +55,18 @@ function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
 const hookCallId = (machine: Machine, { hook, since }: PendingHook): string =>
   `${machine.metadata.uid}/${hook.stage}/${hook.name}/${Math.floor(since.getTime() / 1_000)}`;
 
-/** The headers of a signed call, as in the specification Standard Webhooks. */
-function signedHeaders(key: Uint8Array, id: string, at: Date, body: string): Readonly<Record<string, string>> {
+/** The headers of a call with a signature of each key, as in the specification Standard Webhooks. */
+function signedHeaders(
+  keys: readonly Uint8Array[],
+  id: string,
+  at: Date,
+  body: string,
+): Readonly<Record<string, string>> {
   const seconds = String(Math.floor(at.getTime() / 1_000));
-  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${signature}` };
+  const signatures = keys.map(
+    (key) => `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`,
+  );
+  return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signatures.join(' ') };
 }
 
 async function limitedText(response: TransportResponse): Promise<string> {
@@ -99,7 +107,7 @@ export async function callHookWebhook(
   webhook: HookWebhook,
   machine: Machine,
   pending: PendingHook,
-  { transport, clock, signal }: HookCallOptions,
+  { transport, clock, signal, keys }: HookCallOptions,
 ): Promise<HookAnswer> {
   const body = JSON.stringify(hookRequestOf(machine, pending));
   const late = new AbortController();
@@ -109,7 +117,7 @@ export async function callHookWebhook(
       method: 'POST',
       path: webhook.url.pathname + webhook.url.search,
       headers: {
-        ...signedHeaders(webhook.key, hookCallId(machine, pending), clock.now(), body),
+        ...signedHeaders(keys, hookCallId(machine, pending), clock.now(), body),
         'content-type': 'application/json',
         accept: 'application/json',
       },

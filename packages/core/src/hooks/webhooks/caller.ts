@@ -66,6 +66,7 @@ const STAGES: Readonly<Record<'living' | 'dying', readonly HookStage[]>> = {
 export class HookCaller {
   readonly #options: HookCallerOptions;
   readonly #attempts = new Map<Key, Map<string, Attempt>>();
+  #keyProblem: string | undefined;
 
   constructor(options: HookCallerOptions) {
     this.#options = options;
@@ -116,7 +117,8 @@ export class HookCaller {
   ): Promise<Attempt | undefined> {
     const { webhook, transport, fence, clock, random, observe } = this.#options;
     await fence?.confirm();
-    const answer = await callHookWebhook(webhook, machine, pending, { transport, clock, signal });
+    const keys = await this.#keys();
+    const answer = await callHookWebhook(webhook, machine, pending, { transport, clock, signal, keys });
     observe(webhook.name, answer.is);
     const inMs = (ms: number): Date => new Date(clock.now().getTime() + ms);
     if (answer.is === 'finished') {
@@ -130,6 +132,16 @@ export class HookCaller {
     const failures = (attempt?.failures ?? 0) + 1;
     this.#report(machine, pending, answer.because, failures);
     return { failures, nextAt: inMs(backoffMs(RETRY, failures, random)) };
+  }
+
+  /** An invalid file does not stop the calls, because the last valid keys may still be right. */
+  async #keys(): Promise<readonly Uint8Array[]> {
+    const { webhook, log } = this.#options;
+    const { keys, problem } = await webhook.keys.read();
+    if (problem !== undefined && problem !== this.#keyProblem)
+      log.warn('Cannot read the keys of a webhook; mcm uses the last valid keys', { webhook: webhook.name, problem });
+    this.#keyProblem = problem;
+    return keys;
   }
 
   #report(machine: Machine, { hook }: PendingHook, because: string, failures: number): void {

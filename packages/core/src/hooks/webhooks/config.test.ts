@@ -18,11 +18,12 @@ const read =
 
 test('a webhook has a name, a URL, a key, authorities and a timeout', async () => {
   const [webhook] = await readHookWebhooks('/w', read({ webhooks: [{ ...WEBHOOK, caFile: '/ca', timeout: '3s' }] }));
+  expect(await webhook?.keys.read()).toEqual({ keys: [Buffer.alloc(32, 7)] });
   expect(webhook).toEqual({
     name: 'backup',
     url: new URL('https://backup.example.org/hooks?of=mcm'),
     ca: PEM,
-    key: Buffer.alloc(32, 7),
+    keys: { read: expect.any(Function) },
     timeoutMs: 3_000,
   });
 });
@@ -45,6 +46,8 @@ test.each<[what: string, file: unknown, files: Readonly<Record<string, string>>,
     'webhooks.0.keyFile: must contain whsec_ and 24 to 64 bytes',
   ],
   ['a key without prefix', change({}), { '/key': 'x'.repeat(40) }, 'webhooks.0.keyFile: must contain whsec_'],
+  ['three keys', change({}), { '/key': KEY.repeat(3) }, 'webhooks.0.keyFile: must contain at most 2 keys, not 3'],
+  ['an empty key file', change({}), { '/key': '\n' }, 'webhooks.0.keyFile: must contain whsec_'],
   ['no key file', change({ keyFile: '/none' }), {}, 'webhooks.0.keyFile: cannot be read: no such file'],
   [
     'authorities without PEM',
@@ -68,4 +71,20 @@ test('a message about a key does not contain the key', async () => {
   const message = await readHookWebhooks('/w', read(change({}), { '/key': secret })).catch(String);
   expect(message).toContain('keyFile');
   expect(message).not.toContain(secret);
+});
+
+test('each call reads the keys again, and an invalid file keeps the last valid keys', async () => {
+  const files: Record<string, string> = {};
+  const next = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+  const [webhook] = await readHookWebhooks('/w', (path) => read({ webhooks: [WEBHOOK] }, files)(path));
+  files['/key'] = `${next}\n${KEY}`;
+  const both = [Buffer.alloc(32, 8), Buffer.alloc(32, 7)];
+  expect(await webhook?.keys.read()).toEqual({ keys: both });
+  files['/key'] = 'confidential';
+  const broken = await webhook?.keys.read();
+  expect(broken?.keys).toEqual(both);
+  expect(broken?.problem).toContain('webhooks.0.keyFile: must contain whsec_');
+  expect(broken?.problem).not.toContain('confidential');
+  files['/key'] = next;
+  expect(await webhook?.keys.read()).toEqual({ keys: [Buffer.alloc(32, 8)] });
 });

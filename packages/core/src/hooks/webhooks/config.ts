@@ -3,6 +3,12 @@ import { parseDurationMs } from '@mcm/api';
 import { ConfigError, errorText } from '@mcm/kube';
 import { z } from 'zod';
 
+/** The keys of a webhook. During a rotation, there are two keys, and each call has a signature of both keys. */
+export interface HookKeys {
+  /** Reads the keys for the next call. While the file is invalid, the result contains the last valid keys. */
+  readonly read: () => Promise<{ readonly keys: readonly Uint8Array[]; readonly problem?: string | undefined }>;
+}
+
 /** A program that runs the steps of hooks, and its address. Objects refer to it only by its name. */
 export interface HookWebhook {
   /** The owner of the hooks that call this webhook. */
@@ -10,8 +16,7 @@ export interface HookWebhook {
   readonly url: URL;
   /** Certificate authorities in PEM format. Without them, the authorities of Node.js apply. */
   readonly ca: string | undefined;
-  /** The key of the signatures. */
-  readonly key: Uint8Array;
+  readonly keys: HookKeys;
   /** Longest time for one call. */
   readonly timeoutMs: number;
 }
@@ -22,6 +27,8 @@ const LONGEST_TIMEOUT_MS = 30_000;
 /** The limits of Standard Webhooks for a symmetric key. */
 const KEY_BYTES = { min: 24, max: 64 } as const;
 const KEY_PREFIX = 'whsec_';
+/** The new key and the previous key. */
+const MOST_KEYS = 2;
 
 const schema = z.strictObject({
   webhooks: z
@@ -49,6 +56,13 @@ function urlOf(text: string, field: string): URL {
     throw new ConfigError(`${field}: must not contain a user or a password; the signature authenticates the calls`);
   if (url.hash !== '') throw new ConfigError(`${field}: must not contain a fragment`);
   return url;
+}
+
+function keysOf(text: string, field: string): readonly Uint8Array[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  if (lines.length > MOST_KEYS)
+    throw new ConfigError(`${field}: must contain at most ${MOST_KEYS} keys, not ${lines.length}`);
+  return (lines.length === 0 ? [''] : lines).map((line) => keyOf(line, field));
 }
 
 function keyOf(text: string, field: string): Uint8Array {
@@ -82,8 +96,24 @@ function parsed(text: string, file: string): z.infer<typeof schema> {
   throw new ConfigError(`${file}: ${problems.join('; ')}`);
 }
 
+/** The file is read again for each call, so a new key needs no restart. Calls are rare, and the file is small. */
+function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly Uint8Array[]>): HookKeys {
+  let last = first;
+  return {
+    read: async () => {
+      try {
+        last = await read();
+        return { keys: last };
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        return { keys: last, problem: error.message };
+      }
+    },
+  };
+}
+
 /**
- * Reads the webhooks of `--hook-webhooks`. The process reads the file, the keys and the certificates once, at its start.
+ * Reads the webhooks of `--hook-webhooks`. The process reads the file and the certificates once, at its start.
  * @throws ConfigError with the field and the fix
  */
 export async function readHookWebhooks(path: string, read: ReadText = readText): Promise<readonly HookWebhook[]> {
@@ -102,13 +132,14 @@ export async function readHookWebhooks(path: string, read: ReadText = readText):
     webhooks.map(async ({ name, url, keyFile, caFile, timeout }, index) => {
       const field = (last: string): string => `${flag}: webhooks.${index}.${last}`;
       const ca = caFile === undefined ? undefined : await contents(caFile, field('caFile'));
+      const keys = async () => keysOf(await contents(keyFile, field('keyFile')), field('keyFile'));
       if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
         throw new ConfigError(`${field('caFile')}: contains no PEM certificate`);
       return {
         name,
         url: urlOf(url, field('url')),
         ca,
-        key: keyOf(await contents(keyFile, field('keyFile')), field('keyFile')),
+        keys: rotatingKeys(await keys(), keys),
         timeoutMs: timeoutOf(timeout, field('timeout')),
       };
     }),
