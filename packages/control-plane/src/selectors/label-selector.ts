@@ -10,6 +10,7 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
+/** Returns whether an object with these labels matches. */
 export type LabelSelector = (labels: Labels) => boolean;
 
 interface Token {
