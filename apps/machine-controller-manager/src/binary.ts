@@ -63,6 +63,10 @@ const flags = {
       default: DEFAULT_SETTINGS.readyCondition,
       help: 'write the conditions Ready and Stalled of MachineDeployments, for kubectl wait, Flux and Argo CD',
     }),
+    'blocked-by': booleanFlag({
+      default: DEFAULT_SETTINGS.blockedBy,
+      help: 'write status.blockedBy of MachineDeployments and MachineSets, the reasons why nothing happens now',
+    }),
     'count-terminating-towards-surge': booleanFlag({
       default: DEFAULT_SETTINGS.countTerminating,
       help: 'count terminating machines towards replicas and surge at the creation of machines; annotation rollout.machine.sapcloud.io/count-terminating-towards-surge takes precedence',
@@ -207,6 +211,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
         overshootingPeriodMs: given['machine-safety-overshooting-period'],
         protectNodesDuringRollout: given['autoscaler-scaledown-annotation-during-rollout'],
         readyCondition: given['ready-condition'],
+        blockedBy: given['blocked-by'],
         countTerminating: given['count-terminating-towards-surge'],
         rolloutAnnotations: given['feature-gates']['RolloutAnnotations'] === true,
         ...safeguardsOf(given),

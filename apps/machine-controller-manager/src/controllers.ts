@@ -82,6 +82,8 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly protectNodesDuringRollout: boolean;
   /** Whether MachineDeployments have the conditions `Ready` and `Stalled`. */
   readonly readyCondition: boolean;
+  /** Whether MachineDeployments and MachineSets have the field `status.blockedBy`. */
+  readonly blockedBy: boolean;
 }
 
 /** The default values of the original's flags. */
@@ -92,6 +94,7 @@ export const DEFAULT_SETTINGS: ManagerSettings = {
   overshootingPeriodMs: 60_000,
   protectNodesDuringRollout: true,
   readyCondition: false,
+  blockedBy: false,
   ...SAFEGUARD_DEFAULTS,
 };
 
@@ -113,6 +116,10 @@ function recorderOf({ control, runtime, traces }: Environment, component: string
   const recorder = createRecorder({ client: control, component, delayMs: EVENT_DELAY_MS, ...runtime });
   return traces?.events(recorder) ?? recorder;
 }
+const overshootOf = (
+  { safetyUp, safetyDown, overshootingPeriodMs: periodMs }: ManagerSettings,
+  concurrency: number,
+) => ({ safetyUp, safetyDown, periodMs, concurrency });
 
 /** Creates the caches and controllers, which start only when their units run. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
@@ -148,20 +155,15 @@ export function createControllers(environment: Environment, settings: ManagerSet
     metrics,
     journal: environment.journal,
     traceIdOf: environment.traces?.idOf,
+    blockedBy: settings.blockedBy,
   };
   if (environment.meters) registerManagerMetrics(environment.meters, context);
   environment.traces?.rollouts(context);
-  const { safetyUp, safetyDown, overshootingPeriodMs: periodMs } = settings;
   const concurrency = (name: string): number => settings.concurrencyByController?.[name] ?? settings.concurrency;
   const controllers: readonly Controller[] = [
     createDeploymentController(context, { ...settings, concurrency: concurrency('machinedeployment') }),
     createSetController({ ...context, recorder: setRecorder }, { concurrency: concurrency('machineset') }),
-    createOvershootController(context, {
-      concurrency: concurrency('overshoot-safety'),
-      safetyUp,
-      safetyDown,
-      periodMs,
-    }),
+    createOvershootController(context, overshootOf(settings, concurrency('overshoot-safety'))),
   ];
   const informers = [
     context.deployments,

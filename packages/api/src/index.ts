@@ -117,6 +117,8 @@ export type { MachineTemplateSpec } from './kinds/machine-template.ts';
 export type { NodeAddress, NodeCondition, NodeTemplateSpec, Taint } from './kinds/node.ts';
 export type { ObjectMeta, OwnerReference } from './kinds/object-meta.ts';
 export {
+  type Block,
+  type BlockCause,
   type ClassReference,
   type LabelSelector,
   type LabelSelectorRequirement,

@@ -78,6 +78,7 @@ describe('names and columns', () => {
         'Age .metadata.creationTimestamp',
         'Node .metadata.labels.node',
         'ProviderID .spec.providerID (wide)',
+        'BlockedBy .status.blockedBy[0].cause (wide)',
       ],
     ],
     [
@@ -87,6 +88,7 @@ describe('names and columns', () => {
         'Current .status.replicas',
         'Ready .status.readyReplicas',
         'Age .metadata.creationTimestamp',
+        'BlockedBy .status.blockedBy[0].cause (wide)',
       ],
     ],
     [
@@ -97,6 +99,7 @@ describe('names and columns', () => {
         'Up-to-date .status.updatedReplicas',
         'Available .status.availableReplicas',
         'Age .metadata.creationTimestamp',
+        'BlockedBy .status.blockedBy[0].cause (wide)',
       ],
     ],
     ['MachineClass', []],

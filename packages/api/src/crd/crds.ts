@@ -23,6 +23,14 @@ const integer = (name: string, jsonPath: string, description: string): PrinterCo
   description,
 });
 
+const BLOCKED_BY: PrinterColumn = {
+  name: 'BlockedBy',
+  type: 'string',
+  jsonPath: '.status.blockedBy[0].cause',
+  description: 'The first reason why nothing happens now.',
+  priority: 1,
+};
+
 const machineCrd = customResourceDefinition(machines, machineSchema, {
   shortName: 'mc',
   maxNameLength: 63, // The name becomes a label value on the Node.
@@ -43,6 +51,7 @@ const machineCrd = customResourceDefinition(machines, machineSchema, {
       description: 'Provider ID of the VM of the machine.',
       priority: 1,
     },
+    BLOCKED_BY,
   ],
 });
 
@@ -55,6 +64,7 @@ const machineSetCrd = customResourceDefinition(machineSets, machineSetSchema, {
     integer('Current', '.status.replicas', 'Current number of machines.'),
     integer('Ready', '.status.readyReplicas', 'Number of machines that are Running.'),
     AGE,
+    BLOCKED_BY,
   ],
 });
 
@@ -68,6 +78,7 @@ const machineDeploymentCrd = customResourceDefinition(machineDeployments, machin
     integer('Up-to-date', '.status.updatedReplicas', 'Number of machines with the current template.'),
     integer('Available', '.status.availableReplicas', 'Number of machines that are Available or Running.'),
     AGE,
+    BLOCKED_BY,
   ],
 });
 

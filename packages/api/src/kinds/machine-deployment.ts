@@ -21,7 +21,7 @@ import {
 } from './fields.ts';
 import { API_VERSION } from './group.ts';
 import { machineTemplateSpecSchema, SELECTOR_RULES } from './machine-template.ts';
-import { CONDITION_FIELDS, labelSelectorSchema, machineSummarySchema } from './shared.ts';
+import { blockedByField, CONDITION_FIELDS, labelSelectorSchema, machineSummarySchema } from './shared.ts';
 
 /** Update strategies. */
 export const STRATEGY_TYPES = ['RollingUpdate', 'Recreate', 'InPlaceUpdate'] as const;
@@ -191,6 +191,7 @@ const machineDeploymentStatusSchema = z
     failedMachines: optional(
       z.array(machineSummarySchema).meta({ description: 'Machines whose last operation failed.' }),
     ),
+    blockedBy: blockedByField,
   })
   .meta({ description: 'Observed state of the deployment. The manager writes this state.' });
 

@@ -5,6 +5,7 @@ import { count, crd, int32, int64, knownText, objectMeta, optional } from './fie
 import { API_VERSION } from './group.ts';
 import { machineTemplateSpecSchema, SELECTOR_RULES } from './machine-template.ts';
 import {
+  blockedByField,
   CONDITION_FIELDS,
   labelSelectorSchema,
   lastOperationSchema,
@@ -59,6 +60,7 @@ const machineSetStatusSchema = z
     failedMachines: optional(
       z.array(machineSummarySchema).meta({ description: 'Machines with a failed last operation.' }),
     ),
+    blockedBy: blockedByField,
   })
   .meta({ description: 'Observed state of the MachineSet. Written by the controller.' });
 

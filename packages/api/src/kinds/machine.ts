@@ -3,7 +3,7 @@ import type { MachinePhase } from '../constants/machine-phases.ts';
 import { count, duration, flag, knownText, objectMeta, optional, text, time } from './fields.ts';
 import { API_VERSION } from './group.ts';
 import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from './node.ts';
-import { classReferenceSchema, lastOperationSchema } from './shared.ts';
+import { blockedByField, classReferenceSchema, lastOperationSchema } from './shared.ts';
 
 /**
  * A change of these settings replaces no machine. If a setting is absent, the flag of the machine controller applies.
@@ -80,6 +80,7 @@ const machineStatusSchema = z
     lastOperation: optional(lastOperationSchema),
     currentStatus: optional(currentStatusSchema),
     lastKnownState: optional(text('Data that the provider stores between its calls.')),
+    blockedBy: blockedByField,
   })
   .meta({ description: 'Observed state of the machine. Written by the controller.' });
 

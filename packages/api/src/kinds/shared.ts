@@ -154,3 +154,35 @@ export const CONDITION_FIELDS = {
   reason: optional(text('Reason of the status, in one word.')),
   message: optional(text('Explanation of the reason, for users.')),
 };
+
+/** The reasons why a controller does nothing for an object now. */
+export type BlockCause = 'Breaker' | 'Budget' | 'Capacity' | 'Drain' | 'Frozen' | 'Hook' | 'Window';
+
+const blockSchema = z
+  .object({
+    cause: knownText<BlockCause>('`Breaker`, `Budget`, `Capacity`, `Drain`, `Frozen`, `Hook` or `Window`.'),
+    object: optional(
+      z
+        .object({
+          kind: text('Kind of the object, such as `PodDisruptionBudget`. The kind of a hook is `Hook`.'),
+          namespace: optional(text('Namespace of the object.')),
+          name: text('Name of the object.'),
+        })
+        .meta({ description: 'The object that blocks. The field is absent if no single object blocks.' }),
+    ),
+    reason: text('Explanation for users.'),
+    since: time('Start of the block.'),
+  })
+  .meta({ description: 'A reason why nothing happens now.' });
+
+/** A reason in `status.blockedBy`. */
+export type Block = z.infer<typeof blockSchema>;
+
+/** The field `status.blockedBy` of a Machine, MachineSet or MachineDeployment. */
+export const blockedByField = optional(
+  crd(z.array(blockSchema), {
+    description:
+      'Reasons why nothing happens now. The field is absent if nothing blocks, or without the flag `--blocked-by`.',
+    'x-kubernetes-list-type': 'atomic',
+  }),
+);

@@ -119,6 +119,8 @@ export interface ControllerContext {
   readonly journal?: Journal | undefined;
   /** Returns the ID of the trace of an object, for log messages. Absent without tracing. */
   readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
+  /** True if sets and deployments get `status.blockedBy`. */
+  readonly blockedBy?: boolean | undefined;
 }
 
 /** Returns the deployment of the set or the warm machine, if the cache contains it. */

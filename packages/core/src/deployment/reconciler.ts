@@ -24,6 +24,7 @@ import {
   type Outcome,
   refusalOf,
 } from '@mcm/kube';
+import { blocksOfMachines } from '../blocked/causes.ts';
 import { type ControllerContext, controllerParts, isOrphaning } from '../control/caches.ts';
 import type { Guards } from '../disruption/guards.ts';
 import { Waiters } from '../flow/waiters.ts';
@@ -286,7 +287,12 @@ export class DeploymentReconciler {
     const { current, old } = splitSets(deployment, this.#access.setsOf(deployment));
     const counted = this.#status.count(deployment, { current, old });
     const now = this.#access.context.clock.now();
-    const status = deploymentStatus(deployment, counted, limitsOf(deployment).unavailable, now);
+    const machines = owned.flatMap((set) => this.#access.machinesOf(set));
+    const status = this.#status.withBlocks(
+      deployment,
+      deploymentStatus(deployment, counted, limitsOf(deployment).unavailable, now),
+      () => blocksOfMachines(machines),
+    );
     return this.#status.writeIfNew(key, deployment, status, { urgent: false }, signal);
   }
 }

@@ -49,6 +49,7 @@ function matters(old: Machine, machine: Machine): boolean {
     old.status?.lastOperation?.state !== machine.status?.lastOperation?.state ||
     updateReasonOf(old) !== updateReasonOf(machine) ||
     old.status?.currentStatus?.preserveExpiryTime !== machine.status?.currentStatus?.preserveExpiryTime ||
+    !semanticEqual(old.status?.blockedBy, machine.status?.blockedBy) ||
     changedBeyondStatus(old, machine)
   );
 }

@@ -14,6 +14,7 @@ import { planReadiness } from './health/readiness.ts';
 import { planReadyHooks } from './health/ready-hooks.ts';
 import { planInPlace } from './in-place/in-place.ts';
 import { planInterruption, planNodeNotice } from './interruption/interruption.ts';
+import { frozenBlock, withBlockedBy } from './model/blocked-by.ts';
 import { reportHeld } from './model/breaker.ts';
 import type { MachineObservation } from './model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
@@ -27,8 +28,9 @@ import { planWarm } from './warm/warm.ts';
  * `now`.
  */
 export const nextStep = (o: MachineObservation, now: Date): Plan => {
-  const plan = keepEvidenceFirst(o, decide(o, now), now);
-  return o.readyCondition ? withReadyCondition(plan, o, now) : plan;
+  const decided = keepEvidenceFirst(o, decide(o, now), now);
+  const plan = o.readyCondition ? withReadyCondition(decided, o, now) : decided;
+  return o.blockedBy || o.machine.status?.blockedBy ? withBlockedBy(plan, o, now) : plan;
 };
 
 /** The input of all concerns. A concern is one reason to act. */
@@ -109,9 +111,11 @@ function deletion({ o, now }: Look): Plan | undefined {
 }
 
 function freeze({ o }: Look): Plan | undefined {
-  return o.frozen
-    ? wait('API servers were unreachable: health checks are paused until the servers respond')
-    : undefined;
+  if (!o.frozen) return undefined;
+  const plan = wait('API servers were unreachable: health checks are paused until the servers respond');
+  // A healthy machine needs no action, and an outage must not cause a write for each machine.
+  const phase = o.machine.status?.currentStatus?.phase;
+  return phase === 'Running' || phase === 'Available' ? plan : { ...plan, blockedBy: [frozenBlock] };
 }
 
 /** Without the finalizer, a deletion could leave a VM behind. */
@@ -152,8 +156,11 @@ function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   return plan ?? wait(`cannot read the Node: ${unseen}`);
 }
 
-function withWait(plan: Plan, other: Plan): Plan {
-  if (plan.next.kind === 'continue' || other.next.kind !== 'waitUntil') return plan;
+function withWait(decided: Plan, other: Plan): Plan {
+  if (decided.next.kind === 'continue') return decided;
+  const blockedBy = [...(decided.blockedBy ?? []), ...(other.blockedBy ?? [])];
+  const plan = blockedBy.length > 0 ? { ...decided, blockedBy } : decided;
+  if (other.next.kind !== 'waitUntil') return plan;
   const own = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
   return {
     ...plan,
@@ -196,5 +203,6 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
     actions,
     next: actions.length > 0 ? { kind: 'continue' } : nextAt(health.deadline),
     because: health.because,
+    ...withoutUndefined({ blockedBy: health.blockedBy }),
   };
 }

@@ -43,6 +43,7 @@ export interface ObserveOptions {
   readonly keepsVms: boolean;
   readonly interruptions: boolean;
   readonly readyCondition: boolean;
+  readonly blockedBy: () => boolean;
 }
 
 export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
@@ -57,7 +58,6 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
   // The cloud will end the VM, so the undrainable policy cannot keep it.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
-  const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;
   const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
   const doubt = o.doubt();
@@ -88,7 +88,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     settings,
     inputs,
     asksForToken: userDataAsks(machine, invoker),
-    tokenLivesUntil,
+    tokenLivesUntil: o.tokens?.livesUntil(machine),
     hasTarget: caches.target !== undefined,
     frozen: o.frozen(),
     inherited: o.inherited(machine.metadata.uid),
@@ -121,6 +121,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     shortage,
     interruptions: o.interruptions,
     readyCondition: o.readyCondition || undefined,
+    blockedBy: o.blockedBy() || undefined,
     successor: interruption && deleting ? successorOf(machine, groupOf(machine, caches)) : undefined,
     offerings,
   };

@@ -4,7 +4,7 @@ import type { OfferingShortage } from '../machine/calls/capacity.ts';
 import type { Rechecks } from '../machine/calls/node-actions.ts';
 import type { SuspectCounts } from '../safety/orphans/orphans.ts';
 import { registerHookMetrics } from './hooks.ts';
-import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
+import { createdAt, named, perBlock, perCondition, perObject, type Source } from './sources.ts';
 
 /** Sources of the machine controller's metrics. */
 export interface MachineSources {
@@ -202,6 +202,14 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
       labels: [...NAMED, 'condition'],
     },
     () => perCondition(machines, ({ status }) => status?.conditions),
+  );
+  meters.observed(
+    {
+      name: 'mcm_machine_blocked',
+      help: '1 for each cause in status.blockedBy; there is no series without the flag --blocked-by',
+      labels: [...NAMED, 'cause'],
+    },
+    () => perBlock(machines),
   );
   meters.observed(
     {

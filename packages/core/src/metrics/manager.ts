@@ -3,7 +3,7 @@ import { type Change, controllerOf, type MeterLabels, type Meters, type Sample }
 import { isUsable, warmStateOf } from '../warm/warm-machine.ts';
 import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
-import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
+import { createdAt, named, perBlock, perCondition, perObject, type Source } from './sources.ts';
 
 /** Each scrape reads these caches. */
 export interface ManagerSources {
@@ -117,6 +117,14 @@ function common<T extends Owner>(
       labels: [...NAMED, 'condition'],
     },
     () => perCondition(source, conditions),
+  );
+  meters.observed(
+    {
+      name: `${prefix}_blocked`,
+      help: '1 for each cause in status.blockedBy; there is no series without the flag --blocked-by',
+      labels: [...NAMED, 'cause'],
+    },
+    () => perBlock(source),
   );
   meters.observed(
     {

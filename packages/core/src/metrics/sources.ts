@@ -1,3 +1,4 @@
+import type { Block } from '@mcm/api';
 import type { MeterLabels, Sample, Store } from '@mcm/kube';
 
 /** Source of a gauge that has a value for each object of a kind: a cache, and whether the cache is complete. */
@@ -43,4 +44,15 @@ export function* perCondition<T extends Named>(
       yield { labels: { ...named(object), condition: type }, value: CONDITION_VALUES[status] ?? 2 };
     }
   }
+}
+
+interface Blocked extends Named {
+  readonly status?: { readonly blockedBy?: readonly Block[] };
+}
+
+/** Each cause in `status.blockedBy` has one series. Without the flag `--blocked-by`, there is no series. */
+export function* perBlock<T extends Blocked>({ store }: Source<T>): Generator<Sample> {
+  for (const object of store.list())
+    for (const cause of new Set((object.status?.blockedBy ?? []).map((block) => block.cause)))
+      yield { labels: { ...named(object), cause }, value: 1 };
 }

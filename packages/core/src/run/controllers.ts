@@ -104,7 +104,17 @@ function hooksOf(
 }
 
 function machineReconciler(
-  { clock, log, journal, traceIdOf, traceDrain, interruptions, readyCondition = false, volumeWindow = 1 }: Settings,
+  {
+    clock,
+    log,
+    journal,
+    traceIdOf,
+    traceDrain,
+    interruptions,
+    readyCondition = false,
+    blockedBy = false,
+    volumeWindow = 1,
+  }: Settings,
   parts: Parts,
 ): MachineReconciler {
   const { caches, invoker, calls, capacity, tokens, memories, performer, evictions, reachability, wake } = parts;
@@ -131,6 +141,7 @@ function machineReconciler(
     keepsVms: parts.keptVms.enabled,
     interruptions: interruptions !== undefined,
     readyCondition,
+    blockedBy: () => blockedBy && parts.blockedBy.stored,
     waitFor: (key, budgets, volumes) => parts.wakes.waitFor(key, budgets, volumes),
     wake: wake.machine,
   });

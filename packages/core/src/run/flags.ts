@@ -49,6 +49,10 @@ export const machineFlags = {
       default: false,
       help: 'write the condition Ready of machines that have no Node, for kubectl wait, Flux and Argo CD',
     }),
+    'blocked-by': booleanFlag({
+      default: false,
+      help: 'write status.blockedBy of machines, the reasons why nothing happens for a machine now',
+    }),
     'bootstrap-token-auth-extra-groups': textFlag({
       default: '',
       help: 'comma-separated additional groups of bootstrap tokens',

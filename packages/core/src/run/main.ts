@@ -238,6 +238,7 @@ function unitOf<Spec, Credentials>(
     observeApi: driverMetrics.observeApi,
     observeWait: driverMetrics.observeWait,
     readyCondition: flags['ready-condition'],
+    blockedBy: flags['blocked-by'],
     interruptions: interruptionsOf(flags, metrics.meters, driver.name),
     hookWebhooks: { webhooks, connect: connectWebhook, observe: registerHookCallMetrics(metrics.meters) },
     tracer: tracer ?? tracing?.driver,

@@ -88,6 +88,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly journal?: Journal | undefined;
   /** True if a machine without a Node gets the condition `Ready`. The default is false. */
   readonly readyCondition?: boolean;
+  /** True if machines get `status.blockedBy`. The default is false. */
+  readonly blockedBy?: boolean;
   /**
    * Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the outcome of each notice.
    */

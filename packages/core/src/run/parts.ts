@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { type Key, keyOf } from '@mcm/kube';
+import { BlockedByField } from '../blocked/blocks.ts';
 import { createTokenIssuer, observeOnlyTokens } from '../bootstrap/tokens.ts';
 import type { Caches } from '../cluster/caches.ts';
 import { EvictionApi } from '../drain/requests/eviction-api.ts';
@@ -50,6 +51,7 @@ export interface Parts {
   readonly evidence: EvidenceKeeper;
   readonly keptVms: KeptVms;
   readonly performer: Performer;
+  readonly blockedBy: BlockedByField;
   readonly evictions: EvictionApi;
   readonly inherited: InheritedMachines;
   /** Undefined if mcm does not react to interruptions. */
@@ -94,7 +96,9 @@ export function createParts<Spec, Credentials>(
   });
   const { evidence, keptVms } = evidenceOf(options, { invoker, tokens, wake });
   const evictions = new EvictionApi(options.evictionRequests === false ? undefined : target);
+  const blockedBy = new BlockedByField();
   const performer = new Performer({
+    blockedBy,
     evictions,
     control,
     target,
@@ -124,6 +128,7 @@ export function createParts<Spec, Credentials>(
     evidence,
     keptVms,
     performer,
+    blockedBy,
     evictions,
     inherited,
     interruptions: watcherOf(options, { caches, invoker }),

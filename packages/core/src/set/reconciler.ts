@@ -22,6 +22,8 @@ import {
   type ResourceClient,
   soonest,
 } from '@mcm/kube';
+import type { Blocking } from '../blocked/blocks.ts';
+import { breakerBlock, budgetBlock } from '../blocked/causes.ts';
 import {
   BY_CONTROLLER,
   BY_MACHINE,
@@ -142,8 +144,8 @@ export class SetReconciler {
     await this.#adoption.sync(set, await this.#adoption.claim(set, signal), signal);
     if (await this.#isClassNew(key, set, signal)) return again(CLASS_LOOK_MS);
     if (!(await this.#numbers.write(set, this.#memoryOf(set).numbers, signal))) return again(BEHIND_MS);
-    const { failure, lookAgain, held } = await this.#manageReplicas(key, set, signal);
-    const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held }, signal);
+    const { failure, lookAgain, held, blocking } = await this.#manageReplicas(key, set, signal);
+    const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held, blocking }, signal);
     if (failure !== undefined) throw failure.error;
     return soonest(outcome, lookAgain);
   };
@@ -201,11 +203,7 @@ export class SetReconciler {
     return written;
   }
 
-  async #manageReplicas(
-    key: string,
-    set: MachineSet,
-    signal: AbortSignal,
-  ): Promise<{ failure: Failure | undefined; lookAgain: Outcome; held: readonly HeldMachine[] }> {
+  async #manageReplicas(key: string, set: MachineSet, signal: AbortSignal): Promise<ReplicaResult> {
     const { clock, log } = this.#context;
     const { pending, lost } = this.#memoryOf(set);
     const machines = this.#machinesOf(set);
@@ -218,6 +216,7 @@ export class SetReconciler {
     const unhealthy = machines.some((machine) => isFailed(machine) || (alone && phaseOf(machine) === 'Unknown'));
     const repairs = unhealthy ? this.#groups.repairsOf(set, now) : undefined;
     const held = alone ? (repairs?.held ?? []) : [];
+    const reported = { held, blocking: blockingOf(set, repairs) };
     const room = this.#roomOf(set, alive.length);
     const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
     this.waiting.classes.put(key, lacksClass ? set.spec.template.spec.class.name : undefined);
@@ -244,7 +243,7 @@ export class SetReconciler {
     // The API server may have been restored to a state in which there is no reason for these deletions.
     if (toDelete.length > 0 && !this.#isProven()) {
       entry?.ended('the connection was lost and the API server may be older, so mcm deletes no machine');
-      return { failure: undefined, lookAgain: again(PROOF_MS), held };
+      return { failure: undefined, lookAgain: again(PROOF_MS), ...reported };
     }
     // This call comes before the first `await`, so that all other sets of the deployment see the deletions immediately.
     for (const machine of plan.toDelete) pending.begin(machine);
@@ -252,9 +251,9 @@ export class SetReconciler {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
       const { failure, lookAgain: retry } = await this.#create(set, plan.create, replace, signal);
       entry?.ended(problemOf(failure));
-      if (failure || retry) return { failure, lookAgain: retry ?? lookAgain, held };
+      if (failure || retry) return { failure, lookAgain: retry ?? lookAgain, ...reported };
     }
-    if (toDelete.length === 0) return { failure: undefined, lookAgain, held };
+    if (toDelete.length === 0) return { failure: undefined, lookAgain, ...reported };
     const causes = this.#causesOf(set, toDelete, alive.length);
     log.info('Deleting machines', {
       set: set.metadata.name,
@@ -266,7 +265,7 @@ export class SetReconciler {
     const result = await this.#writer.delete(set, toDelete, { pending, causes }, signal);
     const failure = failureOf('delete', result);
     entry?.ended(problemOf(failure));
-    return { failure, lookAgain: result.changed ? again(1) : lookAgain, held };
+    return { failure, lookAgain: result.changed ? again(1) : lookAgain, ...reported };
   }
 
   async #create(
@@ -341,11 +340,11 @@ export class SetReconciler {
   #writeStatus(
     key: string,
     set: MachineSet,
-    { failure, held }: { readonly failure: ReplicaFailure | undefined; readonly held: readonly HeldMachine[] },
+    reported: Pick<ReplicaResult, 'held' | 'blocking'> & { readonly failure: ReplicaFailure | undefined },
     signal: AbortSignal,
   ): Promise<Outcome> {
     const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
-    return this.#status.write(key, set, this.#machinesOf(set), { failure, held, lacksClass }, signal);
+    return this.#status.write(key, set, this.#machinesOf(set), { ...reported, lacksClass }, signal);
   }
 
   #awaitOthers(
@@ -392,7 +391,7 @@ export class SetReconciler {
     const causes = new Map(toDelete.map(({ metadata }) => [metadata.name, DeletionCauses.OwnerDeleted]));
     const result = await this.#writer.delete(set, toDelete, { pending, causes }, signal);
     const failure = failureOf('delete', result);
-    const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held: [] }, signal);
+    const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held: [], blocking: [] }, signal);
     if (failure !== undefined) throw failure.error;
     return result.changed ? again(1) : outcome;
   }
@@ -403,6 +402,22 @@ export class SetReconciler {
     const body = { metadata: { uid, resourceVersion, finalizers: rest } };
     await ignoreNotFound(this.#sets.patch(name, { type: 'merge', body }, { signal }));
   }
+}
+
+/** The reasons why failed machines of the set are not replaced. */
+function blockingOf({ metadata: { uid } }: MachineSet, repairs: RepairPlan | undefined): readonly Blocking[] {
+  const isMine = (machine: Machine) => controllerOf(machine)?.uid === uid;
+  const held = (repairs?.held ?? []).filter(({ machine }) => isMine(machine));
+  const waits = (repairs?.waiting ?? []).some(isMine);
+  return [...held.map(({ breaker }) => breakerBlock(breaker.scope)), ...(waits ? [budgetBlock] : [])];
+}
+
+/** The result of the creations and deletions of a reconcile. */
+interface ReplicaResult {
+  readonly failure: Failure | undefined;
+  readonly lookAgain: Outcome;
+  readonly held: readonly HeldMachine[];
+  readonly blocking: readonly Blocking[];
 }
 
 /** A failed write and the failure in the status. */

@@ -1,5 +1,7 @@
 import { type Machine, type MachineSet, MachineSetConditions } from '@mcm/api';
 import { again, controllerOf, done, isNotFound, type Outcome, type ResourceClient } from '@mcm/kube';
+import { BlockedByField, type Blocking, blocksOf } from '../blocked/blocks.ts';
+import { blocksOfMachines, blocksOfSet } from '../blocked/causes.ts';
 import type { ControllerContext } from '../control/caches.ts';
 import { Pace } from '../flow/pace.ts';
 import { findCondition, setSetCondition, withoutCondition } from '../objects/conditions.ts';
@@ -15,6 +17,7 @@ export class SetStatusWriter {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
+  readonly #blockedBy = new BlockedByField();
 
   constructor(context: ControllerContext, sets: ResourceClient<MachineSet>) {
     this.#context = context;
@@ -45,7 +48,11 @@ export class SetStatusWriter {
     key: string,
     acted: MachineSet,
     machines: readonly Machine[],
-    { failure, ...problems }: SetProblems & { readonly failure: ReplicaFailure | undefined },
+    {
+      failure,
+      blocking,
+      ...problems
+    }: SetProblems & { readonly failure: ReplicaFailure | undefined; readonly blocking: readonly Blocking[] },
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
@@ -60,7 +67,13 @@ export class SetStatusWriter {
     );
     const stored = newest.status?.machineSetCondition ?? [];
     const { conditions, events } = withProblems(acted, stored, status.machineSetCondition ?? [], problems, now);
-    const wanted = { ...status, machineSetCondition: conditions };
+    const missing = (acted.spec.replicas ?? 0) - counts.replicas;
+    const blocks = this.#blocks(
+      newest,
+      [...blocking, ...blocksOfSet(acted, missing), ...blocksOfMachines(machines)],
+      now,
+    );
+    const wanted = { ...status, machineSetCondition: conditions, ...blocks };
     if (!setStatusDiffers(newest.status, wanted)) return done;
     // Clients wait for the status of a set only if the set has no deployment.
     const wanting = acted.spec.replicas ?? 0;
@@ -74,10 +87,21 @@ export class SetStatusWriter {
     return done;
   }
 
+  #blocks(
+    set: MachineSet,
+    blocking: readonly Blocking[],
+    now: Date,
+  ): Pick<NonNullable<MachineSet['status']>, 'blockedBy'> {
+    if (!this.#context.blockedBy || !this.#blockedBy.stored) return {};
+    const blocks = blocksOf(set.status?.blockedBy ?? [], blocking, now);
+    return blocks.length > 0 ? { blockedBy: [...blocks] } : {};
+  }
+
   async #put(set: MachineSet, status: NonNullable<MachineSet['status']>, signal: AbortSignal): Promise<void> {
     try {
       const written = await this.#sets.update({ ...set, status }, { subresource: 'status', signal });
       this.#context.sets.recordWrite(written);
+      this.#blockedBy.wrote(status.blockedBy, written.status?.blockedBy);
     } catch (error) {
       // The set may be deleted during the request, when its last machine is gone and its finalizer is removed.
       if (!isNotFound(error)) throw error;

@@ -4,6 +4,7 @@ import { type Change, type Controller, controllerOf, type Key, type KubeObject, 
 import { type ControllerContext, changedBeyondStatus } from '../control/caches.ts';
 import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
+import { semanticEqual } from '../values/semantic-equal.ts';
 
 /** Many machines change at about the same time. This delay combines their changes into one reconcile of the set. */
 const SWARM_MS = 20;
@@ -29,6 +30,7 @@ function machineMatters(old: Machine, machine: Machine): boolean {
     phaseOf(old) !== phaseOf(machine) ||
     old.status?.currentStatus?.preserveExpiryTime !== machine.status?.currentStatus?.preserveExpiryTime ||
     lastFailure(old) !== lastFailure(machine) ||
+    !semanticEqual(old.status?.blockedBy, machine.status?.blockedBy) ||
     changedBeyondStatus(old, machine)
   );
 }

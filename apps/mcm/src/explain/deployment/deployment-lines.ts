@@ -3,6 +3,7 @@ import { quarantineLines } from '../../cluster/quarantine.ts';
 import { controllerLines } from '../../controllers/health.ts';
 import { age } from '../../output/age.ts';
 import { type MachineWait, waitText } from '../machine/machine-wait.ts';
+import { blockLines } from '../reasons/block-lines.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 
 /** Up to this number, each machine with the same wait is printed on a separate line. */
@@ -43,6 +44,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     remarks,
     quarantinedVms,
     blockers,
+    blockedBy = [],
     controllers,
     hints,
     unread = [],
@@ -56,6 +58,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     `  next   ${next}`,
     ...spaced(controllerLines(controllers, now)),
     ...list('This step:', changes),
+    ...list('Blocked by:', blockLines(blockedBy, now)),
     ...list('Waits for:', waitLines(waitsFor, now)),
     ...list('Disruption:', disruption),
     ...list('VMs in quarantine:', quarantineLines(quarantinedVms)),

@@ -283,6 +283,24 @@ describe('explain', () => {
     expect(lines).toContain('fix this problem: spec.selector: selects the same machines as MachineDeployment elder');
   });
 
+  test('the reasons in the status are printed with their object and age', () => {
+    const object = { kind: 'PodDisruptionBudget', namespace: 'default', name: 'web' };
+    const blockedBy = [
+      { cause: 'Budget', reason: 'other machines are being replaced', since: at(-90) },
+      { cause: 'Drain', object, reason: 'pod default/web-1 waits', since: at(-5) },
+    ];
+    const blocked = { ...deployment(2), status: { blockedBy } } as MachineDeployment;
+    const lines = deploymentLines(
+      explainDeployment({ deployment: blocked, sets: [], machines: new Map(), fleet: [] }, NOW),
+      NOW,
+    );
+    const title = lines.indexOf('Blocked by:');
+    expect(lines.slice(title + 1, title + 3)).toEqual([
+      '  - Budget, for 90m: other machines are being replaced',
+      '  - Drain by PodDisruptionBudget default/web, for 5m: pod default/web-1 waits',
+    ]);
+  });
+
   test('explain reports invalid rollout annotations', () => {
     const annotations = { 'rollout.machine.sapcloud.io/canary': 'a few' };
     const { next, hints } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);

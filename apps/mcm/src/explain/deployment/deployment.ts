@@ -1,5 +1,6 @@
 import {
   Annotations,
+  type Block,
   Labels,
   type Machine,
   type MachineClass,
@@ -61,6 +62,8 @@ export interface DeploymentExplanation {
   readonly quarantinedVms: readonly QuarantinedVm[];
   /** The messages of the conditions that block the deployment. */
   readonly blockers: readonly string[];
+  /** The field `status.blockedBy`, which the manager writes with `--blocked-by`. */
+  readonly blockedBy?: readonly Block[] | undefined;
   /** The controllers that do not act. The explanation announces no action of these controllers. */
   readonly controllers: readonly ControllerHealth[];
   /** Commands and edits that let the rollout continue. */
@@ -202,6 +205,7 @@ export function withoutStep(
     changes: [],
     quarantinedVms: quarantinedIn(own),
     blockers: blockersOf(deployment, sets),
+    blockedBy: deployment.status?.blockedBy,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Block } from '@mcm/api';
 import type { CreationStep, DrainExplanation, ErrorKind, PendingHook } from '@mcm/core';
 import type { QuarantinedVm } from '../../cluster/quarantine.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
@@ -26,6 +27,8 @@ export interface LivingMachine {
   readonly controllers: readonly ControllerHealth[];
   /** The activity or wait of the machine, with the deadline. Null if there is none. */
   readonly waitsFor: MachineWait | null;
+  /** The field `status.blockedBy`, which the machine controller writes with `--blocked-by`. */
+  readonly blockedBy?: readonly Block[] | undefined;
   /** The last error of the cloud. */
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
   /** The stages of a machine that has not joined yet. Absent if the machine has joined. */

@@ -3,6 +3,7 @@ import { hookKey, type PendingHook } from '@mcm/core';
 import { unreadLines } from '../../cluster/allowed.ts';
 import { quarantineLines } from '../../cluster/quarantine.ts';
 import { controllerLines } from '../../controllers/health.ts';
+import { blockLines } from '../reasons/block-lines.ts';
 import { drainLines } from '../reasons/drain-lines.ts';
 import { evidenceLines, keptVmLines } from '../reasons/evidence-lines.ts';
 import type { LivingMachine } from './living-machine.ts';
@@ -44,6 +45,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     waitsFor ? waitLine(reportedOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
     ...creationLines(reported.birth, now),
     ...(cause?.category ? [`Kind of failure: ${cause.category}. Responsible for the fix: ${cause.fault}`] : []),
+    ...list('Blocked by:', blockLines(reported.blockedBy ?? [], now)),
     ...list(
       'Hooks that have not finished:',
       reported.hooks.map((hook) => hookLine(name, hook, now)),

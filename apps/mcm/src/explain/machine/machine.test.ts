@@ -431,3 +431,12 @@ test('a machine that waits for a hook: its owner, its age, and the command that 
   );
   expect(lines.join('\n')).not.toContain('audit of');
 });
+
+test('the reasons in the status of a machine are printed', async () => {
+  const since = formatTime(clock.now());
+  const blockedBy = [{ cause: 'Hook', object: { kind: 'Hook', name: 'before-drain/backup' }, reason: 'waits', since }];
+  await machine({ status: { currentStatus: { phase: 'Running' }, blockedBy } });
+  await node();
+  const lines = machineLines(await explainMachine(target), clock.now());
+  expect(lines[lines.indexOf('Blocked by:') + 1]).toBe('  - Hook by Hook before-drain/backup, for 0s: waits');
+});

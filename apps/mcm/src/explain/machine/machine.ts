@@ -176,6 +176,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     deletionCause: deletionCause || undefined,
     controllers: notActing(controllers),
     waitsFor: wait ?? null,
+    blockedBy: machine.status?.blockedBy,
     cause,
     birth,
     hooks: pendingHooksOf(machine, machineClass, target.clock.now()),

@@ -39,6 +39,7 @@ interface Parts {
   readonly log: Logger;
   readonly safeguards: Partial<SafeguardSettings>;
   readonly journal?: Journal | undefined;
+  readonly blockedBy?: boolean;
 }
 
 export function managerContext({ client, namespace, safeguards, ...shared }: Parts): ControllerContext {

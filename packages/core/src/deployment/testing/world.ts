@@ -72,6 +72,7 @@ export interface WorldOptions extends MachineLives {
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
   readonly readyCondition?: boolean;
+  readonly blockedBy?: boolean;
   readonly journal?: Journal;
   readonly wrapLog?: (log: Logger) => Logger;
   /**
@@ -105,6 +106,8 @@ export class World implements AsyncDisposable {
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
   readonly #options: WorldOptions;
+  /** The flag of the next manager. */
+  blockedBy: boolean;
   readonly #stop = new AbortController();
   #stopManager = new AbortController();
   /**
@@ -124,6 +127,7 @@ export class World implements AsyncDisposable {
   private constructor(startPlane: StartPlane, options: WorldOptions) {
     const random = seededRandom(options.seed ?? 1);
     this.#options = options;
+    this.blockedBy = options.blockedBy ?? false;
     this.#plane = startPlane({
       clock: this.clock,
       random: () => random.next(),
@@ -168,6 +172,7 @@ export class World implements AsyncDisposable {
       log: this.#options.wrapLog?.(this.log) ?? this.log,
       safeguards: this.#options.safeguards ?? {},
       journal: this.#options.journal,
+      blockedBy: this.blockedBy,
     });
   }
 

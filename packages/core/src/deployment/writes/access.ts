@@ -46,10 +46,11 @@ export class DeploymentAccess {
     deployment: MachineDeployment,
     status: NonNullable<MachineDeployment['status']>,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<MachineDeployment | undefined> {
     const written = await ignoreNotFound(
       this.client.update({ ...deployment, status }, { subresource: 'status', signal }),
     );
     if (written !== undefined) this.context.deployments.recordWrite(written);
+    return written;
   }
 }

@@ -3,9 +3,11 @@ import {
   type MachineDeployment,
   MachineDeploymentConditions,
   type MachineDeploymentConditionType,
+  type MachineDeploymentStatus,
   type MachineSet,
 } from '@mcm/api';
 import { again, done, type Outcome, soonest } from '@mcm/kube';
+import { BlockedByField, type Blocking, blocksOf } from '../../blocked/blocks.ts';
 import { isReplicaOf } from '../../disruption/safeguards.ts';
 import { Pace } from '../../flow/pace.ts';
 import {
@@ -22,6 +24,7 @@ import { pauseCondition, progressDeadline, withProgress } from '../state/progres
 import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from '../state/status.ts';
 import type { RolloutPlan } from '../state/step.ts';
 import type { DeploymentAccess } from './access.ts';
+import { blocksOfDeployment } from './blocked-by.ts';
 import { withoutReadiness, withReadiness } from './ready-condition.ts';
 import { messageOf, type SetCreation } from './set-writer.ts';
 
@@ -40,6 +43,7 @@ const OURS: readonly MachineDeploymentConditionType[] = [
 export class StatusWriter {
   readonly #access: DeploymentAccess;
   readonly #pace = new Pace(STATUS_INTERVAL_MS);
+  readonly #blockedBy = new BlockedByField();
   readonly #readyCondition: boolean;
 
   constructor(access: DeploymentAccess, options: { readonly readyCondition?: boolean | undefined } = {}) {
@@ -66,7 +70,12 @@ export class StatusWriter {
     };
     const counted = deploymentStatus(base, sets, limitsOf(deployment).unavailable, now);
     const measured = plan.measureProgress ? withProgress(deployment, sets, counted, now) : counted;
-    const status = this.#readyCondition ? withReadiness(deployment, measured, now) : withoutReadiness(measured);
+    const machinesOf = (set: MachineSet) => this.#access.machinesOf(set);
+    const status = this.withBlocks(
+      deployment,
+      this.#readyCondition ? withReadiness(deployment, measured, now) : withoutReadiness(measured),
+      () => blocksOfDeployment(deployment, plan, sets, machinesOf),
+    );
     const urgent =
       isComplete(deployment, status) ||
       (!semanticEqual(status.conditions, deployment.status?.conditions) &&
@@ -75,6 +84,18 @@ export class StatusWriter {
     const deadline = isComplete(deployment, status) ? undefined : progressDeadline(deployment, status.conditions);
     if (deadline === undefined || deadline < now.getTime()) return outcome;
     return soonest(outcome, again(deadline - now.getTime() + 1000));
+  }
+
+  /** Adds `status.blockedBy`, if the flag is set and the API server stores the field. */
+  withBlocks<T extends MachineDeploymentStatus>(
+    deployment: MachineDeployment,
+    status: T,
+    blocking: () => readonly Blocking[],
+  ): T {
+    const { blockedBy, clock } = this.#access.context;
+    if (!blockedBy || !this.#blockedBy.stored) return status;
+    const blocks = blocksOf(deployment.status?.blockedBy ?? [], blocking(), clock.now());
+    return blocks.length > 0 ? { ...status, blockedBy: [...blocks] } : status;
   }
 
   async writeIfNew(
@@ -89,7 +110,8 @@ export class StatusWriter {
     const isNews = (deployment.status?.observedGeneration ?? 0) < (status.observedGeneration ?? 0);
     const waitMs = urgent || isNews ? 0 : this.#pace.waitMs(key, now);
     if (waitMs > 0) return again(waitMs);
-    await this.#access.putStatus(deployment, status, signal);
+    const written = await this.#access.putStatus(deployment, status, signal);
+    if (written) this.#blockedBy.wrote(status.blockedBy, written.status?.blockedBy);
     this.#pace.wrote(key, now);
     return done;
   }

@@ -8,6 +8,7 @@ import {
   machines,
 } from '@mcm/api';
 import { type EventRecorder, ignoreNotFound, type KubeClient, type ResourceClient } from '@mcm/kube';
+import type { BlockedByField } from '../../blocked/blocks.ts';
 import { forcedKey } from '../../drain/drain.ts';
 import type { PodRef } from '../../drain/model/observation.ts';
 import { deletePods, evictPods } from '../../drain/perform.ts';
@@ -30,6 +31,7 @@ export interface PerformerOptions extends NodeActionsOptions, MachineCallsOption
   readonly keptVms: KeptVms;
   readonly recorder: EventRecorder<EventReason>;
   readonly evictions: EvictionApi;
+  readonly blockedBy: BlockedByField;
 }
 
 type Rest = Extract<
@@ -194,6 +196,7 @@ export class Performer {
     const options = { subresource: 'status', signal: scope.signal };
     const answer = await this.#machines(scope).patch(name, { type: 'merge', body }, options);
     this.#options.caches.machines.recordWrite(answer);
+    this.#options.blockedBy.wrote(action.status.blockedBy, answer.status?.blockedBy);
     if (action.writes) scope.memory.healthWrites = counted(scope.memory.healthWrites, action.writes, scope.now);
     if (action.reports !== undefined)
       scope.memory.reported = reportedAgain(scope.memory.reported, action.reports, scope.now);

@@ -6,6 +6,7 @@ import { pointsTo, sameInstance } from '../../node/instance.ts';
 import { compareText } from '../../values/integers.ts';
 import { after, millis } from '../../values/timestamps.ts';
 import { planHooks, withEvent } from '../hooks/hooks.ts';
+import { capacityBlock, keptBlocks } from '../model/blocked-by.ts';
 import type { CallOutcome, FailedCall, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from '../model/plan.ts';
 import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from '../model/retry.ts';
@@ -40,9 +41,11 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
   const { currentStatus, lastOperation } = machine.status ?? {};
-  if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return wait(because);
+  // A new attempt does not end the shortage, and its start must not cause a write.
+  const underway = { ...wait(because), blockedBy: keptBlocks(machine, 'Capacity') };
+  if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return underway;
   const description = `${CREATING.description}: ${waitsFor}`;
-  if (lastOperation?.description === description) return wait(because);
+  if (lastOperation?.description === description) return underway;
   const status = withOperation(machine.status, { ...CREATING, description }, now);
   return act(because, { do: 'writeStatus', status });
 }
@@ -224,7 +227,8 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
   if (!plan || !('waitsFor' in plan)) return plan;
   const { shortage, until } = plan.waitsFor;
   if (shortage) return planShortage({ ...o, shortage }, now);
-  return { ...wait('another machine tests whether the offering has capacity', until), awaitsCapacity: true };
+  const because = 'another machine tests whether the offering has capacity';
+  return { ...wait(because, until), awaitsCapacity: true, blockedBy: [capacityBlock(o, because)] };
 }
 
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
@@ -235,6 +239,9 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
   if (said.length > 0) return act(because, ...said);
   return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });
 }
+
+/** The message of the cloud may contain IDs of requests, and is in the last operation. */
+const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
 /**
  * Each machine reports the error of the cloud, because clients read the error code of every machine. The creation
@@ -247,10 +254,11 @@ function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const error = own ?? shortage.error;
   const because = creationFailed(error);
   const said = sayFailed(o, error, now, because);
-  if (said.length > 0) return act(because, ...said);
+  const blockedBy = [capacityBlock(o, NO_CAPACITY)];
+  if (said.length > 0) return { ...act(because, ...said), blockedBy };
   const timeout = after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
   const instants = [shortage.retryAt, timeout].filter((instant) => now <= instant);
-  return { ...wait(because, ...instants), awaitsCapacity: true };
+  return { ...wait(because, ...instants), awaitsCapacity: true, blockedBy };
 }
 
 /** A change of the class or its Secret ends the wait. */

@@ -1,5 +1,6 @@
 import { Annotations, Finalizers, isForceDeletion, printMachineError, TRUE } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { breakerBlock } from '../../blocked/causes.ts';
 import { type DrainPlan, planDrain } from '../../drain/drain.ts';
 import type { DrainObservation } from '../../drain/model/observation.ts';
 import { verdictOf } from '../../drain/model/pod-filters.ts';
@@ -11,6 +12,7 @@ import { millis } from '../../values/timestamps.ts';
 import { lastCallWasNotSent, lastCallWasRefused, wasNeverCreated } from '../creation/never-created.ts';
 import { planHooks, withEvent } from '../hooks/hooks.ts';
 import { planSuccessor } from '../interruption/interruption.ts';
+import { drainBlocks } from '../model/blocked-by.ts';
 import { heldBecause, isHeld } from '../model/breaker.ts';
 import { repeatAfter } from '../model/damping.ts';
 import type { FailedCall, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
@@ -84,6 +86,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
     actions: begun ? say(o, operation(at(step, note)), now) : [],
     next: nextAt(breaker.lookAgainAt),
     because: heldBecause(breaker),
+    blockedBy: [breakerBlock(breaker.scope)],
   };
 }
 
@@ -265,6 +268,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
     actions: [...reported.actions, ...news],
     next: nextAt(drain.lookAgainAt, reported.at),
     because: becauseOf(drain),
+    blockedBy: drainBlocks(drain, o.node.metadata.name),
     budgets: drain.blockers.flatMap(({ budgets = [] }) => budgets),
   };
 }

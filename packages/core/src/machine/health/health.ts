@@ -8,6 +8,8 @@ import {
   UpdateResults,
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import type { Blocking } from '../../blocked/blocks.ts';
+import { breakerBlock, budgetBlock } from '../../blocked/causes.ts';
 import { overridesBreaker } from '../../disruption/override.ts';
 import { waitsForMaking } from '../../disruption/replacements.ts';
 import { isNodeOf } from '../../node/instance.ts';
@@ -39,6 +41,7 @@ export interface HealthPlan {
   /** Set if the write counts as flapping. mcm may delay this write. */
   readonly writes?: HealthWrite;
   readonly read?: true;
+  readonly blockedBy?: readonly Blocking[];
   readonly because: string;
 }
 
@@ -328,8 +331,8 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
  */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
-    const { lookAgainAt } = o.breaker;
-    return { deadline: lookAgainAt, because: heldBecause(o.breaker) };
+    const { lookAgainAt, scope } = o.breaker;
+    return { deadline: lookAgainAt, because: heldBecause(o.breaker), blockedBy: [breakerBlock(scope)] };
   }
   if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
     const because = 'the machine is unreachable in a small cluster: checking its VM in the cloud';
@@ -341,6 +344,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
     return {
       ...sayWaits(o, now),
       deadline: now <= until ? until : undefined,
+      blockedBy: [budgetBlock],
       because: `machine "${nameOf(o)}" couldn't be marked FAILED, other machines are getting replaced`,
     };
   }

@@ -1,6 +1,7 @@
 import { defined } from '@mcm/kube';
 import type { HookStage } from '../../hooks/definitions.ts';
 import { describeHooks, hookKey, ignoresHooks, type PendingHook, stageState } from '../../hooks/pending.ts';
+import { hookBlocks } from '../model/blocked-by.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
 
@@ -37,6 +38,7 @@ export function planHooks(o: MachineObservation, stage: HookStage, now: Date, re
     actions: report(because, event),
     next: nextAt(...state.pending.map(({ until }) => (until > now ? until : undefined))),
     because,
+    blockedBy: hookBlocks(state.pending),
   };
 }
 

@@ -154,6 +154,8 @@ export interface MachineObservation {
   readonly interruptions?: boolean;
   /** True if a machine without a Node gets the condition `Ready`. */
   readonly readyCondition?: boolean | undefined;
+  /** True if the machine gets `status.blockedBy`. */
+  readonly blockedBy?: true | undefined;
   /**
    * Set for an interrupted machine of a set, during its deletion. The value says whether the replacement is Running.
    */

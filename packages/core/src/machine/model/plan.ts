@@ -1,5 +1,6 @@
 import type { EventReason, MachineStatus } from '@mcm/api';
 import type { Condition } from '@mcm/kube';
+import type { Blocking } from '../../blocked/blocks.ts';
 import type { PodRef } from '../../drain/model/observation.ts';
 import type { Failure } from '../../driver/contract/bundle.ts';
 import type { Instance } from '../../driver/contract/driver.ts';
@@ -95,6 +96,8 @@ export interface Plan {
   /** Changes of the PodDisruptionBudgets with these keys start the next reconcile. */
   readonly budgets?: readonly string[];
   readonly awaitsCapacity?: true;
+  /** The reasons why the machine waits, for `status.blockedBy`. */
+  readonly blockedBy?: readonly Blocking[];
   /** The record of the offering for the next `create`. */
   readonly intends?: string;
 }

@@ -10,6 +10,7 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { onTestFinished } from 'vitest';
+import { BlockedByField } from '../../blocked/blocks.ts';
 import { NO_DRAIN_MEMORY } from '../../drain/model/observation.ts';
 import { EvictionApi } from '../../drain/requests/eviction-api.ts';
 import { NodeActions } from '../../machine/calls/node-actions.ts';
@@ -93,6 +94,7 @@ export async function startPerformer(refuse?: Refuse) {
     recorder: { event: (_about: unknown, ...rest: unknown[]) => called.push(['event', ...rest]) },
     calls: { start: noting('start') },
     evictions: new EvictionApi(undefined),
+    blockedBy: new BlockedByField(),
     tokens,
   };
   const performer = new Performer(options as never);

@@ -1,0 +1,52 @@
+import { type Block, formatTime } from '@mcm/api';
+import { defined } from '@mcm/kube';
+import { compareText } from '../values/integers.ts';
+import { jsonEquals } from '../values/merge-diff.ts';
+
+/** A reason why nothing happens now. If `since` is absent, the block starts with the write of the status. */
+export type Blocking = Omit<Block, 'since'> & { readonly since?: string };
+
+/** Maximum number of entries of `status.blockedBy`. */
+export const MOST_BLOCKS = 10;
+
+const identity = ({ cause, object }: Blocking): string =>
+  JSON.stringify([cause, object?.kind, object?.namespace, object?.name]);
+
+/**
+ * Returns the new content of `status.blockedBy`. Reasons with the same cause and object are one entry. An entry keeps
+ * its time, and keeps its text while the text is still true. Therefore the status changes only with the blocks.
+ * @returns the stored list if nothing changed
+ */
+export function blocksOf(stored: readonly Block[], blocking: readonly Blocking[], now: Date): readonly Block[] {
+  const known = new Map(stored.map((block) => [identity(block), block]));
+  const blocks = [...Map.groupBy(blocking, identity)]
+    .sort(([a], [b]) => compareText(a, b))
+    .slice(0, MOST_BLOCKS)
+    .flatMap(([id, alike]) => entryOf(known.get(id), alike, now) ?? []);
+  return jsonEquals(stored, blocks) ? stored : blocks;
+}
+
+function entryOf(known: Block | undefined, alike: readonly Blocking[], now: Date): Block | undefined {
+  const [first] = alike.toSorted((a, b) => compareText(a.reason, b.reason));
+  if (first === undefined) return undefined;
+  const reason = known && alike.some((one) => one.reason === known.reason) ? known.reason : first.reason;
+  const [since = formatTime(now)] = alike.flatMap((one) => one.since ?? []).sort();
+  return defined({ cause: first.cause, object: first.object, reason, since: known?.since ?? since });
+}
+
+/**
+ * Records whether the API server stores `status.blockedBy`. The CRDs of the original remove the field from each write,
+ * so a repeated write would change nothing.
+ */
+export class BlockedByField {
+  #dropped = false;
+
+  get stored(): boolean {
+    return !this.#dropped;
+  }
+
+  /** @param answer The response of the API server to a write of `written`. */
+  wrote(written: readonly Block[] | undefined, answer: readonly Block[] | undefined): void {
+    if (written?.length && !answer?.length) this.#dropped = true;
+  }
+}

@@ -1,0 +1,28 @@
+import { isFrozen, type Machine, type MachineSet } from '@mcm/api';
+import type { Blocking } from './blocks.ts';
+
+/** The text contains no numbers, because a change of one machine would otherwise change the status of all machines. */
+export const breakerBlock = (scope: string): Blocking => ({
+  cause: 'Breaker',
+  reason: `too many machines of the ${scope} became unreachable at the same time, so mcm replaces none of them`,
+});
+
+export const budgetBlock: Blocking = {
+  cause: 'Budget',
+  reason: 'other machines are being replaced, and --max-unhealthy-replacements limits replacements',
+};
+
+/** For an object with the label that stops creations because of too many machines. */
+export const frozenObjectBlock = (kind: 'MachineSet' | 'MachineDeployment', name: string): Blocking => ({
+  cause: 'Frozen',
+  object: { kind, name },
+  reason: `${kind} ${name} has the label freeze, so mcm creates no machines for it`,
+});
+
+/** Returns the reasons of machines, which an owner of the machines repeats in its status. */
+export const blocksOfMachines = (machines: readonly Machine[]): readonly Blocking[] =>
+  machines.flatMap(({ status }) => status?.blockedBy ?? []);
+
+/** @param missing Number of machines that the set must create. */
+export const blocksOfSet = (set: MachineSet, missing: number): readonly Blocking[] =>
+  missing > 0 && isFrozen(set) ? [frozenObjectBlock('MachineSet', set.metadata.name)] : [];
