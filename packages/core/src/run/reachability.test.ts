@@ -136,7 +136,9 @@ describe('mcm checks no health with data older than the timeout', () => {
     if (server === 'target') await rig.conditions('m-0', READY);
     await rig.clock.advance(leftMs + SECOND / 2);
     expect(rig.log.lines.filter(({ message }) => message.startsWith('API servers unreachable'))).toEqual([]);
-    expect(await rig.phase('m-0')).toBe('Unknown');
+    // Without watches, the lists still contain the new state of the Node.
+    const isListed = server === 'target' && way === 'unwatched';
+    expect(await rig.phase('m-0')).toBe(isListed ? 'Running' : 'Unknown');
     await rig.conditions('m-0', READY);
     await rig.clock.advance(MINUTE);
     cuts.restore();

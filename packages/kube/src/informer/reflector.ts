@@ -46,6 +46,12 @@ const SHORT_WATCH_MS = 1000;
  * server.
  */
 const EARLY_MS = 2000;
+/**
+ * After a longer outage, the reflector lists again, because the server may have been restored to an older state. After
+ * many writes, the restored server has a newer version than the cache, so its version does not show the restore. A
+ * restore takes longer than this time.
+ */
+const LONG_OUTAGE_MS = 30_000;
 /** Watches of 5 to 10 minutes are distributed over the replicas of the server. The numbers are from client-go. */
 const WATCH_MIN_SECONDS = 300;
 
@@ -74,6 +80,8 @@ export class Reflector<T extends KubeObject> {
    * the first watch.
    */
   #behindSince: number | undefined;
+  /** The start of the last complete list. */
+  #listedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -120,10 +128,15 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * A server that was restored to an older state accepts a watch from a future version, but sends no events. If
-   * versions cannot be compared, the reflector lists again.
+   * versions cannot be compared, or after a long outage, the reflector lists again.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
-    const { take } = this.#options;
+    const { clock, take } = this.#options;
+    const since = Math.max(this.#behindSince ?? clock.monotonic(), this.#listedAt);
+    if (clock.monotonic() - since >= LONG_OUTAGE_MS) {
+      this.#version = undefined;
+      return;
+    }
     const { metadata } = await this.#reader.list({ signal, limit: 1, each: take, ...this.#selectors() });
     this.#heard();
     this.#suspect = false;
@@ -193,6 +206,7 @@ export class Reflector<T extends KubeObject> {
   async #list(signal: AbortSignal): Promise<void> {
     const { replica, take, pageSize } = this.#options;
     const rollbacks = this.#rollbacks;
+    const started = this.#options.clock.monotonic();
     const relist = replica.relist({ doubted: this.#doubted, onRewound: (evidence) => this.#announce(evidence) });
     let token: string | undefined;
     let items = 0;
@@ -221,6 +235,7 @@ export class Reflector<T extends KubeObject> {
     // The server returned to an older state during the list, so the pages may belong to different histories.
     if (rollbacks !== this.#rollbacks) return;
     this.#version = version;
+    this.#listedAt = started;
     this.#trust();
     this.#options.observe?.('list', items);
     this.#options.onSynced();

@@ -124,6 +124,46 @@ test('a restore behind an open connection is detected when the watch gets no dat
   expect(t.names()).toEqual(['kept']);
 });
 
+test('after a long outage, a restore is detected although later writes raised the version above the cached one', async () => {
+  let isCut = false;
+  const open = new Set<AbortController>();
+  const t = await setUp((transport) => async (request) => {
+    if (isCut) throw new Error('connect ECONNREFUSED');
+    const life = new AbortController();
+    open.add(life);
+    return transport({
+      ...request,
+      signal: AbortSignal.any([life.signal, ...(request.signal ? [request.signal] : [])]),
+    });
+  });
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  await t.write('kept');
+  await t.make('ghost');
+  await t.clock.settle();
+  isCut = true;
+  for (const life of open) life.abort(new Error('read ECONNRESET'));
+  await t.plane.restore(backup);
+  for (let n = 0; n < 10; n++) await t.admin.resource(namespaces).create({ metadata: { name: `new-${n}` } });
+  await t.clock.advance(40_000);
+  isCut = false;
+  await t.clock.advance(60_000);
+  expect(t.names()).toEqual(['kept']);
+  expect(t.informers.secrets.store.get('default/kept')?.metadata.labels).toBeUndefined();
+  expect(t.client.history.rollbacks).toBe(1);
+});
+
+test('while a server starts no watches, a cache lists once in 30 seconds and otherwise requests only the version', async () => {
+  const stream = new ScriptedStream();
+  const refused: Answer = { fail: new Error('ECONNRESET') };
+  const t = scripted([listed('20', 'a')], [{ stream }, refused]);
+  await t.clock.settle();
+  stream.fail(new Error('ECONNRESET'));
+  await t.clock.advance(120_000);
+  expect(t.completeLists()).toBeGreaterThan(1 + 2);
+  expect(t.completeLists()).toBeLessThanOrEqual(1 + 4);
+});
+
 test('all caches of a server list again when one detects the restore, and controllers wait for all lists', async () => {
   let hold: PromiseWithResolvers<void> | undefined;
   const t = await setUp((transport) => async (request) => {
