@@ -165,6 +165,26 @@ test('a rule explains a continue token behind the last object that a selector se
   expect(difference(own, '<continue>', undefined)).toBeUndefined();
 });
 
+test('a rule explains another order of the rules in a SelfSubjectRulesReview, and no other rules', () => {
+  const review = (...verbs: string[]) => ({ status: { resourceRules: verbs.map((verb) => ({ verbs: [verb] })) } });
+  const difference = (expected: object, actual: object, path = '.body.status.resourceRules[0].verbs[0]') => {
+    const step = {
+      request: 'POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+      answer: { status: 201, body: expected },
+    };
+    const failures = [
+      { step: 1, what: '', diffs: [[path, 'get', 'list'] as const], answer: { status: 201, body: actual } },
+    ];
+    const found = firstDifference({ name: 'seed 1, case 1', steps: [step] }, failures);
+    if (found === undefined) throw new Error('no difference was found');
+    return ruleOf(found)?.name;
+  };
+  const order = 'the order of rules in a SelfSubjectRulesReview';
+  expect(difference(review('get', 'list'), review('list', 'get'))).toBe(order);
+  expect(difference(review('get', 'list'), review('list', 'watch'))).toBeUndefined();
+  expect(difference(review('get', 'list'), review('list', 'get'), '.body.kind')).toBeUndefined();
+});
+
 test('shrinking stops at the smallest case with a difference between the servers', async () => {
   const answer = { status: 200, body: { kind: 'ConfigMap' } };
   const player = (status: number): Player => ({

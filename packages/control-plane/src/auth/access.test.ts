@@ -118,7 +118,7 @@ describe('a user cannot grant permissions without having them', () => {
   test('a user cannot grant permissions in a role without having them', async () => {
     const rules = [
       { verbs: ['get', 'list'], apiGroups: ['', 'apps'], resources: ['pods', 'secrets'] },
-      { verbs: ['get'], nonResourceURLs: ['/metrics'] },
+      { verbs: ['post', 'get'], nonResourceURLs: ['/metrics'] },
       { verbs: ['get'], apiGroups: [''], resources: ['a'], resourceNames: ['b'] },
     ];
     const refused = await post('clusterroles', { metadata: { name: 'e' }, rules });
@@ -132,6 +132,7 @@ describe('a user cannot grant permissions without having them', () => {
         '{APIGroups:["apps"], Resources:["pods"], Verbs:["get" "list"]}',
         '{APIGroups:["apps"], Resources:["secrets"], Verbs:["get" "list"]}',
         '{NonResourceURLs:["/metrics"], Verbs:["get"]}',
+        '{NonResourceURLs:["/metrics"], Verbs:["post"]}',
       ].join('\n'),
     );
     const own = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
@@ -166,6 +167,51 @@ describe('a user cannot grant permissions without having them', () => {
     await bind('escalator', 'escalator', user('mallory'));
     const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
     expect((await post('clusterroles', { metadata: { name: 'e' }, rules })).status).toBe(201);
+  });
+
+  test('the verb escalate for a named role permits its update, but no creation', async () => {
+    const about = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'] };
+    const named = { ...about, verbs: ['escalate'], resourceNames: ['e'] };
+    await create(`${RBAC}/clusterroles`, { metadata: { name: 'escalator' }, rules: [named] });
+    await bind('escalator', 'escalator', user('mallory'));
+    const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+    expect((await post('clusterroles', { metadata: { name: 'e' }, rules })).status).toBe(403);
+    expect((await post('clusterroles', { metadata: { name: 'e' } })).status).toBe(201);
+    const put = call('PUT', `${RBAC}/clusterroles/e`, {
+      body: { metadata: { name: 'e' }, rules },
+      headers: as('mallory'),
+    });
+    expect((await put).status).toBe(200);
+  });
+
+  test('each change of a role needs its permissions, except changes of finalizers and owners', async () => {
+    const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'] }];
+    await create(`${RBAC}/clusterroles`, { metadata: { name: 'e' }, rules });
+    const patch = async (metadata: object) => {
+      const headers = { ...as('mallory'), 'content-type': 'application/merge-patch+json' };
+      return (await call('PATCH', `${RBAC}/clusterroles/e`, { body: { metadata }, headers })).status;
+    };
+    expect(await patch({ labels: { a: 'b' } })).toBe(403);
+    expect(await patch({ finalizers: ['example.org/f'] })).toBe(200);
+    expect(await patch({ finalizers: null })).toBe(200);
+  });
+
+  test('a user with the verb bind can bind a role that does not exist', async () => {
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'binder' },
+      rules: [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'] }],
+    });
+    await bind('binder', 'binder', user('mallory'));
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'none' };
+    const binding = { metadata: { name: 'e' }, roleRef, subjects: [user('mallory')] };
+    expect((await post('clusterrolebindings', binding)).status).toBe(201);
+    const refused = await post('clusterroles', {
+      metadata: { name: 'f' },
+      rules: [{ verbs: ['get'], nonResourceURLs: ['/a'] }],
+    });
+    expect(refused.body.message).toMatch(
+      /Verbs:\["get"\]\}; resolution errors: \[clusterrole\.rbac\.authorization\.k8s\.io "none" not found\]$/,
+    );
   });
 });
 

@@ -1,11 +1,12 @@
 import { forbidden, notFound } from '../../apimachinery/errors/errors.ts';
+import { goQuote } from '../../apimachinery/errors/schema-causes.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import { isPlain, look, text } from '../../apimachinery/objects/plain.ts';
+import { items, look, text } from '../../apimachinery/objects/plain.ts';
 import type { Authorizer } from '../../apimachinery/users/authorizer.ts';
-import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
+import { MASTERS } from '../../apimachinery/users/user.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
-import type { RbacAuthorizer } from './authorizer.ts';
+import { joinErrors, type RbacAuthorizer } from './authorizer.ts';
 import { RBAC_GROUP } from './policy.ts';
 import { breakDown, isCovered, type PolicyRule } from './rules.ts';
 
@@ -14,7 +15,7 @@ interface Security {
   readonly authorize: Authorizer;
 }
 
-const quoted = (list: readonly string[] = []): string => `[${list.map((item) => JSON.stringify(item)).join(' ')}]`;
+const quoted = (list: readonly string[] = []): string => `[${list.map(goQuote).join(' ')}]`;
 
 /** Formats a rule as Go does: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
 function showRule({
@@ -25,9 +26,9 @@ function showRule({
   verbs,
 }: PolicyRule): string {
   const parts: [string, readonly string[]][] = [
-    ['NonResourceURLs', nonResourceURLs],
     ['APIGroups', apiGroups],
     ['Resources', resources],
+    ['NonResourceURLs', nonResourceURLs],
     ['ResourceNames', resourceNames],
     ['Verbs', verbs],
   ];
@@ -35,38 +36,29 @@ function showRule({
   return `{${shown.join(', ')}}`;
 }
 
-/** Merges rules that differ only in their verb. Keeps the order in which the message lists the rules. */
-function compact(rules: readonly PolicyRule[]): PolicyRule[] {
+/**
+ * Returns the rules as sorted texts without duplicates. Rules of a resource that differ only in their verb are one text. The
+ * real server does not merge rules of paths.
+ */
+function describeRules(rules: readonly PolicyRule[]): string[] {
   const merged = new Map<string, PolicyRule>();
-  for (const { verbs, ...rest } of rules) {
+  const others: PolicyRule[] = [];
+  for (const rule of rules) {
+    const { verbs, ...rest } = rule;
     const key = JSON.stringify(rest);
-    const known = merged.get(key);
-    merged.set(key, { ...rest, verbs: [...new Set([...(known?.verbs ?? []), ...verbs])] });
+    if (rule.nonResourceURLs !== undefined) others.push(rule);
+    else merged.set(key, { ...rest, verbs: [...(merged.get(key)?.verbs ?? []), ...verbs] });
   }
-  return [...merged.values()].sort((a, b) => (showRule(a) < showRule(b) ? -1 : 1));
+  return [...new Set([...merged.values(), ...others].map(showRule))].sort();
 }
 
 const isRole = ({ served: { kind } }: AdmissionAttributes): boolean =>
   kind.kind === 'Role' || kind.kind === 'ClusterRole';
 
-/**
- * Returns the permissions that a write of a role or binding would grant, or undefined if the write grants no new
- * permissions.
- */
-function granted(attributes: AdmissionAttributes, security: Security): readonly PolicyRule[] | undefined {
-  const { object, old, namespace, served } = attributes;
-  if (object === undefined) return undefined;
-  if (isRole(attributes)) {
-    if (old !== undefined && jsonEquals(old['rules'], object['rules']) && sameAggregation(old, object))
-      return undefined;
-    return (object['rules'] as readonly PolicyRule[] | undefined) ?? [];
-  }
-  if (
-    old !== undefined &&
-    jsonEquals(old['roleRef'], object['roleRef']) &&
-    jsonEquals(old['subjects'], object['subjects'])
-  ) {
-    return undefined;
+/** Returns the permissions that a write of a role or binding grants. */
+function granted({ object, namespace, served }: AdmissionAttributes, security: Security): readonly PolicyRule[] {
+  if (served.kind.kind === 'Role' || served.kind.kind === 'ClusterRole') {
+    return (object?.['rules'] as readonly PolicyRule[] | undefined) ?? [];
   }
   const roleRef = look(object, 'roleRef');
   const role = { kind: text(roleRef, 'kind'), name: text(roleRef, 'name') };
@@ -75,25 +67,35 @@ function granted(attributes: AdmissionAttributes, security: Security): readonly 
   return rules;
 }
 
-const sameAggregation = (old: ApiObject, object: ApiObject): boolean =>
-  jsonEquals(old['aggregationRule'], object['aggregationRule']);
+/** Returns an object without the metadata that the garbage collector changes. Each user may change these fields. */
+function withoutCollected({ metadata, ...fields }: ApiObject): object {
+  const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managed, ...kept } = metadata;
+  return { ...fields, metadata: kept };
+}
+
+/** Whether an update changes nothing, or only fields that the garbage collector changes. */
+const isCollected = ({ object, old }: AdmissionAttributes): boolean =>
+  object !== undefined && old !== undefined && jsonEquals(withoutCollected(object), withoutCollected(old));
+
+const aggregates = (object: ApiObject | undefined): boolean =>
+  items(look(object, 'aggregationRule'), 'clusterRoleSelectors').length > 0;
 
 const EVERYTHING: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-function uncovered(security: Security, user: UserInfo, namespace: string, rules: readonly PolicyRule[]): PolicyRule[] {
-  const owned = security.rbac.rulesFor(user, namespace).rules;
-  return rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
-}
+const uncovered = (owned: readonly PolicyRule[], rules: readonly PolicyRule[]): PolicyRule[] =>
+  rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 
 /**
  * Whether the user may write the role or binding despite missing permissions. For roles, the user needs the verb
- * `escalate`. For bindings, the user needs the verb `bind`.
+ * `escalate`. For bindings, the user needs the verb `bind`. The path of a creation has no name, so a rule with names does
+ * not permit a creation.
  */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
-  const { object, user, namespace, name } = attributes;
+  const { object, user, namespace, operation } = attributes;
+  const name = operation === 'CREATE' ? '' : attributes.name;
   const about = isRole(attributes)
     ? { verb: 'escalate', kind: attributes.served.kind.kind, name }
     : { verb: 'bind', kind: text(look(object, 'roleRef'), 'kind'), name: text(look(object, 'roleRef'), 'name') };
@@ -118,18 +120,21 @@ function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean
 export const escalationCheck = (security: Security): AdmissionPlugin => ({
   name: 'RbacEscalation',
   validate(attributes) {
-    const { served, user, namespace, name, operation, object } = attributes;
+    const { served, user, namespace, name, operation, object, old } = attributes;
     if (served.kind.group !== RBAC_GROUP || (operation !== 'CREATE' && operation !== 'UPDATE')) return undefined;
     if (user.groups.includes(MASTERS)) return undefined;
-    const rules = granted(attributes, security);
-    if (rules === undefined || mayAnyway(attributes, security)) return undefined;
-    if (isPlain(object?.['aggregationRule']) && uncovered(security, user, '', EVERYTHING).length > 0) {
+    if (isCollected(attributes) || mayAnyway(attributes, security)) return undefined;
+    const { rules: owned, errors } = security.rbac.rulesFor(user, namespace);
+    const missing = describeRules(uncovered(owned, granted(attributes, security)));
+    if (missing.length > 0) {
+      const who = `user ${goQuote(user.name)} (groups=${quoted(user.groups)})`;
+      const unresolved = errors.length === 0 ? '' : `; resolution errors: [${joinErrors(errors)}]`;
+      const words = `${who} is attempting to grant RBAC permissions not currently held:\n${missing.join('\n')}${unresolved}`;
+      throw forbidden(served.kind, name, words);
+    }
+    if ((aggregates(object) || aggregates(old)) && uncovered(owned, EVERYTHING).length > 0) {
       throw forbidden(served.kind, name, 'must have cluster-admin privileges to use the aggregationRule');
     }
-    const missing = compact(uncovered(security, user, namespace, rules));
-    if (missing.length === 0) return undefined;
-    const who = `user ${JSON.stringify(user.name)} (groups=${quoted(user.groups)})`;
-    const what = missing.map((rule) => `\n${showRule(rule)}`).join('');
-    throw forbidden(served.kind, name, `${who} is attempting to grant RBAC permissions not currently held:${what}`);
+    return undefined;
   },
 });
