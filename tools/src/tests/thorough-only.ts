@@ -15,11 +15,13 @@ export const THOROUGH_ONLY: readonly string[] = [
   'e2e/src/simulation/machines/first-faults.test.ts',
   'e2e/src/simulation/mutants.test.ts',
   'packages/machine-config/src/histories/verifier.test.ts',
+  'e2e/src/simulation/clusters/fleet-mutants.test.ts',
   // Other tests of a plain run start the same programs, with fewer cases.
   'e2e/src/bad-input/real-binaries.test.ts',
   'e2e/src/clients/clients.test.ts',
   'e2e/src/config-daemon/pod.test.ts',
   'e2e/src/conformance/network/network.test.ts',
+  'e2e/src/deploy/api-server.test.ts',
   'e2e/src/deploy/machine-permissions.test.ts',
   'e2e/src/hand-over/processes.test.ts',
   'e2e/src/hand-over/real-binaries.test.ts',
@@ -34,9 +36,18 @@ export const THOROUGH_ONLY: readonly string[] = [
   'e2e/src/up-stopped-manager.test.ts',
   'tools/src/bundle/launcher.test.ts',
   // Only a change of the tool itself can break these tests.
+  'e2e/src/simulation/swarm/swarm.test.ts',
+  'e2e/src/simulation/swarm/work.test.ts',
   'tools/src/advisories/audit.test.ts',
   'tools/src/control-plane-fuzz/control-plane-fuzz.test.ts',
   'tools/src/image/image.test.ts',
+  // A plain run plays the same rules with fewer orders of events, in other tests.
+  'e2e/src/simulation/careful-rollout.test.ts',
+  'e2e/src/simulation/join-conflicts.test.ts',
+  'e2e/src/simulation/leases.test.ts',
+  'packages/core/src/deployment/scale-in-orders.test.ts',
+  'packages/core/src/run/incidents.test.ts',
+  'packages/core/src/run/late-start.test.ts',
   // A plain run plays the conformance kit once for each driver.
   'packages/conformance/src/slow.test.ts',
   // A plain run kills the processes at fewer times, in other tests.

@@ -22,7 +22,17 @@ const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/')
 /**
  * Only a thorough run includes these pages, because their commands take longer than the commands of all other pages.
  */
-const LONGEST = ['README.md', 'docs/how-to.md', 'docs/local.md', 'docs/machine-config-walkthrough.md'];
+const LONGEST = [
+  'README.md',
+  'apps/mcm/README.md',
+  'docs/drains.md',
+  'docs/hooks.md',
+  'docs/how-to.md',
+  'docs/journal.md',
+  'docs/local.md',
+  'docs/machine-config-walkthrough.md',
+  'docs/migrate-from-go-mcm.md',
+];
 const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].flatMap((page) =>
   blocksOf(page, readFileSync(join(ROOT, page), 'utf8')),
 );
