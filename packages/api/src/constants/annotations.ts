@@ -242,8 +242,8 @@ export const Annotations = {
    */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
   /**
-   * On a Machine, or on a MachineClass for all its machines, `Force`, `Quarantine` or `Hold`. mcm applies this policy
-   * if a drain exceeds its time limit. Only in mcm.
+   * On a Machine, or on a MachineClass for all its machines, `Force`, `Quarantine`, `Hold` or `Fail`. mcm applies this
+   * policy if a drain exceeds its time limit. Only in mcm.
    */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /**
@@ -252,7 +252,7 @@ export const Annotations = {
    */
   RepairDrainTimeout: 'node.machine.sapcloud.io/repair-drain-timeout',
   /**
-   * On a Machine, `Quarantine` or `Hold`. The drain exceeded its time limit while pods remained, so mcm keeps the VM
+   * On a Machine, `Quarantine`, `Hold` or `Fail`. The drain exceeded its time limit while pods remained, so mcm keeps the VM
    * according to this policy. The deployment no longer counts the machine. Only in mcm.
    */
   Undrained: 'node.machine.sapcloud.io/undrained',

@@ -1,6 +1,7 @@
 import type {
   ConditionStatus,
   InPlaceUpdateReason,
+  MachineConditions,
   MachineDeploymentConditionType,
   MachineSetConditionType,
   PreservedReasons,
@@ -271,6 +272,21 @@ export const SET_CONDITIONS = {
     reasons: { ManyMachinesUnreachable: SILENT_TOGETHER },
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
+
+/** Every condition that the machine controller writes only to the status of a Machine. */
+export const MACHINE_CONDITIONS = {
+  DrainFailed: {
+    means:
+      'The machine is being deleted, and mcm ended its drain without success. mcm keeps the VM. The condition exists only with the undrainable policy `Fail`. The original MCM does not have this condition.',
+    reasons: {
+      DrainTimeoutExpired: {
+        status: 'True',
+        means: 'Pods remained after the drain timeout. The message names the pods.',
+        help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`. The deletion then continues.',
+      },
+    },
+  },
+} as const satisfies Readonly<Record<keyof typeof MachineConditions, ConditionMeaning>>;
 
 /**
  * Every condition that the machine controller writes on a Node. The status of a Machine contains a copy of these conditions

@@ -85,6 +85,15 @@ export const NodeConditions = {
   ReadonlyFilesystem: 'ReadonlyFilesystem',
 } as const;
 
+/** Types of conditions that the machine controller writes only to the status of a Machine. Not in the original. */
+export const MachineConditions = {
+  /** The drain timeout expired while pods remained, and the undrainable policy `Fail` ended the drain. */
+  DrainFailed: 'DrainFailed',
+} as const;
+
+/** Reason of the machine condition `DrainFailed`. */
+export const DRAIN_TIMEOUT_EXPIRED = 'DrainTimeoutExpired';
+
 /** Reasons of the node condition `InPlaceUpdate`, in the order of an update. */
 export const InPlaceUpdateReasons = {
   CandidateForUpdate: 'CandidateForUpdate',

@@ -345,6 +345,13 @@ export const EVENTS = {
     means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
     help: 'The message contains the fix. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
   },
+  DrainFailed: {
+    on: MACHINE,
+    type: 'Warning',
+    means:
+      'The drain timeout expired while pods remained. The undrainable policy `Fail` ended the drain, and mcm keeps the VM.',
+    help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`.',
+  },
   VMUnknown: {
     on: MACHINE,
     type: 'Warning',

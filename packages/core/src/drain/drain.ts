@@ -15,7 +15,7 @@ import {
 import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets } from './model/budgets.ts';
 import type { Attempt, DrainObservation, DrainPod, PodRef } from './model/observation.ts';
 import { verdictOf } from './model/pod-filters.ts';
-import { isAskedFor, planRequested } from './requests/requested.ts';
+import { isAskedFor, planRequested, stopsEvictions } from './requests/requested.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
 import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
@@ -76,7 +76,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const overdue = now >= o.forceAt;
   if (o.unseen?.pods !== undefined && !o.forced) return planWithoutPods(o, o.unseen.pods);
   if (o.forced || (overdue && !isHeld(o))) return planForced(o, going);
-  if (overdue && o.policy === 'Quarantine' && going.length > 0) return planQuarantine(o, going, now);
+  if (overdue && going.length > 0 && stopsEvictions(o)) return planStopped(o, going, now);
   const undrained = overdue && going.length > 0 ? o.policy : undefined;
   const pods = (o.urgent ? going.toSorted(byPriority) : going).map((pod) => withName(planPod(o, pod, now)));
   const turns = pods.some(({ turn }) => turn);
@@ -142,11 +142,11 @@ const NOTHING: DrainPlan = {
 const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
 
 /**
- * Plans a drain with the policy Quarantine after the timeout. The node stays cordoned until the remaining pods end by
- * themselves. A pod is evicted again when a change of its budgets allows it.
+ * Plans a drain with the policy Quarantine or Fail after the timeout. The node stays cordoned until the remaining pods
+ * end by themselves. With Quarantine, a pod is evicted again when a change of its budgets allows it.
  */
-function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
-  const released = going.filter((pod) => isReleased(o, pod));
+function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
+  const released = o.policy === 'Fail' ? [] : going.filter((pod) => isReleased(o, pod));
   // Only terminating pods and pods to evict count for the limit of volumes that move at the same time.
   const moving = { ...o, pods: going.filter((pod) => pod.dueAt || released.includes(pod)) };
   const evict = released.filter((pod) => mayMove(moving, pod, now));
@@ -156,7 +156,7 @@ function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Da
     evict,
     leaving: going.filter((pod) => !evict.includes(pod)),
     blockers: [heldBlocker(o, going)],
-    undrained: 'Quarantine',
+    undrained: o.policy,
     ...withoutUndefined({ lookAgainAt: nextAt }),
   };
 }

@@ -1,4 +1,4 @@
-import { Annotations, machineClasses, machines } from '@mcm/api';
+import { Annotations, type Machine, MachineConditions, machineClasses, machines } from '@mcm/api';
 import type { RequestLogEntry } from '@mcm/control-plane';
 import {
   events,
@@ -10,7 +10,7 @@ import {
   pods,
   type Transport,
 } from '@mcm/kube';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { NAMESPACE, type Rig, type RigOptions, USER_AGENT } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
@@ -254,6 +254,71 @@ test('undrainable policy Quarantine: no eviction is retried until the budget cha
   await endPods(rig);
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
   expect(rig.cloud.vms).toEqual([]);
+});
+
+describe('undrainable policy Fail', () => {
+  async function failed(options: Partial<RigOptions> = {}) {
+    const { rig, requests } = await started(0, options);
+    const annotations = { [Annotations.UndrainablePolicy]: 'Fail' };
+    await rig.createMachine('m-0', { drainTimeout: '30m' }, { annotations });
+    await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+    await budget(rig, 0);
+    await rig.createPod('web-1', 'm-0', { app: 'web' });
+    await rig.deleteMachine('m-0');
+    await rig.clock.advance(29 * 60_000);
+    expect(await condition(rig)).toBeUndefined();
+    await rig.clock.advance(2 * 60_000);
+    return { rig, requests };
+  }
+
+  const condition = async (rig: Rig) =>
+    (await rig.machine('m-0'))?.status?.conditions?.find(({ type }) => type === MachineConditions.DrainFailed);
+
+  test('the drain fails with a condition and one event, the VM stays, and a changed budget evicts no pod', async () => {
+    const { rig, requests } = await failed();
+    const message =
+      'drain timeout expired before pod default/web-1 ended; undrainable policy Fail ends the drain and keeps the VM';
+    const since = (await condition(rig))?.lastTransitionTime;
+    expect(await condition(rig)).toMatchObject({ status: 'True', reason: 'DrainTimeoutExpired', message });
+    const { metadata, status } = (await rig.machine('m-0')) ?? {};
+    expect(status?.currentStatus?.phase).toBe('Terminating');
+    expect(status?.lastOperation).toMatchObject({ state: 'Failed', type: 'Delete' });
+    expect(metadata?.annotations?.[Annotations.Undrained]).toBe('Fail');
+    const asked = requests.length;
+    await allow(rig, 1);
+    await rig.clock.advance(3 * 60 * 60_000);
+    await rig.kill();
+    rig.start();
+    await rig.clock.advance(60 * 60_000);
+    expect(evictions(requests.slice(asked))).toEqual([]);
+    expect([rig.cloud.vms.length, (await condition(rig))?.lastTransitionTime]).toEqual([1, since]);
+    const reported = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+      ({ reason }) => reason === 'DrainFailed',
+    );
+    expect(reported.map((event) => event.message)).toEqual([
+      `D${message.slice(1)}; delete the pods by hand, or set the label force-deletion=true`,
+    ]);
+  });
+
+  test('the deletion continues when the pods have ended, without the condition', async () => {
+    const { promise: never } = Promise.withResolvers<void>();
+    const { rig } = await failed({ cloud: { gate: (method) => (method === 'delete' ? never : undefined) } });
+    await rig.admin.resource(pods, NAMESPACE).delete('web-1', { gracePeriodSeconds: 0 });
+    await rig.until(async () => (await rig.description('m-0')).includes('Drain successful'), 60_000);
+    expect(await condition(rig)).toBeUndefined();
+  });
+
+  test('another policy or the label force-deletion continues the drain', async () => {
+    const { rig } = await failed();
+    const api = rig.admin.resource<Machine>(machines, NAMESPACE);
+    const body = { metadata: { annotations: { [Annotations.UndrainablePolicy]: 'Hold' } } };
+    await api.patch('m-0', { type: 'merge', body });
+    await rig.until(async () => (await condition(rig)) === undefined, 60_000);
+    expect(rig.cloud.vms).toHaveLength(1);
+    await api.patch('m-0', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'true' } } } });
+    await rig.until(async () => (await rig.machines()).length === 0, 60_000);
+    expect(rig.cloud.vms).toEqual([]);
+  });
 });
 
 test('repair-drain-timeout of the class: the drain of an unhealthy machine is forced earlier, also after a restart', async () => {

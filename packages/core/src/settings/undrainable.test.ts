@@ -18,7 +18,7 @@ test('the annotation of the machine takes precedence over that of its class; the
 test('an invalid annotation deletes nothing and is reported with a hint', () => {
   expect(undrainablePolicyOf(annotated('force'), undefined)).toEqual({
     policy: 'Hold',
-    problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force", so mcm uses Hold; write one of Force, Quarantine, Hold`,
+    problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force", so mcm uses Hold; write one of Force, Quarantine, Hold, Fail`,
   });
   const ofClass = { metadata: { name: 'small', annotations: { [Annotations.UndrainablePolicy]: 'hold' } } } as never;
   expect(undrainablePolicyOf(machine(), ofClass).problem).toContain('of MachineClass small is "hold"');
@@ -44,6 +44,19 @@ test('Hold: for an empty node no pods are reported, even while a volume is await
   const attachments = [{ name: 'va', volume: 'pv-db-0', deleting: false }];
   const o = look([], { policy: 'Hold', attachments });
   expect(planDrain(o, later(1, o.forceAt)).blockers.map(({ text }) => text)).toEqual([]);
+});
+
+test('Fail: after the timeout no pod is evicted, not even after a change of its budget, and nothing is deleted', () => {
+  const o = look([blocked, free], { policy: 'Fail' });
+  expect(planDrain(o, later(-1, o.forceAt)).evict).toMatchObject([{ name: 'web-0' }]);
+  const plan = planDrain(o, o.forceAt);
+  expect(plan).toMatchObject({ drained: false, forced: false, evict: [], remove: [], undrained: 'Fail' });
+  expect([plan.lookAgainAt, plan.blockers[0]?.budgets]).toEqual([undefined, undefined]);
+  expect(plan.blockers[0]?.text).toBe(
+    'drain timeout expired before pod default/db-0, default/web-0 ended; undrainable policy Fail ends the drain and keeps the VM',
+  );
+  expect(planDrain({ ...o, pods: [] }, later(1, o.forceAt)).drained).toBe(true);
+  expect(planDrain({ ...o, forced: true }, later(1, o.forceAt)).remove).toHaveLength(2);
 });
 
 test('Quarantine: after the timeout no pod is evicted any more, and there is no timer', () => {

@@ -6,13 +6,14 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
  * - `Quarantine`: mcm stops evicting. The Node stays cordoned, and the VM is deleted when its pods have ended by
  *   themselves. The set replaces the machine, because a machine that is being deleted does not count.
  * - `Hold`: mcm continues to evict without a time limit.
+ * - `Fail`: mcm stops evicting permanently, and the machine gets the condition `DrainFailed`.
  *
- * With `Quarantine` and `Hold`, mcm deletes the VM only when the pods have ended, or after a user added the label
+ * With `Quarantine`, `Hold` and `Fail`, mcm deletes the VM only when the pods have ended, or after a user added the label
  * `force-deletion`.
  */
-export type UndrainablePolicy = 'Force' | 'Quarantine' | 'Hold';
+export type UndrainablePolicy = 'Force' | 'Quarantine' | 'Hold' | 'Fail';
 
-const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold'];
+const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold', 'Fail'];
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 

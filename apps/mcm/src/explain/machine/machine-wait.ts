@@ -146,6 +146,7 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Quarantine:
     'evictions stop, and the node stays cordoned until the remaining pods end or the label force-deletion is set',
   Hold: 'evictions continue without a time limit, until all pods end or the label force-deletion is set',
+  Fail: 'the drain fails, and mcm keeps the VM until the remaining pods end or the label force-deletion is set',
 };
 
 /**

@@ -101,6 +101,7 @@ function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanat
     Force: 'the remaining pods are deleted without a grace period',
     Quarantine: 'evictions stop, and the node stays cordoned until the pods of the node end',
     Hold: 'evictions continue without a time limit',
+    Fail: 'the drain fails, and mcm keeps the VM',
   }[policy];
   // If both times are equal, only one is printed.
   const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);

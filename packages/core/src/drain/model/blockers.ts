@@ -1,6 +1,7 @@
+import type { UndrainablePolicy } from '../../settings/undrainable.ts';
 import type { Attempt, DrainBudget, DrainObservation, DrainPod, PodRef } from './observation.ts';
 
-export type ReportReason = 'DeletionBlocked' | 'PodDoesNotEnd' | 'VolumeStaysAttached';
+export type ReportReason = 'DeletionBlocked' | 'DrainFailed' | 'PodDoesNotEnd' | 'VolumeStaysAttached';
 
 /** An object that blocks a drain. */
 export interface Blocker {
@@ -28,23 +29,33 @@ export const nameOf = ({ namespace, name }: PodRef): string => `${namespace}/${n
 
 const blocked = (cause: string): Blocker['event'] & object => ({ reason: 'DeletionBlocked', cause });
 
+/** The action of a policy after the drain timeout. */
+const AFTER_TIMEOUT: Readonly<Record<UndrainablePolicy, string>> = {
+  Force: 'deletes the pod',
+  Quarantine: 'keeps the node cordoned until the pod ends',
+  Hold: 'continues to wait for the pod',
+  Fail: 'ends the drain and keeps the VM',
+};
+
 /** Returns the blocker for a drain timeout that expired while the policy forbids a forced drain. */
 export function heldBlocker(
-  { policy, policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
+  { policy = 'Hold', policyProblem, forcedBy = 'force-deletion=true' }: DrainObservation,
   going: readonly DrainPod[],
 ): Blocker {
   const left = going.slice(0, 3).map(nameOf).join(', ');
   const more = going.length > 3 ? ` and ${going.length - 3} more` : '';
   const budgets = [...new Set(going.flatMap((pod) => pod.budgets.map(({ key }) => key)))];
-  const what = policy === 'Quarantine' ? 'keeps the node cordoned until the pod ends' : 'continues to wait for the pod';
   return {
-    text: `drain timeout expired before pod ${left}${more} ended; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
+    text: `drain timeout expired before pod ${left}${more} ended; undrainable policy ${policy} ${AFTER_TIMEOUT[policy]}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
     // A quarantined node waits for changes of its budgets. On a held node, each pod reports its own budgets.
-    budgets: budgets.length > 0 ? budgets : undefined,
+    budgets: budgets.length > 0 && policy !== 'Fail' ? budgets : undefined,
     pods: going.map(nameOf),
     hint: `delete the pods by hand, or set the label ${forcedBy}`,
-    event: blocked('the drain timeout expired'),
+    event: {
+      reason: policy === 'Fail' ? 'DrainFailed' : 'DeletionBlocked',
+      cause: 'the drain timeout expired',
+    },
   };
 }
 

@@ -15,14 +15,16 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 
 /**
  * Returns true if the drain creates an EvictionRequest for the pod. Each pod gets only one request. If the cloud will
- * end the VM soon, there is no time for a request. After the timeout, the policy Quarantine stops all requests.
+ * end the VM soon, there is no time for a request. After the timeout, the policies Quarantine and Fail stop all requests.
  */
 export const isAskedFor = (o: DrainObservation, pod: DrainPod, now: Date): boolean =>
   o.requests === 'served' && !o.urgent && !stopsRequests(o, now) && o.memory.attempts.get(pod.uid) === undefined;
 
 /** The requests of a drain are withdrawn when no pod may be evicted anymore. */
-export const stopsRequests = ({ policy, forceAt }: DrainObservation, now: Date): boolean =>
-  policy === 'Quarantine' && now >= forceAt;
+export const stopsRequests = (o: DrainObservation, now: Date): boolean => stopsEvictions(o) && now >= o.forceAt;
+
+/** Returns true if the policy of the drain stops evictions after the timeout. */
+export const stopsEvictions = ({ policy }: DrainObservation): boolean => policy === 'Quarantine' || policy === 'Fail';
 
 /** `read` is set if the plan needs a new read of the Evictions. */
 interface RequestedWait {

@@ -1,4 +1,12 @@
-import { type DeletionStep, type MachineState, STEP_TEXTS } from '@mcm/api';
+import {
+  type DeletionStep,
+  DRAIN_TIMEOUT_EXPIRED,
+  formatTime,
+  MachineConditions,
+  type MachineState,
+  type MachineStatus,
+  STEP_TEXTS,
+} from '@mcm/api';
 import { defined } from '@mcm/kube';
 import type { MachineObservation } from '../model/observation.ts';
 import type { Action } from '../model/plan.ts';
@@ -12,13 +20,32 @@ export const operation = (description: string, state: MachineState = 'Processing
 
 export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
 
+/** The condition exists only while the policy `Fail` keeps the VM. */
+function withDrainFailed(status: MachineStatus | undefined, message: string | undefined, now: Date): MachineStatus {
+  const all = status?.conditions ?? [];
+  const type = MachineConditions.DrainFailed;
+  const before = all.find((condition) => condition.type === type);
+  if (before?.message === message) return { ...status };
+  const rest = all.filter((condition) => condition !== before);
+  if (message === undefined) return { ...status, conditions: rest };
+  const lastTransitionTime = before?.lastTransitionTime ?? formatTime(now);
+  return {
+    ...status,
+    conditions: [...rest, { type, status: 'True', reason: DRAIN_TIMEOUT_EXPIRED, message, lastTransitionTime }],
+  };
+}
+
+/** @param drainFailed The message of the condition `DrainFailed`. Each other report removes the condition. */
 export function say(
   o: MachineObservation,
   wanted: Operation,
   now: Date,
-  alike: (a: string, b: string) => boolean = () => true,
+  {
+    alike = () => true,
+    drainFailed,
+  }: { alike?: (a: string, b: string) => boolean; drainFailed?: string | undefined } = {},
 ): Action[] {
-  const status = withOperation(o.machine.status, wanted, now);
+  const status = withOperation(withDrainFailed(o.machine.status, drainFailed, now), wanted, now);
   const old = o.machine.status?.lastOperation;
   const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
   const reported = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);

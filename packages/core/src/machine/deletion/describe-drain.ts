@@ -28,7 +28,8 @@ export function describeDrain(o: MachineObservation, drain: DrainObservation, pl
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
   // This status write sends no event, because the status changes with every pod. For events, see `blockerEvents`.
-  const actions = say(o, wanted, now, namesTheSame).flatMap((action): Action[] =>
+  const drainFailed = plan.undrained === 'Fail' ? plan.blockers.map(({ text }) => text).join('; ') : undefined;
+  const actions = say(o, wanted, now, { alike: namesTheSame, drainFailed }).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
   );
   if (actions.length === 0) return { actions };

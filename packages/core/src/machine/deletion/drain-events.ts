@@ -57,6 +57,7 @@ const withHint = (text: string, blockers: readonly Blocker[]): string => {
 
 const MESSAGES: Readonly<Record<ReportReason, Message>> = {
   DeletionBlocked: (blockers) => withHint(`Drain failed due to - ${textsOf(blockers)}`, blockers),
+  DrainFailed: (blockers) => withHint(capital(textsOf(blockers)), blockers),
   PodDoesNotEnd: (blockers, forcedBy = 'force-deletion=true') => {
     const [first, ...others] = blockers;
     if (first && others.length === 0) return `${capital(first.text)}: ${first.hint}`;
