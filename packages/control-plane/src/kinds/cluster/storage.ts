@@ -202,11 +202,9 @@ export const capacityStrategy = strategy({
     const name = text(object, 'storageClassName');
     if (object.nodeTopology !== undefined) findings.add(selectorCauses(object.nodeTopology, 'nodeTopology'));
     findings.problems('storageClassName', name, subdomainProblems(name));
-    for (const field of ['capacity', 'maximumVolumeSize']) {
-      if (object[field] !== undefined && quantityNanos(object[field]) < 0n) {
-        findings.invalid(field, object[field], NOT_NEGATIVE);
-      }
-    }
+    // The real server does not validate `maximumVolumeSize`.
+    const { capacity } = object;
+    if (capacity !== undefined && quantityNanos(capacity) < 0n) findings.invalid('capacity', capacity, NOT_NEGATIVE);
     return findings.causes;
   },
   change: (object, old) => unchanged(object, old, ['nodeTopology', 'storageClassName']),

@@ -53,6 +53,7 @@ import {
 import { endpointSliceStrategy } from '../core/endpoints.ts';
 import { eventFields, eventStorage, eventStrategy } from '../core/event.ts';
 import {
+  capacityWarnings,
   csiDriverWarnings,
   endpointSliceWarnings,
   ingressWarnings,
@@ -323,6 +324,7 @@ export const clusterKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'storage.k8s.io',
     kind: 'CSIStorageCapacity',
+    warnings: capacityWarnings,
     ...capacityStrategy,
     listKind: 'CSIStorageCapacityList',
     plural: 'csistoragecapacities',

@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
 import { cidrWarnings, ipWarnings } from '../base/addresses.ts';
 import { ingressStatusWarnings } from '../cluster/ingress.ts';
-import { labelMapWarnings, nodeSelectorWarnings } from './node-labels.ts';
+import { deprecatedLabel, labelMapWarnings, nodeSelectorWarnings, termWarnings } from './node-labels.ts';
 import { nameWarnings, podTemplateWarnings } from './pod.ts';
 import { fractionWarnings } from './quantities.ts';
 import { persistentSourceWarnings } from './volumes.ts';
@@ -173,6 +173,14 @@ export const csiDriverWarnings: Warnings = (driver) => {
   const why = 'if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
   return [`spec.serviceAccountTokenInSecrets is unset; ${why}`];
 };
+
+export const capacityWarnings: Warnings = (capacity) => [
+  ...termWarnings(look(capacity, 'nodeTopology'), 'nodeTopology'),
+  ...Object.keys(look(capacity, 'nodeTopology', 'matchLabels')).flatMap((key) => {
+    const why = deprecatedLabel(key);
+    return why === undefined ? [] : [`nodeTopology.matchLabels.${key}: ${why}`];
+  }),
+];
 
 export const runtimeClassWarnings: Warnings = (runtimeClass) =>
   labelMapWarnings(look(runtimeClass, 'scheduling'), () => 'scheduling.nodeSelector');

@@ -176,3 +176,24 @@ test.each([
   const answer = await send('POST', `${path}?dryRun=All`, { metadata: { name: 'x' }, ...body });
   expect(answer).toEqual({ code: 201, warnings: [warning] });
 });
+
+test('a CSIStorageCapacity with deprecated labels of nodes causes warnings, and its maximum size may be negative', async () => {
+  const object = {
+    metadata: { name: 'c' },
+    storageClassName: 's',
+    maximumVolumeSize: '-1',
+    nodeTopology: {
+      matchLabels: { 'beta.kubernetes.io/os': 'x' },
+      matchExpressions: [{ key: 'beta.kubernetes.io/arch', operator: 'Exists' }],
+    },
+  };
+  const path = '/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities';
+  expect(await send('POST', path, object)).toEqual({
+    code: 201,
+    warnings: [
+      'nodeTopology.matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "kubernetes.io/arch" instead',
+      'nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use "kubernetes.io/os" instead',
+    ],
+  });
+  expect((await send('PATCH', `${path}/c`, { capacity: '-1' })).code).toBe(422);
+});
