@@ -77,6 +77,7 @@ export {
   registeredTracer,
   retryAfterOf,
   type Sent,
+  SharedLookup,
   type StopRequest,
   shortestSecret,
   signJwt,

@@ -3,6 +3,7 @@ export { providerSpecProblem, type ReadProviderSpec } from './class-problem.ts';
 export { LearnedRate } from './cloud/learned-rate.ts';
 export { type ObservedCall, observedCalls } from './cloud/observed.ts';
 export { observingDriver } from './cloud/observing.ts';
+export { SharedLookup } from './cloud/shared-lookup.ts';
 export { singleFlight } from './cloud/single-flight.ts';
 export {
   askForText,

@@ -6,6 +6,7 @@ import type {
   RunInstancesCommandInput,
   RunInstancesCommandOutput,
 } from '@aws-sdk/client-ec2';
+import { SharedLookup } from '@mcm/core/driver';
 import type { Clock, Random } from '@mcm/kube';
 import type { AwsCredentials } from '../spec/schemas.ts';
 import { Attempts } from './attempts.ts';
@@ -16,7 +17,6 @@ import { ownKeys } from './own-keys.ts';
 import { type Reach, reachOf } from './reach.ts';
 import { createRequestHandler, type RequestHandlerOptions } from './request-handler.ts';
 import type { AwsSettings } from './settings.ts';
-import { SharedLookup } from './shared-lookup.ts';
 import { webIdentity } from './web-identity.ts';
 
 export type { Instance } from '@aws-sdk/client-ec2';

@@ -162,7 +162,7 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
   const { name } = machine.metadata;
   const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
   const look = (): Promise<VirtualMachine | undefined> =>
-    (isWarm(machine) ? session.vmWithView(name, signal) : session.vm(name)(signal)).catch((thrown: unknown) => {
+    readerOf(session, machine)(name, signal).catch((thrown: unknown) => {
       if (isAbsent(thrown)) return undefined;
       throw thrown;
     });
@@ -174,6 +174,13 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
   } catch (thrown) {
     throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
   }
+}
+
+/** Without a recorded VM, only a direct read can prove that no VM exists. */
+function readerOf(session: Session, machine: Machine): Session['recordedVm'] {
+  if (isWarm(machine)) return (name, signal) => session.vmWithView(name, signal);
+  if (machine.spec.providerID) return (name, signal) => session.recordedVm(name, signal);
+  return (name, signal) => session.vm(name)(signal);
 }
 
 /** For all other machines, the driver sends the same request as the original, without the power state. */

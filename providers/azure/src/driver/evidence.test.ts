@@ -35,7 +35,7 @@ function sessionWith(answers: Answers) {
     new Remembered<never>(new VirtualClock(), 0),
     new Remembered<unknown>(new VirtualClock(), 0),
   ];
-  return { session: new Session({ arm, images, terms }, 's', 'g'), asked };
+  return { session: new Session({ arm, images, terms, lookups: new Map() }, new VirtualClock(), 's', 'g'), asked };
 }
 
 const signal = new AbortController().signal;

@@ -4,8 +4,8 @@ import type {
   VirtualMachineImage,
   VirtualMachineInstanceView,
 } from '@azure/arm-compute';
-import type { DriverContext, DriverRequest, MachineRequest } from '@mcm/core/driver';
-import { withoutUndefined } from '@mcm/kube';
+import { type DriverContext, type DriverRequest, type MachineRequest, SharedLookup } from '@mcm/core/driver';
+import { type Clock, withoutUndefined } from '@mcm/kube';
 import { Arm, type CallOptions, type Poller, type Provisioned, type Read } from '../arm/client.ts';
 import { type CloudAddresses, cloudOf } from '../arm/clouds.ts';
 import { Remembered } from '../arm/remembered.ts';
@@ -43,7 +43,12 @@ interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
   readonly terms: Remembered<unknown>;
+  /** By subscription and resource group. */
+  readonly lookups: Map<string, SharedLookup<VirtualMachine>>;
 }
+
+/** Fewer lookups are cheaper than a listing of the resource group. */
+const FEW_VMS = 3;
 
 /** Terms may be withdrawn and new images may be published. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
@@ -59,10 +64,15 @@ export class Session {
   readonly subscription: string;
   readonly group: string;
 
-  constructor({ arm, images, terms }: Connection, subscription: string, group: string) {
+  readonly #lookups: Connection['lookups'];
+  readonly #clock: Clock;
+
+  constructor({ arm, images, terms, lookups }: Connection, clock: Clock, subscription: string, group: string) {
     this.arm = arm;
     this.images = images;
     this.terms = terms;
+    this.#lookups = lookups;
+    this.#clock = clock;
     this.subscription = subscription;
     this.group = group;
   }
@@ -98,6 +108,34 @@ export class Session {
 
   readonly vm = (name: string) => (signal: AbortSignal) =>
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
+
+  /**
+   * Reads a VM that is recorded on its machine. If several lookups wait, they share one listing of the resource group.
+   * A VM that the listing lacks is read again, because a listing can be outdated.
+   */
+  async recordedVm(name: string, signal: AbortSignal): Promise<VirtualMachine> {
+    const key = `${this.subscription}/${this.group}`;
+    const known = this.#lookups.get(key);
+    const shared =
+      known ??
+      new SharedLookup<VirtualMachine>(
+        async (names, until) => (names.length < FEW_VMS ? [] : this.#vmsOfGroup(until)),
+        (vm) => vm.name?.toLowerCase(),
+        this.#clock,
+        Number.POSITIVE_INFINITY,
+      );
+    if (!known) this.#lookups.set(key, shared);
+    const [found] = await shared.find(name.toLowerCase(), signal);
+    return found ?? this.vm(name)(signal);
+  }
+
+  #vmsOfGroup(signal: AbortSignal): Promise<readonly VirtualMachine[]> {
+    return this.ask(
+      'compute',
+      ({ virtualMachines }, o) => Array.fromAsync(virtualMachines.list(this.group, o)),
+      signal,
+    );
+  }
 
   /** Returns the VM and its power state. */
   vmWithView(name: string, signal: AbortSignal): Promise<VirtualMachine> {
@@ -220,13 +258,14 @@ export function sessions(options: SessionOptions): (request: Request) => Session
         arm: connect(options, name, principal),
         images: new Remembered(options.clock, LOOKUPS_KEPT_MS),
         terms: new Remembered(options.clock, LOOKUPS_KEPT_MS),
+        lookups: new Map(),
       };
     }
     clients.delete(key);
     clients.set(key, connection);
     for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
     const subscription = firstOf(credentials.subscriptionID, credentials.azureSubscriptionId);
-    return new Session(connection, subscription, spec.resourceGroup ?? '');
+    return new Session(connection, options.clock, subscription, spec.resourceGroup ?? '');
   };
 }
 

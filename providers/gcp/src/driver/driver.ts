@@ -99,7 +99,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       const { name } = machine.metadata;
       try {
         const session = open(request);
-        const found = (await lookup(calls, request, session)).find((each) => each.name === name);
+        const found = await lookupOne(calls, request, session);
         if (!found) throw absent(request);
         refuseOthers(request, found.labels);
         const ending = ENDING.get(found.status ?? '');
@@ -211,7 +211,7 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
   const { machine, signal } = request;
   const { name, uid } = machine.metadata;
   calls.failed.delete(uid);
-  const found = (await lookup(calls, request, session)).find((each) => each.name === name);
+  const found = await lookupOne(calls, request, session);
   if (!found || isOthers(request, found.labels)) throw absent(request);
   const requestId = requestIdOf(`delete ${uid} ${calls.clock.now().getTime()}`);
   const started = await removal(session, name, requestId, signal);
@@ -286,10 +286,24 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   return ours.cluster === theirs.cluster && ours.role === theirs.role;
 };
 
+/** Concurrent lookups share one listing. Without the tags of cluster and role, no request is sent. */
+function lookupOne(calls: Calls, request: OnMachine, { gce, project, zone }: Session): Promise<Instance | undefined> {
+  const { machine, spec, signal } = request;
+  return counted(calls, request, 'instance_get', async () => {
+    if (!isMarked(spec)) return undefined;
+    const named = await gce.named(project, zone, machine.metadata.name, signal);
+    return named.find((each) => sameMarks(spec, each));
+  });
+}
+
+const isMarked = ({ tags = [] }: GcpProviderSpec): boolean => {
+  const { cluster, role } = marksOf(tags);
+  return cluster !== undefined && role !== undefined;
+};
+
 /** If the class does not have the tags of cluster and role, the result is an empty list, and no request is sent. */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
-  const { cluster, role } = marksOf(spec.tags ?? []);
-  if (cluster === undefined || role === undefined) return [];
+  if (!isMarked(spec)) return [];
   return (await gce.list(project, zone, signal)).filter((each) => sameMarks(spec, each));
 }
 

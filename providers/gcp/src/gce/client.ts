@@ -1,4 +1,4 @@
-import { LearnedRate, withoutSent } from '@mcm/core/driver';
+import { LearnedRate, SharedLookup, withoutSent } from '@mcm/core/driver';
 import type { Clock, Transport } from '@mcm/kube';
 import { isRecord, tryParseJson, withoutUndefined } from '@mcm/kube';
 import { z } from 'zod';
@@ -97,6 +97,8 @@ export class Gce {
   readonly #options: GceOptions;
   readonly #transport: Transport;
   readonly #rates = new Map<string, LearnedRate>();
+  /** By project and zone. */
+  readonly #lookups = new Map<string, SharedLookup<Instance>>();
 
   constructor(options: GceOptions) {
     this.#options = options;
@@ -178,6 +180,22 @@ export class Gce {
       pageToken = page?.nextPageToken ?? '';
     } while (pageToken !== '');
     return found;
+  }
+
+  /** Finds the instances with a name. Concurrent lookups in a zone share one listing. */
+  named(project: string, zone: string, name: string, signal: AbortSignal): Promise<readonly Instance[]> {
+    const key = `${project}/${zone}`;
+    const known = this.#lookups.get(key);
+    const shared =
+      known ??
+      new SharedLookup<Instance>(
+        (_names, until) => this.list(project, zone, until),
+        (found) => found.name,
+        this.#options.clock,
+        Number.POSITIVE_INFINITY,
+      );
+    if (!known) this.#lookups.set(key, shared);
+    return shared.find(name, signal);
   }
 
   async #call<T>(

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** EC2 allows at most this number of values in one filter. */
+/** The default maximum number of values in one request. EC2 allows at most this number of values in one filter. */
 const MOST = 200;
 /** Look-ups during this time share the next request. */
 const GATHER_MS = 2_000;
