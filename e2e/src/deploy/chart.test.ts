@@ -80,7 +80,16 @@ describe.runIf(hasHelm)('the chart', () => {
       ...['provider=aws', 'separateController.enabled=true', 'separateController.annotations.role=r'],
       ...['policies.enabled=true', 'monitoring.enabled=true', 'monitoring.podMonitor.enabled=true'],
     ],
-    ['provider=aws', 'fleet.enabled=true', 'fleet.selector=a=b', 'fleet.namespaces={a,b}', 'monitoring.enabled=true'],
+    ['provider=aws', 'hookWebhooks.secret=hooks'],
+    ['provider=aws', 'hookWebhooks.secret=hooks', 'separateController.enabled=true'],
+    [
+      'provider=aws',
+      'fleet.enabled=true',
+      'hookWebhooks.secret=hooks',
+      'fleet.selector=a=b',
+      'fleet.namespaces={a,b}',
+      'monitoring.enabled=true',
+    ],
     [
       ...['provider=local', 'pod.topologySpread=null', 'pod.tolerations[0].operator=Exists'],
       ...['pod.volumes[0].name=v', 'pod.volumes[0].emptyDir.medium=Memory', 'volumeMounts.manager[0].name=v'],

@@ -110,6 +110,22 @@ test.runIf(hasHelm)('flags.controller sets flags of the machine controller, such
   expect(argsOf(objects, 'machine-controller-manager').join(' ')).not.toMatch(/kept|orphan/);
 });
 
+test.runIf(hasHelm)('hookWebhooks.secret mounts the Secret and sets the flag of the machine controller', async () => {
+  const set = ['--set', 'hookWebhooks.secret=hooks'];
+  const flag = '--hook-webhooks=/etc/mcm/hooks/webhooks.json';
+  const volumes = (objects: readonly Installed[]): string =>
+    JSON.stringify(objects).split('"volumes":').slice(1).join();
+  const shared = rendered('workload', 'default', ...set);
+  expect(argsOf(shared, 'machine-controller')).toContain(flag);
+  expect(await taken(argsOf(shared, 'machine-controller'))).toMatchObject({ 'hook-webhooks': flag.split('=')[1] });
+  expect(argsOf(shared, 'machine-controller-manager')).not.toContain(flag);
+  expect(volumes(shared)).toContain('"secretName":"hooks"');
+  const separate = [...set, '--set', 'separateController.enabled=true'];
+  expect(volumes(rendered('workload', 'default', ...separate))).not.toContain('"secretName":"hooks"');
+  expect(volumes(rendered('separate-controller', 'default', ...separate))).toContain('"secretName":"hooks"');
+  expect(JSON.stringify(rendered('workload', 'default'))).not.toContain('hooks');
+});
+
 test.runIf(hasHelm)(
   'values change their fields: image, webhooks, environment, large numbers, scheduling of pods',
   () => {

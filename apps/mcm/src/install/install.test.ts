@@ -178,6 +178,29 @@ test('every template of the chart is a file of the kustomize base with placehold
   expect([...chart.values()].join('\n')).not.toMatch(/__\w+__/);
 });
 
+test('the chart mounts the Secret with the webhooks of hooks only in pods of the machine controller', () => {
+  const lines = (name: string) =>
+    (chartFiles('1.2.3').get(`templates/${name}.yaml`) ?? '').split('\n').map((line) => line.trim());
+  const volume =
+    '{{- if .Values.hookWebhooks.secret }} - name: hooks secret: secretName: {{ .Values.hookWebhooks.secret | quote }}';
+  const shared = volume.replace(
+    'if .Values.hookWebhooks.secret',
+    'if and .Values.hookWebhooks.secret (not .Values.separateController.enabled)',
+  );
+  for (const [name, expected] of [
+    ['workload', shared],
+    ['separate-controller', volume],
+    ['fleet', volume],
+  ] as const) {
+    const text = lines(name).join(' ');
+    expect(text.split('- --hook-webhooks=/etc/mcm/hooks/webhooks.json {{- end }} {{- range')).toHaveLength(2);
+    expect(text.split('- name: hooks mountPath: /etc/mcm/hooks readOnly: true {{- end }}')).toHaveLength(2);
+    expect(text.split(`${expected} defaultMode: 288 {{- end }}`), name).toHaveLength(2);
+  }
+  for (const name of ['machine-config', 'machine-config-daemon', 'dashboard'])
+    expect(lines(name).join(' ')).not.toContain('hookWebhooks');
+});
+
 test('the YAML of the base equals the objects', () => {
   for (const { name, objects, optional } of sections()) {
     const text = kustomizeFiles().get(`${optional === true ? name : 'base'}/${name}.yaml`) ?? '';

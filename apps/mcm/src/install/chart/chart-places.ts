@@ -47,11 +47,39 @@ const FILES = /^( *)(\S+): __file__(\S+)$/gm;
 const SPREADS = /^( *)topologySpreadConstraints:\n(?:\1 .*\n)+/gm;
 /** A list of flags with their values. Numbers need `toJson`, because `%v` would write them with an exponent. */
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
+/** The flag, the mount and the volume of the Secret with the webhooks of hooks. */
+const HOOKS = /^( *)- (?:--)?__hooks__(?:: |=)(\w+)$/gm;
 const WEBHOOK_FLAGS = /(?:^ *- --webhook-\S+=.*\n)+/gm;
+
+const SECRET = '.Values.hookWebhooks.secret';
+const HOOKS_FOLDER = '/etc/mcm/hooks';
+const HOOK_LINES: Readonly<Record<string, { readonly condition: string; readonly lines: readonly string[] }>> = {
+  flag: { condition: SECRET, lines: [`- --hook-webhooks=${HOOKS_FOLDER}/webhooks.json`] },
+  mount: { condition: SECRET, lines: ['- name: hooks', `  mountPath: ${HOOKS_FOLDER}`, '  readOnly: true'] },
+  ...Object.fromEntries(
+    [
+      ['volume', SECRET],
+      // If the machine controller runs in separate pods, the pods of the manager must not wait for the Secret.
+      ['sharedVolume', `and ${SECRET} (not ${IS_SEPARATE})`],
+    ].map(([kind = '', condition = '']) => [
+      kind,
+      {
+        condition,
+        lines: ['- name: hooks', '  secret:', `    secretName: {{ ${SECRET} | quote }}`, '    defaultMode: 288'],
+      },
+    ]),
+  ),
+};
+
+const hookLines = (indent: string, kind: string): string => {
+  const { condition = '', lines = [] } = HOOK_LINES[kind] ?? {};
+  return [`{{- if ${condition} }}`, ...lines, '{{- end }}'].map((line) => indent + line).join('\n');
+};
 
 /** Replaces the markers in the text of a template. */
 export const filledIn = (text: string): string =>
   text
+    .replaceAll(HOOKS, (_, indent: string, kind: string) => hookLines(indent, kind))
     .replaceAll(FLAGS, (_, indent: string, container: string) =>
       [
         `${indent}{{- range $name, $value := .Values.flags.${container} }}`,
@@ -142,8 +170,19 @@ function containerWithPlaces(container: Container): object {
     ...container,
     imagePullPolicy,
     ...env,
-    volumeMounts: [...container.volumeMounts, ...items(`volumeMounts.${name}`)],
+    volumeMounts: [
+      ...container.volumeMounts,
+      ...(isController(container) ? [{ __hooks__: 'mount' }] : []),
+      ...items(`volumeMounts.${name}`),
+    ],
   };
+}
+
+const isController = ({ name }: Pick<Container, 'name'>): boolean => name === 'machine-controller';
+
+function hookVolumes(containers: readonly Container[], all: boolean): readonly object[] {
+  if (!containers.some(isController)) return [];
+  return [{ __hooks__: !all && containers.length > 1 ? 'sharedVolume' : 'volume' }];
 }
 
 // The pods of a StatefulSet contain all containers.
@@ -157,7 +196,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate, all = false): object => 
     ...field('tolerations', 'pod.tolerations'),
     ...field('affinity', 'pod.affinity'),
     containers: all ? spec.containers.map(containerWithPlaces) : lastIfShared(spec.containers.map(containerWithPlaces)),
-    volumes: [...spec.volumes, ...items('pod.volumes')],
+    volumes: [...spec.volumes, ...hookVolumes(spec.containers, all), ...items('pod.volumes')],
   },
 });
 

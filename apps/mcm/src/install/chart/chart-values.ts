@@ -164,6 +164,14 @@ function imageGroup(container: Container, program: string): Group {
   });
 }
 
+const HOOK_WEBHOOKS = group('Webhooks of hooks (docs/hooks.md).', {
+  secret: value(
+    'Secret with the file webhooks.json and with the keys and certificates that it names, at the path /etc/mcm/hooks. Empty: no webhooks.',
+    '',
+    { type: 'string', pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$' },
+  ),
+});
+
 const POD = group(
   'Fields in the format of a pod spec. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.',
   {
@@ -182,6 +190,8 @@ const POD = group(
     volumes: value('Additional volumes.', [], VOLUMES),
   },
 );
+
+const POD_FIELDS = { hookWebhooks: HOOK_WEBHOOKS, pod: POD };
 
 const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana dashboards.', {
   labels: value('Labels that the Prometheus operator uses to select the objects.', {}, TEXTS),
@@ -349,7 +359,7 @@ function values(): Fields {
     volumeMounts: forEach('Volume mounts in the format of a container, for the volumes in pod.volumes.', (_, program) =>
       value(`Volume mounts of ${program}.`, [], MOUNTS),
     ),
-    pod: POD,
+    ...POD_FIELDS,
     serviceAccount: group('ServiceAccount of the controllers.', {
       create: enabled(true, 'Creates the ServiceAccount.'),
       name: value('Name. If the value is empty, the ServiceAccount has the name of the other objects.', '', {

@@ -30,7 +30,7 @@ const SYMBOLIC: InstallSettings = {
   provider: '{{ .Values.provider }}',
   replicas: number('{{ .Values.replicas }}'),
   images: { manager: imageTemplate('manager'), controller: imageTemplate('controller') },
-  flags: { manager: { __flags__: 'manager' }, controller: { __flags__: 'controller' } },
+  flags: { manager: { __flags__: 'manager' }, controller: { __hooks__: 'flag', __flags__: 'controller' } },
   kubeconfigs: { control: '{{ .Values.kubeconfigs.control }}', target: '{{ .Values.kubeconfigs.target }}' },
   resources: {
     manager: resourcesOf('manager'),
