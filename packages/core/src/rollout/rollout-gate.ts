@@ -1,4 +1,12 @@
-import { Annotations, type Machine, type MachineDeployment, type MachineSet, parseDurationMs, phaseOf } from '@mcm/api';
+import {
+  Annotations,
+  formatDurationMs,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  parseDurationMs,
+  phaseOf,
+} from '@mcm/api';
 import { resolveIntOrPercent } from '../objects/limits.ts';
 import { isAvailable, isTerminating } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
@@ -116,7 +124,7 @@ const availableSince = (machines: readonly Machine[]): number[] =>
     )
     .sort((a, b) => a - b);
 
-const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
+const seconds = (ms: number): string => formatDurationMs(Math.ceil(ms / 1000) * 1000);
 
 /**
  * Returns the limit of a rollout. The limit depends only on the machines of the current set, so the decision is the

@@ -1,4 +1,4 @@
-import { Labels } from '@mcm/api';
+import { formatDurationMs, Labels } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { conditionOf, isTrue } from '../conditions/conditions.ts';
 import {
@@ -121,7 +121,7 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   if (canary?.status === 'False') return `canaries first: ${canary.message ?? ''}`;
   return plan?.againMs === undefined || canary === undefined
     ? undefined
-    : `canaries must stay healthy for ${Math.ceil(plan.againMs / 1_000)} s more`;
+    : `canaries must stay healthy for ${formatDurationMs(Math.ceil(plan.againMs / 1_000) * 1_000)} more`;
 }
 
 function standingOf(
