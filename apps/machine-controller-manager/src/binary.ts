@@ -114,6 +114,13 @@ const flags = {
       help: 'directory with tls.crt and tls.key for the autoscaler port, and with ca.crt, the authority of the autoscaler certificate',
     }),
   }),
+  ...flagGroup('Fleet mode', {
+    'fleet-rollout-budget': textFlag({
+      placeholder: '<name>',
+      default: '',
+      help: 'ConfigMap in --namespace that limits how many clusters of the fleet roll out at the same time; default: no limit',
+    }),
+  }),
   // In older installations of the original, the manager has these flags.
   'delete-migrated-machine-class': ignoredFlag(
     '[true|false]',
@@ -179,7 +186,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
   version: VERSION,
   description: 'Controllers of MachineDeployments and MachineSets, and the check for too many machines.',
   metricsPrefix: 'mcm_',
-  fleet: { without: ['webhook-port', 'autoscaler-port'] },
+  fleet: { without: ['webhook-port', 'autoscaler-port'], rolloutBudget: 'fleet-rollout-budget' },
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },
   flags,
   crds,
@@ -194,7 +201,19 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     const stops = await Promise.all([startWebhooks(context), startAutoscaler(context)]);
     return async () => void (await Promise.all(stops.map((stop) => stop?.())));
   },
-  units: async ({ control, target, namespace, runtime, metrics, flags: given, clock, log, pages, region }) => {
+  units: async ({
+    control,
+    target,
+    namespace,
+    runtime,
+    metrics,
+    flags: given,
+    clock,
+    log,
+    pages,
+    region,
+    rollouts,
+  }) => {
     const { meters } = metrics;
     const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });
     const journal = journalOf(given);
@@ -202,7 +221,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     const known = () => ({ secrets: [], tokens: [] });
     pages.serve(journalPage({ journal, version: VERSION, controller: NAME, clock, known }));
     return createControllers(
-      { control, target, namespace, runtime, metrics: metrics.queues, meters, traces, journal, region },
+      { control, target, namespace, runtime, metrics: metrics.queues, meters, traces, journal, region, rollouts },
       {
         concurrency: given['concurrent-syncs'],
         concurrencyByController: given['concurrent-syncs-by-controller'],

@@ -40,6 +40,7 @@ import {
   nodes,
   type QueueMetrics,
   type RegionReach,
+  type RolloutPermit,
   type Unit,
 } from '@mcm/kube';
 
@@ -65,6 +66,8 @@ export interface Environment {
   readonly journal?: Journal | undefined;
   /** The clusters of the same region of a fleet. */
   readonly region?: (() => RegionReach | undefined) | undefined;
+  /** Allows disruptions by rollouts in a fleet. */
+  readonly rollouts?: RolloutPermit | undefined;
 }
 
 /** The settings of the operator. Times are in milliseconds. */
@@ -156,6 +159,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
     journal: environment.journal,
     traceIdOf: environment.traces?.idOf,
     blockedBy: settings.blockedBy,
+    rollouts: environment.rollouts,
   };
   if (environment.meters) registerManagerMetrics(environment.meters, context);
   environment.traces?.rollouts(context);

@@ -7,6 +7,7 @@ import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { machineControllerBinary } from '@mcm/core';
 import {
   type BinaryDefinition,
+  configMaps,
   createClient,
   type Flags,
   type KubeClient,
@@ -102,13 +103,18 @@ async function setUp(): Promise<Setting> {
 }
 
 /** Runs a program until the end of the test. */
-async function run<F extends Flags>(definition: BinaryDefinition<F>, t: Setting): Promise<void> {
+async function run<F extends Flags>(
+  definition: BinaryDefinition<F>,
+  t: Setting,
+  more: readonly string[] = [],
+): Promise<void> {
   const ready = Promise.withResolvers<void>();
   let stop: (reason: string) => void = () => undefined;
   const ended = runBinary(definition, {
     argv: [
       ...['--port=0', '--bind-address=127.0.0.1', '--log-level=silent', `--control-kubeconfig=${t.home}`],
       ...[`--namespace=${DEFAULT_INSTALL.namespace}`, '--fleet-namespaces=mcm-fleet=local', '--fleet-replica=0'],
+      ...more,
     ],
     env: {},
     clock: t.clock,
@@ -135,7 +141,8 @@ async function run<F extends Flags>(definition: BinaryDefinition<F>, t: Setting)
 
 test('a fleet serves the clusters whose namespaces bind its role, and uses every permission outside of them', async () => {
   const t = await setUp();
-  await run(machineControllerManager, t);
+  await t.admin.resource(configMaps, DEFAULT_INSTALL.namespace).create({ metadata: { name: 'mcm-rollout-budget' } });
+  await run(machineControllerManager, t, ['--fleet-rollout-budget=mcm-rollout-budget']);
   await run(machineControllerBinary(createLocalDriver({ clock: t.clock, connect: () => t.connect('none') })), t);
   await t.clock.advance(60_000);
   const holderIn = async (namespace: string) =>
@@ -152,5 +159,7 @@ test('a fleet serves the clusters whose namespaces bind its role, and uses every
     // The test opens no port for metrics readers on other machines.
     '* authentication.k8s.io/tokenreviews create',
     '* authorization.k8s.io/subjectaccessreviews create',
+    // There is no rollout.
+    `${DEFAULT_INSTALL.namespace} /configmaps patch`,
   ]);
 });

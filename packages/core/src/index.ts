@@ -27,6 +27,7 @@ export {
   planRollout,
   previousRevision,
   type RolloutPlan,
+  reportedBudgetHold,
   revisionOf,
   type ScaleIn,
   ScaleInReasons,

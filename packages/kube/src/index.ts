@@ -107,6 +107,7 @@ export {
 } from './flags/flag.ts';
 export { variableOf } from './flags/given.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
+export type { RolloutNeeds, RolloutPermit } from './fleet/budget/permit.ts';
 export { fleetFlags } from './fleet/flags.ts';
 export type { RegionReach } from './fleet/regions.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';

@@ -3,6 +3,7 @@ import {
   type DrainExplanation,
   overlapping,
   PlanRefused,
+  reportedBudgetHold,
   type SimulatedDurations,
   type Simulation,
   type SimulationInput,
@@ -173,6 +174,7 @@ function described(
       : `the deployment does not match its spec: ${endOf(deployment, noVm ?? awaitedBy(end, because.replace(/^waiting: /, '')))}`,
     blockers: [
       ...(noVm === undefined ? [] : [noVm]),
+      ...budgetBlocker(deployment),
       ...simulation.problems,
       ...waitLines(stuck, now),
       ...drainBlockers(drains),
@@ -193,6 +195,12 @@ const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): 
   spec.paused
     ? `the rollout is paused; to continue the rollout: mcm rollout resume ${name}`
     : waits.replace(/^for /, 'it waits for ');
+
+/** The simulation does not know when the rollout budget of the fleet allows the rollout. */
+function budgetBlocker(deployment: MachineDeployment): string[] {
+  const hold = reportedBudgetHold(deployment);
+  return hold === undefined ? [] : [hold.because.replace(/^waiting: /, 'the rollout waits: ')];
+}
 
 const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] =>
   [...drains].flatMap(([machine, { blockers, policy, deletesFrom }]) =>

@@ -5,6 +5,7 @@ import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
 import { FleetWorld } from './fleet-world.ts';
 import type { FleetDefect, Program } from './replica.ts';
+import type { SimulatedBudget } from './rollout-verifier.ts';
 import { SEED } from './wires.ts';
 
 const MAX_ACTS = 14;
@@ -46,11 +47,13 @@ type ActName = keyof typeof ACTS;
 
 export interface FleetModeOptions extends HistoryOptions {
   readonly defect?: FleetDefect;
+  /** Default: each odd seed has a rollout budget. */
+  readonly budget?: SimulatedBudget;
 }
 
 export interface FleetModeOutcome extends Outcome {
   /** The number of checks of the service of a cluster, of writes, and of deletions of VMs. */
-  readonly verified: Readonly<Record<'served' | 'fenced' | 'drained', number>>;
+  readonly verified: Readonly<Record<'served' | 'fenced' | 'drained' | 'budgeted', number>>;
 }
 
 /** A short restart, and one during which another replica must serve the clusters. */
@@ -285,9 +288,12 @@ export async function playFleet(options: FleetModeOptions): Promise<FleetModeOut
   const dice = new Dice(seed);
   const replicas = 2 + dice.number(2);
   const kills = new KillPoints(seed);
+  const clusters = seed % LARGE_EVERY === 0 ? LARGE : 3 + dice.number(4);
+  const budget =
+    options.budget ?? (seed % 2 === 1 ? { maxClusters: 1 + (seed % 4 === 1 ? 1 : 0), soak: '1m' } : undefined);
   const world = await FleetWorld.start({
     seed,
-    clusters: seed % LARGE_EVERY === 0 ? LARGE : 3 + dice.number(4),
+    clusters,
     replicas,
     skewMs: Array.from({ length: replicas }, () =>
       dice.number(3) === 0 ? dice.number(2 * MAX_SKEW_MS) - MAX_SKEW_MS : 0,
@@ -295,6 +301,7 @@ export async function playFleet(options: FleetModeOptions): Promise<FleetModeOut
     killPoint: () => kills.next(),
     restartMs: () => kills.restartMs(),
     defect,
+    budget,
   });
   const violations: string[] = [];
   const played = new FleetHistory(world, kills, options);
@@ -306,7 +313,12 @@ export async function playFleet(options: FleetModeOptions): Promise<FleetModeOut
   violations.push(...world.reporter.violations);
   const history = JSON.stringify(world.reporter.history);
   const story = world.reporter.tell();
-  const verified = { served: world.served.verified, fenced: world.fences.verified, drained: world.drained };
+  const verified = {
+    served: world.served.verified,
+    fenced: world.fences.verified,
+    drained: world.drained,
+    budgeted: world.rollouts?.verified ?? 0,
+  };
   await world.close();
   return { violations, story, history, plan: played.plan, verified };
 }

@@ -1,6 +1,8 @@
 import { crds, type Machine, type MachineDeployment, machineClasses, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
+  type ConfigMap,
+  configMaps,
   createClient,
   createMemoryLogger,
   type KubeClient,
@@ -19,11 +21,13 @@ import { MAX_CALLS } from '../record/step-limit.ts';
 import { SimulatedCluster } from './cluster.ts';
 import { Fences } from './fences.ts';
 import { type FleetDefect, PROGRAMS, Program, type ProgramName } from './replica.ts';
+import { BUDGET, RolloutVerifier, type SimulatedBudget } from './rollout-verifier.ts';
 import { ServedVerifier } from './served-verifier.ts';
 import { cloudTokenOf, kubeconfigOf, SEED, Wires } from './wires.ts';
 
 const SECRET = 'fleet-kubeconfig';
 const DEPLOYMENT = 'workers';
+const CANARY = 'c1';
 const CLOUD_DOMAIN = '.cloud.invalid';
 /** The prefix of a server name under which a cluster is reached with the kubeconfig of another cluster. */
 const WRONG = 'wrong-';
@@ -40,6 +44,8 @@ export interface FleetWorldOptions {
   readonly defect: FleetDefect;
   /** The health timeout of each machine. Default: `2h`. */
   readonly healthTimeout?: string;
+  /** Default: no rollout budget. The first cluster is the canary cluster. */
+  readonly budget?: SimulatedBudget | undefined;
 }
 
 /** The size and the class that a user requested. */
@@ -65,6 +71,7 @@ export class FleetWorld {
   readonly slowed = new Set<string>();
   /** Clusters whose namespace was deleted. */
   readonly deleted = new Set<string>();
+  readonly rollouts: RolloutVerifier | undefined;
   readonly #seedPlane: ControlPlane;
   readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
   readonly #end = new AbortController();
@@ -93,7 +100,9 @@ export class FleetWorld {
       hindered: (name, cluster) => this.#hindered(name, cluster),
       describe: () => this.describe(),
     });
-    const { seed, replicas, skewMs, killPoint, restartMs, defect } = options;
+    const { seed, replicas, skewMs, killPoint, restartMs, defect, budget } = options;
+    this.rollouts =
+      budget && new RolloutVerifier({ budget, reporter, admin: this.seedAdmin, isCanary: (name) => name === CANARY });
     const parts = {
       clock,
       random: seededRandom(seed + 2),
@@ -102,6 +111,7 @@ export class FleetWorld {
       fences: this.fences,
       wires: this.wires,
       defect,
+      rollouts: this.rollouts,
       server: (name: string) => this.#server(name),
       cloud: (endpoint: string) => this.#cloud(endpoint),
       changed: () => this.served.processesChanged(),
@@ -127,6 +137,12 @@ export class FleetWorld {
     }
     const world = new FleetWorld(options, clock, plane, clusters, reporter);
     await admin.resource(namespaces).create({ metadata: { name: 'fleet' } });
+    const { budget } = options;
+    if (budget !== undefined)
+      await admin.resource<ConfigMap>(configMaps, 'fleet').create({
+        metadata: { name: BUDGET },
+        data: { maxClusters: String(budget.maxClusters), canaries: 'canary=yes', soak: budget.soak },
+      });
     for (const name of clusters.keys()) await world.#furnish(name);
     for (const program of world.programs) program.start();
     world.served.watch(world.#end.signal);
@@ -139,7 +155,8 @@ export class FleetWorld {
 
   async #furnish(cluster: string): Promise<void> {
     const admin = this.seedAdmin;
-    await admin.resource(namespaces).create({ metadata: { name: cluster, labels: { fleet: 'yes' } } });
+    const labels = { fleet: 'yes', canary: cluster === CANARY ? 'yes' : 'no' };
+    await admin.resource(namespaces).create({ metadata: { name: cluster, labels } });
     const stringData = { kubeconfig: kubeconfigOf(cluster) };
     await admin.resource(secrets, cluster).create({ metadata: { name: SECRET }, stringData });
     await admin.resource(secrets, cluster).create({
@@ -161,16 +178,16 @@ export class FleetWorld {
           tags: { [`kubernetes.io/cluster/${cluster}`]: '1', 'kubernetes.io/role/node': '1' },
         },
       });
-    const labels = { name: DEPLOYMENT };
+    const ofMachines = { name: DEPLOYMENT };
     this.wishes.set(cluster, { replicas: 1, machineClass: 'blue' });
     await admin.resource<MachineDeployment>(machineDeployments, cluster).create({
       metadata: { name: DEPLOYMENT, namespace: cluster },
       spec: {
         replicas: 1,
-        selector: { matchLabels: labels },
+        selector: { matchLabels: ofMachines },
         strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
         template: {
-          metadata: { labels },
+          metadata: { labels: ofMachines },
           spec: {
             creationTimeout: '2h',
             healthTimeout: this.#healthTimeout,
@@ -182,7 +199,10 @@ export class FleetWorld {
   }
 
   #server(name: string): Transport {
-    if (name === SEED) return this.fences.sees(this.#seedPlane.transport);
+    if (name === SEED) {
+      const seen = this.fences.sees(this.#seedPlane.transport);
+      return this.rollouts?.sees(seen) ?? seen;
+    }
     const cluster = this.#clusters.get(name.startsWith(WRONG) ? name.slice(WRONG.length) : name);
     if (cluster === undefined) throw new Error(`no server ${name}`);
     return cluster.plane.transport;

@@ -16,6 +16,7 @@ import { SkewedClock } from '../processes/skewed-clock.ts';
 import type { Reporter } from '../record/reporter.ts';
 import type { Fences, Writer } from './fences.ts';
 import { clusterOfRequest } from './fences.ts';
+import { BUDGET, type RolloutVerifier } from './rollout-verifier.ts';
 import { cloudTokenOf, kubeconfigOf, SEED, serverOf, tokenOf, type Wires } from './wires.ts';
 
 export const PROGRAMS = ['machine-controller-manager', 'machine-controller'] as const;
@@ -38,6 +39,8 @@ export interface ReplicaParts {
   readonly fences: Fences;
   readonly wires: Wires;
   readonly defect: FleetDefect;
+  /** Undefined without a rollout budget. */
+  readonly rollouts: RolloutVerifier | undefined;
   /** The server with this name in a kubeconfig. */
   readonly server: (name: string) => Transport;
   /** The cloud with this endpoint. */
@@ -157,11 +160,13 @@ export class Program {
   }
 
   async #run(writer: Writer, signal: AbortSignal): Promise<void> {
-    const { random, log } = this.#parts;
+    const { random, log, rollouts } = this.#parts;
     const skewed = new SkewedClock(this.#parts.clock);
     skewed.skewMs = this.#skewMs;
     const clock = writer.proc.clock(skewed);
     const argv = ['--fleet-namespaces=fleet=yes', `--fleet-replica=${this.replica}`, `--namespace=${NAMESPACE}`];
+    const limited = rollouts !== undefined && this.name === 'machine-controller-manager';
+    if (limited) argv.push(`--fleet-rollout-budget=${BUDGET}`);
     const options = {
       host: { argv, clock, random, identity: writer.identity },
       dial: (given: UndiciTransportOptions) => this.#dial(writer, given),
@@ -193,14 +198,17 @@ export class Program {
   }
 
   #dial(writer: Writer, options: UndiciTransportOptions) {
-    const { fences, wires, reporter, server: planeOf, defect } = this.#parts;
+    const { fences, wires, reporter, server: planeOf, defect, rollouts } = this.#parts;
     const server = serverOf(options);
     const reached: Transport = async (request) => {
       const authorization = await options.authorization?.();
       if (authorization !== `Bearer ${tokenOf(server)}`)
         reporter.violate(`${writer.identity} sends ${authorization} to ${server}`);
       const cluster = clusterOfRequest(server, request);
-      if (cluster !== undefined) fences.verify(writer, cluster, request);
+      if (cluster !== undefined) {
+        fences.verify(writer, cluster, request);
+        if (server === SEED) await rollouts?.verify(writer, cluster, request);
+      }
       return wire(request);
     };
     const wire = wires.wire(this.process, server, planeOf(server));

@@ -194,7 +194,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a rollout window, for the end of a freeze, or for nodes with a postponed update. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The rollout waits for a rollout window, for the end of a freeze, for nodes with a postponed update, or for the rollout budget of a fleet. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',
@@ -211,6 +211,12 @@ export const DEPLOYMENT_CONDITIONS = {
         means:
           'Nodes with the label `rollout.machine.sapcloud.io/postpone` keep their machines. The manager replaced or updated all other machines.',
         help: 'Remove the label, or set the annotation `rollout.machine.sapcloud.io/open-until`.',
+      },
+      RolloutBudget: {
+        status: 'True',
+        means:
+          'The rollout budget of the fleet allows no rollout of this cluster now. The message names the cause and the ConfigMap of the budget.',
+        help: 'Wait for the rollouts of other clusters, or change the ConfigMap.',
       },
       InvalidWindow: {
         status: 'True',

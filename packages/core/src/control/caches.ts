@@ -19,6 +19,7 @@ import {
   type Node,
   type QueueMetrics,
   type Random,
+  type RolloutPermit,
 } from '@mcm/kube';
 import type { Safeguards } from '../disruption/safeguards.ts';
 import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
@@ -121,6 +122,8 @@ export interface ControllerContext {
   readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
   /** True if sets and deployments get `status.blockedBy`. */
   readonly blockedBy?: boolean | undefined;
+  /** Allows disruptions by rollouts. Absent without a rollout budget of a fleet. */
+  readonly rollouts?: RolloutPermit | undefined;
 }
 
 /** Returns the deployment of the set or the warm machine, if the cache contains it. */

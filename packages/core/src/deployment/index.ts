@@ -7,6 +7,7 @@ export { hashSuffix, sameTemplate, templateHash } from '../rollout/template-hash
 export type { DeploymentOptions } from './execution.ts';
 export { planRollout } from './plan.ts';
 export { createDeploymentController, DeploymentReconciler } from './reconciler.ts';
+export { reportedBudgetHold } from './rollout/fleet-budget.ts';
 export {
   type ParsedScaleIn,
   parseScaleIn,

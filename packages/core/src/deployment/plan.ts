@@ -75,12 +75,16 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     pause: step.pause,
     forgetPause: pauseIsOver(view),
     lastGood: lastGoodOf(view),
+    unfinished: isUnfinished(view),
     standby: standby.text,
     problems: problemsOf(view, step),
     repairs: view.repairs,
     because: step.because,
   };
 }
+
+const isUnfinished = ({ deployment, counted, complete }: View): boolean =>
+  rolling(counted.old) || (counted.old.length > 0 && !complete && !isLastRolloutComplete(deployment));
 
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;

@@ -23,6 +23,7 @@ import {
   type Node,
   type Outcome,
   refusalOf,
+  withoutUndefined,
 } from '@mcm/kube';
 import { blocksOfMachines } from '../blocked/causes.ts';
 import { type ControllerContext, controllerParts, isOrphaning } from '../control/caches.ts';
@@ -48,6 +49,7 @@ import { type DeploymentOptions, PlanExecution } from './execution.ts';
 import { overlapsIn, SelectorOverlaps } from './overlaps.ts';
 import { planRollout } from './plan.ts';
 import { decideRecorded } from './recorded-decision.ts';
+import { closedByBudget, needsOf } from './rollout/fleet-budget.ts';
 import { ScaleRequests } from './scaling/scale-requests.ts';
 import { PlanRefused } from './state/guard.ts';
 import { deploymentStatus } from './state/status.ts';
@@ -118,6 +120,7 @@ export class DeploymentReconciler {
       this.#requests.forget(key);
       this.classes.forget(key);
       this.#execution.forget(key);
+      this.#access.context.rollouts?.forget(key);
       return done;
     }
     // The cache contains a repaired copy of a malformed spec. No decision may use this copy.
@@ -129,7 +132,10 @@ export class DeploymentReconciler {
         signal,
       );
     // An error in the spec must not stop the deletion of a deployment.
-    if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
+    if (stored.metadata.deletionTimestamp !== undefined) {
+      this.#access.context.rollouts?.forget(key);
+      return this.#delete(key, stored, signal);
+    }
     const violations = validateDeployment(stored);
     if (violations.length > 0) {
       const message = printViolations(violations);
@@ -178,7 +184,7 @@ export class DeploymentReconciler {
   };
 
   #guards(now: Date): Guards {
-    const { safeguards, namespace } = this.#access.context;
+    const { safeguards, namespace, rollouts } = this.#access.context;
     return {
       ...safeguards.settings,
       breakerOf: (machine) => safeguards.breakerOf(machine, now),
@@ -186,6 +192,7 @@ export class DeploymentReconciler {
         safeguards.classes.refused !== undefined ||
         safeguards.classes.store.get(makeKey(namespace, name)) !== undefined,
       classAnnotations: (name) => safeguards.classes.store.get(makeKey(namespace, name))?.metadata.annotations,
+      ...withoutUndefined({ budgetClosed: closedByBudget(rollouts) }),
     };
   }
 
@@ -247,6 +254,8 @@ export class DeploymentReconciler {
       const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
       // This call comes before the first `await`, so that reconciles of sets see the disruptions immediately.
       this.#note(snapshot, decided.plan);
+      const { rollouts } = this.#access.context;
+      rollouts?.report(keyOf(snapshot.deployment), needsOf(snapshot.deployment, decided.plan));
       return decided;
     } catch (error) {
       if (error instanceof PlanRefused) {
@@ -315,6 +324,9 @@ export function createDeploymentController(
     ...controllerParts(context),
   });
   wakeDeployments(controller, context);
+  context.rollouts?.onChange((rollouts) => {
+    for (const key of rollouts) controller.enqueue(key);
+  });
   controller.watch(
     context.safeguards.classes,
     (change) =>

@@ -1,4 +1,5 @@
 import type { Machine } from '@mcm/api';
+import type { ClosedBudget } from '../rollout/windows/state.ts';
 import type { OpenBreaker } from './unreachable.ts';
 
 /** Settings and state from outside of a deployment that influence decisions about the deployment. */
@@ -12,6 +13,8 @@ export interface Guards {
   /** Undefined if no circuit breaker is open, or if an annotation overrides it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly hasClass: (name: string) => boolean;
+  /** The rollout budget of a fleet, if it does not allow disruptions by rollouts. */
+  readonly budgetClosed?: ClosedBudget | undefined;
   /** Undefined if the annotations are unknown. */
   readonly classAnnotations?: (
     name: string,

@@ -1,3 +1,4 @@
+import type { BudgetCluster } from './budget/rollout-budget.ts';
 import type { ClusterStatus } from './cluster-state.ts';
 import type { Discovered, Discovery, Member } from './member.ts';
 import { assigned, type Peer, reaches } from './peers/assignment.ts';
@@ -68,6 +69,11 @@ export class Fleet implements Discovered {
     return [...this.#clusters.values()]
       .map(({ status }) => status)
       .sort((a, b) => (a.cluster < b.cluster ? -1 : Number(a.cluster > b.cluster)));
+  }
+
+  /** All clusters of the discovery. */
+  clusters(): readonly BudgetCluster[] {
+    return [...this.#clusters].map(([name, { labels }]) => ({ name, labels }));
   }
 
   /** Undefined for an unknown cluster. */

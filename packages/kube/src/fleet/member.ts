@@ -11,6 +11,8 @@ export interface Member {
   readonly source: string;
   /** Clusters of one region can fail together. Undefined if it is unknown. */
   readonly region?: string | undefined;
+  /** Labels of the namespace in the seed. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Folder for relative paths. Undefined if the kubeconfig must not refer to files or programs. */
   readonly folder: string | undefined;
   /** Object that receives events about the cluster. */

@@ -124,6 +124,10 @@ export class ServedCluster {
     return this.#member && (this.#member.region ?? '');
   }
 
+  get labels(): Readonly<Record<string, string>> | undefined {
+    return this.#member?.labels;
+  }
+
   assign(replica: string, own: boolean): void {
     this.#assigned = replica;
     this.#wanted = own;

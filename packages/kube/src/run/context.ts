@@ -6,6 +6,7 @@ import { fencedClient } from '../election/fenced-client.ts';
 import { createRecorder } from '../events/create-recorder.ts';
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
+import type { RolloutPermit } from '../fleet/budget/permit.ts';
 import type { RegionReach } from '../fleet/regions.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import { observingClient } from '../observe/client.ts';
@@ -31,6 +32,7 @@ export interface ContextParts<F extends Flags> {
   /** Name of the cluster in the fleet mode. */
   readonly cluster?: string;
   readonly region?: () => RegionReach | undefined;
+  readonly rollouts?: RolloutPermit | undefined;
   /** The default is the value of `--namespace`. */
   readonly namespace?: string;
   /** If set, writes are sent only while no other process can be the leader. */
@@ -69,6 +71,7 @@ export function createContext<F extends Flags>(
     flags: parts.flags,
     cluster: parts.cluster,
     region: parts.region,
+    rollouts: parts.rollouts,
     sameCluster: clusters.same,
     namespace: parts.namespace ?? flags.namespace,
     control: controlAs('controllers'),

@@ -8,6 +8,7 @@ import type { Fence } from '../election/fence.ts';
 import type { CommonDefaults, CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { Program } from '../flags/parse-flags.ts';
+import type { RolloutPermit } from '../fleet/budget/permit.ts';
 import type { RegionReach } from '../fleet/regions.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
@@ -23,6 +24,8 @@ export interface BinaryContext<F extends Flags> {
   readonly cluster: string | undefined;
   /** The reach of the clusters in the same region of the fleet. Absent outside of the fleet mode. */
   readonly region?: (() => RegionReach | undefined) | undefined;
+  /** Allows disruptions by rollouts. Absent without a rollout budget of a fleet. */
+  readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;
   /** True if the machine objects and the nodes are in the same cluster. */
   readonly sameCluster: boolean;
@@ -76,7 +79,11 @@ export interface BinaryDefinition<F extends Flags> extends Program {
    * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster. A
    * process for many clusters does not call `serve`.
    */
-  readonly fleet?: { readonly without: readonly (keyof F & string)[] };
+  readonly fleet?: {
+    readonly without: readonly (keyof F & string)[];
+    /** The flag with the name of the ConfigMap that limits rollouts in the fleet. Absent if the binary has no rollouts. */
+    readonly rolloutBudget?: keyof F & string;
+  };
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;
   /**

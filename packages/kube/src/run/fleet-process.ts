@@ -2,6 +2,8 @@ import type { Logger } from '../contract/logger.ts';
 import { createRecorder } from '../events/create-recorder.ts';
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
+import { LapsedLeases } from '../fleet/budget/lapsed-leases.ts';
+import { type BudgetStatus, RolloutBudget } from '../fleet/budget/rollout-budget.ts';
 import { CLUSTER_STATES, type ClusterStatus, type FailureReason } from '../fleet/cluster-state.ts';
 import { folderDiscovery } from '../fleet/discovery/folder.ts';
 import { namespaceDiscovery } from '../fleet/discovery/namespaces.ts';
@@ -46,6 +48,7 @@ interface Served {
 export function registerFleetMetrics(
   meters: Meters,
   fleet: Pick<Fleet, 'status' | 'peers'>,
+  budget: () => BudgetStatus | undefined = () => undefined,
 ): (labels: { readonly cluster: string; readonly reason: FailureReason }) => void {
   meters.observed(
     {
@@ -64,11 +67,37 @@ export function registerFleetMetrics(
   meters.observed({ name: 'mcm_fleet_replicas', help: 'Number of live replicas of the fleet' }, () => [
     { value: fleet.peers?.length ?? 0 },
   ]);
+  registerBudgetMetrics(meters, budget);
   return meters.counter({
     name: 'mcm_fleet_cluster_failures_total',
     help: 'Number of errors after which this replica stopped serving a cluster. Reasons: kubeconfig, other-cluster, unreachable, lease-lost, other',
     labels: ['cluster', 'reason'],
   });
+}
+
+function registerBudgetMetrics(meters: Meters, status: () => BudgetStatus | undefined): void {
+  meters.observed(
+    {
+      name: 'mcm_fleet_rollouts',
+      help: 'Number of clusters in the rollout budget, by state. rolling: clusters of the fleet with a claim; waiting: clusters of this replica without a claim',
+      labels: ['state'],
+    },
+    () => {
+      const now = status();
+      if (now === undefined) return [];
+      return [
+        { labels: { state: 'rolling' }, value: now.claims.length },
+        { labels: { state: 'waiting' }, value: Object.keys(now.waiting).length },
+      ];
+    },
+  );
+  meters.observed(
+    { name: 'mcm_fleet_rollout_limit', help: 'Maximum number of clusters that the rollout budget allows to roll out' },
+    () => {
+      const now = status();
+      return now === undefined ? [] : [{ value: now.limit }];
+    },
+  );
 }
 
 export class FleetProcess<F extends Flags> {
@@ -77,6 +106,7 @@ export class FleetProcess<F extends Flags> {
   readonly #labels: ClusterLabels;
   readonly #served = new Map<string, Served>();
   readonly #book: LeaseBook | undefined;
+  readonly #budget: RolloutBudget | undefined;
 
   constructor(parts: FleetParts<F>) {
     this.#p = parts;
@@ -96,12 +126,14 @@ export class FleetProcess<F extends Flags> {
       return `${host.identity}.${terms}`;
     };
     this.#book = seed && new LeaseBook(parts.home.control.client('fleet'), leaseNameOf(parts.definition), runtime);
+    this.#budget = this.#book && this.#rolloutBudget(this.#book);
     const shared = {
       ...parts,
       seed,
       slots,
       nextIdentity,
       book: this.#book,
+      budget: this.#budget,
       serving: this.#serving,
       region: (name: string) => this.#fleet.regionOf(name),
     };
@@ -116,7 +148,7 @@ export class FleetProcess<F extends Flags> {
       log,
       failed: (member, reason, error) => this.#onFailure(member, reason, error),
     });
-    const count = registerFleetMetrics(metrics.meters, this.#fleet);
+    const count = registerFleetMetrics(metrics.meters, this.#fleet, () => this.#budget?.status());
     this.#count = (cluster, reason) => count({ cluster: this.#labels.of(cluster), reason });
     this.#serveStatus();
   }
@@ -125,7 +157,7 @@ export class FleetProcess<F extends Flags> {
 
   async run(signal: AbortSignal): Promise<void> {
     try {
-      await Promise.all([this.#fleet.run(signal), this.#book?.run(signal)]);
+      await Promise.all([this.#fleet.run(signal), this.#book?.run(signal), this.#budget?.run(signal)]);
     } finally {
       await this.#recorder.flush();
     }
@@ -173,6 +205,25 @@ export class FleetProcess<F extends Flags> {
       seed: home.control.client('fleet'),
       selector: flags['fleet-namespaces'],
       secret: flags['fleet-secret'],
+      runtime: { clock, random, log, observe: metrics.reflectors },
+    });
+  }
+
+  /** Undefined without the flag. */
+  #rolloutBudget(book: LeaseBook): RolloutBudget | undefined {
+    const { definition, host, log, home, metrics } = this.#p;
+    const flags: FlagValues<F> & FlagValues<CommonFlags> = this.#p.flags;
+    const common: FlagValues<CommonFlags> = flags;
+    const { clock, random } = host;
+    const name = definition.fleet?.rolloutBudget === undefined ? '' : flags[definition.fleet.rolloutBudget];
+    if (typeof name !== 'string' || name === '') return undefined;
+    const client = home.control.client('fleet');
+    return new RolloutBudget({
+      client,
+      namespace: common.namespace,
+      name,
+      clusters: () => this.#fleet.clusters(),
+      leases: new LapsedLeases({ client, book, lease: leaseNameOf(definition), clock }),
       runtime: { clock, random, log, observe: metrics.reflectors },
     });
   }
@@ -246,6 +297,7 @@ export class FleetProcess<F extends Flags> {
         replica: replicaOf(this.#p.fleetFlags),
         replicas: this.#fleet.peers ?? [],
         regions: this.#fleet.regions(),
+        rollouts: this.#budget?.status(),
         clusters: this.status(),
       }),
     });

@@ -407,6 +407,17 @@ const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, val
     .filter((name) => values[name] !== flags[name]?.fallback)
     .map((name) => `--${name} is not available in the fleet mode; use the flag only for a process with one cluster`);
 
+/** The Leases of the clusters show which claims of a rollout budget are in use. A folder has no watch of these Leases. */
+function budgetProblems<F extends Flags>(
+  { fleet }: BinaryDefinition<F>,
+  values: FlagValues<F>,
+  fleetFlags: FleetFlags | undefined,
+): string[] {
+  const name = fleet?.rolloutBudget;
+  if (name === undefined || values[name] === '' || fleetFlags?.['fleet-namespaces']) return [];
+  return [`--${name} needs --fleet-namespaces`];
+}
+
 /** In the fleet mode, the control cluster contains the peer Leases, and each cluster has its own target cluster. */
 function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
   const control = flags['control-kubeconfig'];
@@ -451,6 +462,7 @@ export async function runBinary<const F extends Flags>(
     const problems = [
       ...crossCheck(flags),
       ...(fleet === undefined ? [] : [...checkFleetFlags({ ...flags, ...fleet }), ...singleFlags(definition, flags)]),
+      ...budgetProblems(definition, flags, fleet),
       ...(definition.check?.(flags) ?? []),
     ];
     if (problems.length > 0) throw new ConfigError(problems.join('\n'));

@@ -4,6 +4,7 @@ import type { Fence } from '../election/fence.ts';
 import { runElected } from '../election/run-elected.ts';
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
+import type { RolloutBudget } from '../fleet/budget/rollout-budget.ts';
 import { OtherCluster, recordedIdentity } from '../fleet/identity.ts';
 import type { LeaseBook } from '../fleet/peers/lease-book.ts';
 import { Reach, Unreachable } from '../fleet/reach.ts';
@@ -38,6 +39,8 @@ export interface SharedParts<F extends Flags> {
   readonly nextIdentity: () => string;
   /** The reach of the clusters in the region of a cluster. */
   readonly region: (cluster: string) => RegionReach | undefined;
+  /** Undefined if the fleet does not limit rollouts. */
+  readonly budget: RolloutBudget | undefined;
   /** Called when a cluster is served, with its metrics and pages. The returned function is called at the end. */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
@@ -78,9 +81,12 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     const uid = await identify(run, own, await recordedIdentity(client, lease, signal));
     run.progress.state('waiting');
     let lost = '';
+    // Each run has a separate identity. Therefore a previous run whose release failed counts as another process.
+    const holder = shared.nextIdentity();
     const end = await runElected(
       {
         ...electionOf(run, shared, own),
+        identity: holder,
         client,
         lease,
         signal,
@@ -89,7 +95,8 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
           lost = because;
         },
       },
-      (term, fence) => work({ run, shared, own, term, stop: signal, end: (error) => ending.abort(error), fence }),
+      (term, fence) =>
+        work({ run, shared, own, holder, term, stop: signal, end: (error) => ending.abort(error), fence }),
     );
     await within(shared.host.clock, LATE_LIMIT_MS, own.work);
     if (end === 'lost') throw new LeaseLost(`Lease ${lease.namespace}/${lease.name} lost: ${lost}`);
@@ -150,8 +157,6 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { 
   const renewDeadlineMs = common['leader-elect-renew-deadline'];
   const retryMs = common['leader-elect-retry-period'];
   return {
-    // Each run has a separate identity. Therefore a previous run whose release failed counts as another process.
-    identity: shared.nextIdentity(),
     timings: { leaseMs: common['leader-elect-lease-duration'], renewDeadlineMs, retryMs },
     renewMs: Math.max(retryMs, renewDeadlineMs * RENEW_PART),
     clock: host.clock,
@@ -207,6 +212,8 @@ interface Work<F extends Flags> {
   readonly run: ClusterRun;
   readonly shared: SharedParts<F>;
   readonly own: Own;
+  /** The identity in the Lease. */
+  readonly holder: string;
   readonly term: AbortSignal;
   readonly stop: AbortSignal;
   /** Ends the run with an error. The Lease is released. */
@@ -214,16 +221,18 @@ interface Work<F extends Flags> {
   readonly fence: Fence;
 }
 
-async function work<F extends Flags>({ run, shared, own, term, stop, end, fence }: Work<F>): Promise<void> {
+async function work<F extends Flags>({ run, shared, own, holder, term, stop, end, fence }: Work<F>): Promise<void> {
   const { definition, host, flags } = shared;
   const { log, metrics, pages, warnings, certificates, clusters, reach } = own;
   // The wait for the Lease can be long, so the kubeconfig may now lead to another cluster.
   await clusters.identity.now();
+  const rollouts = shared.budget?.open(run.member.name, holder);
   const { context, recorders } = createContext({
     name: definition.name,
     flags,
     cluster: run.member.name,
     region: () => shared.region(run.member.name),
+    rollouts,
     namespace: clusters.namespace,
     clusters,
     host,
@@ -254,5 +263,6 @@ async function work<F extends Flags>({ run, shared, own, term, stop, end, fence 
   } finally {
     run.progress.state('stopping');
     ended();
+    rollouts?.close();
   }
 }

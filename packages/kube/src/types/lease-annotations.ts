@@ -21,4 +21,6 @@ export const LeaseAnnotations = {
   FleetDrain: 'fleet-drain',
   /** On a peer Lease of a fleet, by an operator: clusters that this replica must serve, separated by commas. */
   FleetClusters: 'fleet-clusters',
+  /** On the ConfigMap of a rollout budget: the clusters that roll out, and the last rollouts of the canary clusters, as JSON. */
+  FleetRollouts: 'fleet-rollouts',
 } as const;

@@ -231,6 +231,31 @@ describe('explain', () => {
     expect(hints).toContain('or restore the previous revision: mcm rollout undo pool');
   });
 
+  test('a rollout that waits for the rollout budget of a fleet names the budget', () => {
+    const because = 'other clusters use all claims of the rollout budget (ConfigMap fleet/rollouts)';
+    const waiting = {
+      ...deployment(2, { template: { ...template, spec: { class: { kind: 'MachineClass', name: 'large' } } } }),
+      status: {
+        conditions: [
+          {
+            type: 'RolloutWaiting',
+            status: 'True',
+            reason: 'RolloutBudget',
+            message: `The rollout waits: ${because}.`,
+          },
+        ],
+      },
+    } as MachineDeployment;
+    const classes = [small, { ...small, metadata: meta('large') }];
+    const reading = read(many(2, 'Running', 'm'), { deployment: waiting, sets: [set(2)], classes });
+    const { next, changes, blockers } = explainDeployment(reading, NOW, []);
+    expect(next).toBe(`the deployment waits: ${because}`);
+    expect(changes).toEqual([]);
+    expect(blockers.join()).toContain(because);
+    const { next: acting } = explainDeployment({ ...reading, deployment: { ...waiting, status: {} } }, NOW, []);
+    expect(acting).toContain('creating');
+  });
+
   test('explain reports a missing class', () => {
     const lines = explain(read(many(1, 'Running', 'r'), { classes: [] }));
     expect(lines).toContain('the deployment waits: MachineClass "small" does not exist');

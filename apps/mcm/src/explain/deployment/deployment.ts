@@ -22,13 +22,14 @@ import {
   PlanRefused,
   planRollout,
   type RolloutPlan,
+  reportedBudgetHold,
   revisionOf,
   SAFEGUARD_DEFAULTS,
   splitSets,
   validateDeployment,
   zoneOutlook,
 } from '@mcm/core';
-import type { Node } from '@mcm/kube';
+import { type Node, withoutUndefined } from '@mcm/kube';
 import type { DeploymentReading, FullReading } from '../../cluster/deployment-reading.ts';
 import { type QuarantinedVm, quarantinedIn } from '../../cluster/quarantine.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
@@ -105,7 +106,10 @@ function explainActing(
   const guards =
     reading.guards ??
     (classes && ((...at: Parameters<GuardsAt>) => guardsOf({ machines: fleet, classes, nodes }, ...at)));
-  const assessed = guards?.(safeguards, now);
+  const assessed = guards && {
+    ...guards(safeguards, now),
+    ...withoutUndefined({ budgetClosed: reportedBudgetHold(deployment) }),
+  };
   const setOf = new Map([...machines].flatMap(([uid, own]) => own.map((one) => [one, uid] as const)));
   const holdsOf = (machine: Machine): readonly string[] => {
     const set = sets.find(({ metadata }) => metadata.uid === setOf.get(machine));

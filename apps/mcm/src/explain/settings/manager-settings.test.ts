@@ -32,6 +32,11 @@ test('flags and features come from the Lease of the manager', async () => {
   );
 });
 
+test('a remark names the rollout budget of a fleet', () => {
+  const { remark } = managerSettings({ 'fleet-rollout-budget': 'rollouts' });
+  expect(remark).toContain('--fleet-rollout-budget=rollouts: rollouts wait for this ConfigMap');
+});
+
 test('a manager with default flags has no remark', () => {
   const settings = managerSettings({ 'feature-gates': { RolloutAnnotations: true } });
   expect(settings).toEqual({ safeguards: SAFEGUARD_DEFAULTS, remark: undefined });

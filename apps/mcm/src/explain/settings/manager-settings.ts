@@ -39,6 +39,11 @@ export function managerSettings(reported: Readonly<Record<string, unknown>>): Ma
     ? []
     : ['feature gate RolloutAnnotations is disabled: rollout annotations have no effect'];
   const counts = safeguards.countTerminating ? ['--count-terminating-towards-surge is true'] : [];
-  const all = [...off, ...changedFlags(own, safeguardFlags), ...counts];
+  const budget = reportedFlag(reported, 'fleet-rollout-budget', '');
+  const limited =
+    budget === ''
+      ? []
+      : [`--fleet-rollout-budget=${budget}: rollouts wait for this ConfigMap, and durations do not include the wait`];
+  const all = [...off, ...changedFlags(own, safeguardFlags), ...counts, ...limited];
   return { safeguards, remark: all.length > 0 ? `of the manager: ${all.join('; ')}` : undefined };
 }

@@ -14,8 +14,15 @@ const DISCOVERY_RULES: readonly Rule[] = [
   { apiGroups: LEASES, resources: ['leases'], resourceNames: [APP, CONTROLLER_APP], verbs: ['list', 'watch'] },
 ];
 
-/** Permissions in the namespace of the fleet, for the peer Leases. RBAC cannot limit the names by a prefix. */
+/** The ConfigMap for the flag `--fleet-rollout-budget`. */
+const ROLLOUT_BUDGET = 'mcm-rollout-budget';
+
+/**
+ * Permissions in the namespace of the fleet, for the peer Leases and the rollout budget. RBAC cannot limit the names of
+ * Leases by a prefix.
+ */
 const PEER_RULES: readonly Rule[] = [
+  { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROLLOUT_BUDGET], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: LEASES, resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
 ];
 

@@ -60,6 +60,9 @@ function waitingRollout(
 ): Extract<Reported, { type: 'RolloutWaiting' }> | undefined {
   const reason = closed?.reason ?? waits?.reason;
   if (reason === undefined || deployment.spec.paused === true) return undefined;
+  // A brief wait neither adds nor removes the condition.
+  if (closed?.reason === 'RolloutBudget' && closed.brief && said(deployment, RolloutWaiting)?.reason !== closed.reason)
+    return undefined;
   const message = (closed?.because ?? because).replace(/^waiting: /, 'The rollout waits: ');
   return { type: RolloutWaiting, status: 'True', reason, message: `${message}.` };
 }

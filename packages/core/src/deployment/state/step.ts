@@ -34,6 +34,8 @@ export interface RolloutPlan {
   /** The annotation with the zones on standby. The value null removes the annotation, and undefined keeps it. */
   readonly standby: string | null | undefined;
   readonly pause: AutomaticPause | undefined;
+  /** True from the first step of a rollout until all machines of the new template are available. */
+  readonly unfinished: boolean;
   readonly because: string;
 }
 

@@ -21,7 +21,7 @@ import {
   type RolloutSettings,
   rolloutSettingsOf,
 } from '../../rollout/rollout-gate.ts';
-import { type ClosedWindow, closedFor, isOpenedBy } from '../../rollout/windows/state.ts';
+import { type ClosedBudget, type ClosedWindow, closedFor, isOpenedBy } from '../../rollout/windows/state.ts';
 import { countMachines } from '../../set/status.ts';
 import { awaitsConfig } from './awaited-config.ts';
 import { lastGood } from './growth.ts';
@@ -81,8 +81,8 @@ export interface View extends DeploymentSnapshot {
   readonly rolloutSettings: RolloutSettings;
   /** The reason that delays the rollout, for example canaries that are not available yet. */
   readonly gate: Gate | undefined;
-  /** The closed maintenance windows and the active freezes that stop the rollout. */
-  readonly closed: ClosedWindow | undefined;
+  /** The closed maintenance windows, the active freezes, or the rollout budget of a fleet, which stop the rollout. */
+  readonly closed: ClosedWindow | ClosedBudget | undefined;
   readonly postponed: readonly PostponedMachine[];
   /**
    * Running machines whose Nodes have not applied their machine configuration yet. These machines do not count as
@@ -163,7 +163,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
     controlled: ({ metadata }) => seen.machines.get(metadata.uid)?.length ?? 0,
     rolloutSettings,
     gate,
-    closed: rolling(counted.old) ? closedNow(deployment, guards, now) : undefined,
+    closed: rolling(counted.old) ? (closedNow(deployment, guards, now) ?? guards.budgetClosed) : undefined,
     postponed,
     awaited: [...(current ? [current] : []), ...split.old].flatMap(unproven),
     good: lastGood(sizes.old, {

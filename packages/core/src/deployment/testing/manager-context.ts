@@ -17,6 +17,7 @@ import {
   type Node,
   nodes,
   type Random,
+  type RolloutPermit,
 } from '@mcm/kube';
 import {
   type ControllerContext,
@@ -40,9 +41,10 @@ interface Parts {
   readonly safeguards: Partial<SafeguardSettings>;
   readonly journal?: Journal | undefined;
   readonly blockedBy?: boolean;
+  readonly rollouts?: RolloutPermit | undefined;
 }
 
-export function managerContext({ client, namespace, safeguards, ...shared }: Parts): ControllerContext {
+export function managerContext({ client, namespace, safeguards, rollouts, ...shared }: Parts): ControllerContext {
   const runtime = { ...shared, namespace, freeze: true };
   const classes = createInformer<MachineClass>(client, machineClasses, runtime);
   const cached = createInformer<Machine>(client, machines, {
@@ -70,6 +72,7 @@ export function managerContext({ client, namespace, safeguards, ...shared }: Par
       { ...SAFEGUARD_DEFAULTS, ...safeguards },
     ),
     recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
+    rollouts,
     ...shared,
   };
 }

@@ -27,6 +27,7 @@ import {
   type Node,
   namespaces,
   nodes,
+  type RolloutPermit,
   seededRandom,
   type Transport,
   type TransportRequest,
@@ -74,6 +75,7 @@ export interface WorldOptions extends MachineLives {
   readonly readyCondition?: boolean;
   readonly blockedBy?: boolean;
   readonly journal?: Journal;
+  readonly rollouts?: RolloutPermit;
   readonly wrapLog?: (log: Logger) => Logger;
   /**
    * If true, the CRDs have no validation rules. Stored objects may then be invalid, like objects that are older than
@@ -173,6 +175,7 @@ export class World implements AsyncDisposable {
       safeguards: this.#options.safeguards ?? {},
       journal: this.#options.journal,
       blockedBy: this.blockedBy,
+      rollouts: this.#options.rollouts,
     });
   }
 

@@ -12,6 +12,13 @@ export interface ClosedWindow {
   readonly because: string;
 }
 
+/** The rollout budget of a fleet does not allow a rollout to continue. */
+export interface ClosedBudget extends Omit<ClosedWindow, 'reason'> {
+  readonly reason: 'RolloutBudget';
+  /** True for a wait that is too short for the status. */
+  readonly brief: boolean;
+}
+
 /** Maximum number of steps of the search for the next opening. */
 const MOST_STEPS = 1_000;
 

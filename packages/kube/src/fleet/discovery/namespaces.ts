@@ -71,8 +71,18 @@ class Members {
     if (secret !== undefined && data !== undefined) {
       const kubeconfig = Buffer.from(data, 'base64').toString('utf8');
       const source = `Secret ${name}/${this.#secret}`;
-      const region = namespace.metadata.labels?.[REGION];
-      this.#found.engage({ name, namespace: name, kubeconfig, source, region, folder: undefined, about: secret });
+      const { labels } = namespace.metadata;
+      const region = labels?.[REGION];
+      this.#found.engage({
+        name,
+        namespace: name,
+        kubeconfig,
+        source,
+        region,
+        labels,
+        folder: undefined,
+        about: secret,
+      });
       return;
     }
     // The machines of a terminating namespace still need their controllers, even if the Secret is already deleted.

@@ -12,6 +12,7 @@ import { type Lease, leases } from '../../types/groups.ts';
 export class LeaseBook {
   readonly #clock: Clock;
   readonly #known = new Map<string, ObservedLease>();
+  readonly #ends = new Map<string, number>();
   readonly #run: (signal: AbortSignal) => Promise<void>;
 
   constructor(seed: KubeClient, name: string, runtime: InformerRuntime) {
@@ -19,8 +20,10 @@ export class LeaseBook {
     const informer = createInformer<Lease>(seed, leases, { ...runtime, fieldSelector: `metadata.name=${name}` });
     informer.onChange(({ type, object }) => {
       const namespace = object.metadata.namespace ?? '';
-      if (type === 'deleted') this.#known.delete(namespace);
-      else this.#note(namespace, JSON.stringify(object.spec), readRecord(object).holder);
+      if (type === 'deleted') {
+        this.#known.delete(namespace);
+        this.#ends.delete(namespace);
+      } else this.#note(namespace, object);
     });
     this.#run = (signal) => informer.run(signal);
   }
@@ -34,8 +37,17 @@ export class LeaseBook {
     return this.#known.get(namespace);
   }
 
-  #note(namespace: string, spec: string, holder: string): void {
+  /** The monotonic time at which a Lease has ended, or ends without a renewal. Undefined if there is no Lease. */
+  endsAt(namespace: string): number | undefined {
+    return this.#ends.get(namespace);
+  }
+
+  #note(namespace: string, lease: Lease): void {
+    const spec = JSON.stringify(lease.spec);
     if (this.#known.get(namespace)?.spec === spec) return;
-    this.#known.set(namespace, { spec, holder, atMs: this.#clock.monotonic() });
+    const { holder, leaseDurationSeconds } = readRecord(lease);
+    const atMs = this.#clock.monotonic();
+    this.#known.set(namespace, { spec, holder, atMs });
+    this.#ends.set(namespace, holder === '' ? atMs : atMs + leaseDurationSeconds * 1000);
   }
 }

@@ -1,0 +1,48 @@
+import { Annotations, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import type { RolloutNeeds, RolloutPermit } from '@mcm/kube';
+import { findCondition } from '../../objects/conditions.ts';
+import type { ClosedBudget } from '../../rollout/windows/state.ts';
+import type { RolloutPlan } from '../state/step.ts';
+
+const REASON = 'RolloutBudget';
+
+/** The hold of the rollout budget as a closed window. The replacement of failed machines continues, as in a closed window. */
+export function closedByBudget(rollouts: RolloutPermit | undefined): ClosedBudget | undefined {
+  const hold = rollouts?.hold();
+  return hold && { reason: REASON, opensAt: undefined, because: hold.because, brief: hold.asked };
+}
+
+/** The hold of the rollout budget, as the manager has reported it in the status of the deployment. */
+export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>): ClosedBudget | undefined {
+  const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
+  if (waiting?.reason !== REASON) return undefined;
+  const because = (waiting.message ?? '').replace('The rollout waits: ', 'waiting: ').replace(/\.$/, '');
+  return { reason: REASON, opensAt: undefined, because, brief: false };
+}
+
+/**
+ * The needs of a rollout. A rollout that waits for its own window or for nodes needs no claim, so that another cluster can
+ * use the claim. A paused rollout needs a claim only until its last disruption is complete.
+ */
+export function needsOf(
+  { metadata, spec }: MachineDeployment,
+  { unfinished, problems, repairs, pause }: RolloutPlan,
+): RolloutNeeds {
+  const waiting = problems.conditions.find(({ type }) => type === MachineDeploymentConditions.RolloutWaiting);
+  const acts = spec.paused !== true && (waiting === undefined || waiting.reason === REASON);
+  const { leaving, underWay } = repairs.budget;
+  return {
+    wants: unfinished && acts && pause === undefined,
+    settled: !unfinished || leaving + underWay === 0,
+    rollout: stateOf(unfinished, pause?.undoTo !== undefined, pause !== undefined || isPausedByFailure(metadata, spec)),
+  };
+}
+
+const isPausedByFailure = ({ annotations }: MachineDeployment['metadata'], { paused }: MachineDeployment['spec']) =>
+  paused === true && annotations?.[Annotations.RolloutPausedBy] !== undefined;
+
+function stateOf(unfinished: boolean, undoes: boolean, failed: boolean): RolloutNeeds['rollout'] {
+  if (undoes) return 'undoing';
+  if (!unfinished) return 'none';
+  return failed ? 'failed' : 'rolling';
+}

@@ -1,0 +1,71 @@
+import type { Clock } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import { isNotFound } from '../../contract/errors.ts';
+import { type Lease, leases } from '../../types/groups.ts';
+import type { LeaseBook } from '../peers/lease-book.ts';
+import type { Claim } from './record.ts';
+
+/** A claim stays for this time after the end of the Lease, so that the next replica can continue the rollout. */
+const LAPSE_MS = 60_000;
+
+export interface LapsedLeasesOptions {
+  readonly client: KubeClient;
+  readonly book: Pick<LeaseBook, 'of' | 'endsAt'>;
+  /** The name of the Lease in the namespace of each cluster. */
+  readonly lease: string;
+  readonly clock: Clock;
+}
+
+/**
+ * Finds claims whose cluster no process serves any more. The times of other processes are not compared. This process
+ * measures how long the Lease and the claim stay unchanged.
+ */
+export class LapsedLeases {
+  readonly #o: LapsedLeasesOptions;
+  /** Claims with the monotonic time at which this process has observed them first. */
+  readonly #claims = new Map<string, { readonly id: string; readonly atMs: number }>();
+
+  constructor(options: LapsedLeasesOptions) {
+    this.#o = options;
+  }
+
+  note(claims: ReadonlyMap<string, Claim>): void {
+    const atMs = this.#o.clock.monotonic();
+    for (const name of this.#claims.keys()) if (!claims.has(name)) this.#claims.delete(name);
+    for (const [name, { id }] of claims) if (this.#claims.get(name)?.id !== id) this.#claims.set(name, { id, atMs });
+  }
+
+  /** The earliest monotonic time at which a claim can lapse. A lapsed claim without a confirmation is read again. */
+  nextLapseMs(claims: ReadonlyMap<string, Claim>): number | undefined {
+    const now = this.#o.clock.monotonic();
+    const times = [...claims.keys()].map((name) => this.#lapsesAt(name)).map((at) => (at > now ? at : now + LAPSE_MS));
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** Returns the clusters of lapsed claims. The server confirms that the Lease is unchanged. */
+  async lapsed(claims: ReadonlyMap<string, Claim>, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    const now = this.#o.clock.monotonic();
+    for (const name of claims.keys())
+      if (this.#lapsesAt(name) <= now && (await this.#confirmed(name, signal))) found.add(name);
+    return found;
+  }
+
+  #lapsesAt(cluster: string): number {
+    const { book, clock } = this.#o;
+    const seenAt = this.#claims.get(cluster)?.atMs ?? clock.monotonic();
+    return Math.max(seenAt, book.endsAt(cluster) ?? 0) + LAPSE_MS;
+  }
+
+  async #confirmed(cluster: string, signal: AbortSignal): Promise<boolean> {
+    const { client, book, lease } = this.#o;
+    const known = book.of(cluster)?.spec;
+    try {
+      const { spec } = await client.resource<Lease>(leases, cluster).get(lease, { signal });
+      return JSON.stringify(spec) === known;
+    } catch (error) {
+      // Without an answer, the claim stays. The next look reads the Lease again.
+      return isNotFound(error) && known === undefined;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** A cluster that may start disruptions by rollouts. */
+export interface Claim {
+  /** Identity of the run of the controllers, with a number. Only this run may use the claim. */
+  readonly id: string;
+  /** By the clock of the process that wrote the claim. The time is only for users. */
+  readonly since: string;
+}
+
+/**
+ * The last rollout of a canary cluster.
+ * - `rolling`: not finished
+ * - `failed`: paused, because machines of the new template failed
+ * - `undoing`, `undone`: undone, because machines of the new template failed
+ * - `done`: finished
+ */
+export type CanaryState = 'rolling' | 'failed' | 'undoing' | 'undone' | 'done';
+
+export interface Canary {
+  readonly state: CanaryState;
+  readonly since: string;
+}
+
+/** The state of a rollout budget. All replicas of a fleet write it into one object. */
+export interface BudgetRecord {
+  readonly claims: ReadonlyMap<string, Claim>;
+  readonly canaries: ReadonlyMap<string, Canary>;
+}
+
+const STATES: ReadonlySet<unknown> = new Set<CanaryState>(['rolling', 'failed', 'undoing', 'undone', 'done']);
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isClaim = (value: unknown): value is Claim =>
+  isObject(value) && typeof value.id === 'string' && typeof value.since === 'string';
+
+const isCanaryRecord = (value: unknown): value is Canary =>
+  isObject(value) && STATES.has(value.state) && typeof value.since === 'string';
+
+const EMPTY: BudgetRecord = { claims: new Map(), canaries: new Map() };
+
+function entriesOf<T>(value: unknown, isValid: (entry: unknown) => entry is T): ReadonlyMap<string, T> | undefined {
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value);
+  return entries.every((entry): entry is [string, T] => isValid(entry[1])) ? new Map(entries) : undefined;
+}
+
+/** Undefined if the text is invalid. */
+export function readRecord(text: string | undefined): BudgetRecord | undefined {
+  if (text === undefined) return EMPTY;
+  try {
+    const value: unknown = JSON.parse(text);
+    const claims = isObject(value) ? entriesOf(value.claims, isClaim) : undefined;
+    const canaries = isObject(value) ? entriesOf(value.canaries, isCanaryRecord) : undefined;
+    return claims && canaries && { claims, canaries };
+  } catch {
+    return undefined; // A user may have changed the annotation. The caller reports the object.
+  }
+}
+
+const sorted = <T>(entries: ReadonlyMap<string, T>): Readonly<Record<string, T>> =>
+  Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** Equal records have equal texts. */
+export const recordText = ({ claims, canaries }: BudgetRecord): string =>
+  JSON.stringify({ claims: sorted(claims), canaries: sorted(canaries) });
