@@ -194,7 +194,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
   RolloutWaiting: {
     means:
-      'The rollout waits for a rollout window, for the end of a freeze, for nodes with a postponed update, or for the rollout budget of a fleet. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
+      'The rollout waits for a window, the end of a freeze, postponed nodes, or the rollout budget of a fleet. The manager removes the condition when the problem ends. The original MCM does not have this condition.',
     reasons: {
       OutsideWindow: {
         status: 'True',

@@ -89,8 +89,7 @@ export const EVENTS = {
   RolloutWaiting: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means:
-      'The rollout waits for its window, for the end of a freeze, for nodes with a postponed update, or for the rollout budget of a fleet.',
+    means: 'The rollout waits for a window, the end of a freeze, postponed nodes, or the rollout budget of a fleet.',
     help: 'To continue now outside of a window, set the annotation `rollout.machine.sapcloud.io/open-until`.',
   },
   NoTargetCluster: {

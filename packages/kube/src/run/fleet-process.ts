@@ -79,7 +79,7 @@ function registerBudgetMetrics(meters: Meters, status: () => BudgetStatus | unde
   meters.observed(
     {
       name: 'mcm_fleet_rollouts',
-      help: 'Number of clusters in the rollout budget, by state. rolling: clusters of the fleet with a claim; waiting: clusters of this replica without a claim',
+      help: 'Number of clusters with a claim of the rollout budget (rolling), and of waiting clusters of this replica (waiting)',
       labels: ['state'],
     },
     () => {

@@ -13,7 +13,7 @@ export interface Claim {
  * - `undoing`, `undone`: undone, because machines of the new template failed
  * - `done`: finished
  */
-export type CanaryState = 'rolling' | 'failed' | 'undoing' | 'undone' | 'done';
+type CanaryState = 'rolling' | 'failed' | 'undoing' | 'undone' | 'done';
 
 export interface Canary {
   readonly state: CanaryState;
