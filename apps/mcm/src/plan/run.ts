@@ -195,6 +195,7 @@ async function drainsOf(
       signal,
       defaults,
       machineClass,
+      cause: 'Rollout',
       onRefused: unread ? onRefused : undefined,
     });
     if (drain) drains.set(machine.metadata.name, drain);

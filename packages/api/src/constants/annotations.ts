@@ -252,6 +252,21 @@ export const Annotations = {
    */
   RepairDrainTimeout: 'node.machine.sapcloud.io/repair-drain-timeout',
   /**
+   * On a Machine, or on a MachineClass for all its machines, a duration. This drain timeout applies to a machine that a
+   * rollout replaces. Only in mcm.
+   */
+  RolloutDrainTimeout: 'node.machine.sapcloud.io/rollout-drain-timeout',
+  /**
+   * On a Machine, or on a MachineClass for all its machines, a duration. This drain timeout applies to a machine that a
+   * scale-in removes. Only in mcm.
+   */
+  ScaleInDrainTimeout: 'node.machine.sapcloud.io/scale-in-drain-timeout',
+  /**
+   * On a Machine, in the format `<cause> <RFC 3339>`, written by the manager before the deletion. The cause is `Rollout`
+   * or `ScaleIn`, and selects the drain timeout. Only in mcm.
+   */
+  DeletionCause: 'node.machine.sapcloud.io/deletion-cause',
+  /**
    * On a Machine, `Quarantine`, `Hold` or `Fail`. The drain exceeded its time limit while pods remained, so mcm keeps the VM
    * according to this policy. The deployment no longer counts the machine. Only in mcm.
    */

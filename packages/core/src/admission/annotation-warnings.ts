@@ -6,7 +6,7 @@ import { parseHooks } from '../hooks/definitions.ts';
 import type { Violation } from '../objects/violations.ts';
 import { rolloutSettingViolations } from '../rollout/rollout-gate.ts';
 import { parseRules } from '../rollout/windows/parse.ts';
-import { repairDrainProblem } from '../settings/repair-drain.ts';
+import { drainTimeoutProblems } from '../settings/drain-timeouts.ts';
 import { undrainableProblem } from '../settings/undrainable.ts';
 import { annotationWarnings } from '../settings/validation-warnings.ts';
 import { parseZones } from '../zones/setting.ts';
@@ -40,10 +40,7 @@ const undrainable = ({ metadata }: Annotated): readonly string[] => {
   return problem === undefined ? [] : [problem];
 };
 
-const repairDrain = ({ metadata }: Annotated): readonly string[] => {
-  const problem = repairDrainProblem(metadata.annotations);
-  return problem === undefined ? [] : [problem];
-};
+const drainTimeouts = ({ metadata }: Annotated): readonly string[] => drainTimeoutProblems(metadata.annotations);
 
 const windows = ({ metadata }: Annotated): readonly string[] => sentences(parseRules(metadata.annotations).violations);
 
@@ -66,7 +63,7 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
   ],
   MachineClass: (machineClass) => [
     ...undrainable(machineClass),
-    ...repairDrain(machineClass),
+    ...drainTimeouts(machineClass),
     ...windows(machineClass),
     ...hooks(machineClass),
     ...alternatives(machineClass),

@@ -55,6 +55,11 @@ export class PendingDeletions {
     this.note(uid, 'unanswered');
   }
 
+  /** Replaces the version after a write of this process to the machine. */
+  wrote({ metadata: { uid, resourceVersion } }: Machine): void {
+    if (resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
+  }
+
   versionOf(uid: string): string | undefined {
     return this.#versions.get(uid);
   }

@@ -11,6 +11,7 @@ import {
 import { type DrainCaches, targetCaches } from '../cluster/caches.ts';
 import { timesOf } from '../interruption/deadlines.ts';
 import { interruptionOf } from '../interruption/notice.ts';
+import { causeRecord, type RecordedCause } from '../settings/drain-timeouts.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, undrainablePolicyOf } from '../settings/undrainable.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
@@ -33,6 +34,8 @@ export interface PreviewOptions {
    * preview rejects.
    */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
+  /** The cause of the planned deletion. The default is a deletion by a user. */
+  readonly cause?: RecordedCause;
 }
 
 /** A running watch of a drain. */
@@ -95,7 +98,7 @@ export function followDrain({
  * @returns undefined if the machine has no Node, or if the process may not read its Node or pods
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
-  const { target, machine, machineClass, runtime, signal, defaults = MACHINE_DEFAULTS, onRefused } = options;
+  const { target, machine, machineClass, runtime, signal, defaults = MACHINE_DEFAULTS, onRefused, cause } = options;
   const nodeName = machine.metadata.labels?.[Labels.Node];
   if (!nodeName) return undefined;
   const caches = cachesOf(target, nodeName, runtime);
@@ -113,7 +116,7 @@ export async function previewDrain(options: PreviewOptions): Promise<DrainExplan
   const [seen] = await Promise.all([isRead(pods), ...Object.values(others).map(isRead)]);
   if (!seen) return undefined;
   const memory = await memoryOf(options);
-  return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now(), memory });
+  return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now(), memory, cause });
 }
 
 async function memoryOf({ target, machine, runtime, signal, onRefused }: PreviewOptions): Promise<DrainMemory> {
@@ -147,6 +150,7 @@ function explained({
   defaults,
   now,
   memory = NO_DRAIN_MEMORY,
+  cause,
 }: {
   readonly caches: DrainCaches;
   readonly nodeName: string;
@@ -155,14 +159,16 @@ function explained({
   readonly defaults: MachineDefaults;
   readonly now: Date;
   readonly memory?: DrainMemory;
+  readonly cause?: RecordedCause | undefined;
 }): DrainExplanation | undefined {
   const node = caches.nodes.store.get(nodeName);
   if (!node) return undefined;
   const under = machine.metadata.deletionTimestamp !== undefined;
   const interruption = interruptionOf(machine);
-  const settings = settingsOf(machine, defaults, machineClass);
+  const doomed = under ? machine : beginningAt(machine, now, cause);
+  const settings = settingsOf(doomed, defaults, machineClass);
   const observation = observeDrain({
-    machine: under ? machine : beginningAt(machine, now),
+    machine: doomed,
     settings,
     node,
     caches,
@@ -183,7 +189,8 @@ function leftBehind({ nodeName, attachments }: DrainObservation, caches: DrainCa
   return [...new Set(attachments.map(({ volume }) => volume).filter((volume) => !used.has(volume)))].sort();
 }
 
-const beginningAt = (machine: Machine, now: Date): Machine => ({
-  ...machine,
-  metadata: { ...machine.metadata, deletionTimestamp: now.toISOString() },
-});
+function beginningAt({ metadata, ...machine }: Machine, now: Date, cause: RecordedCause | undefined): Machine {
+  const record = cause && { [Annotations.DeletionCause]: causeRecord(cause, now) };
+  const annotations = { ...metadata.annotations, ...record };
+  return { ...machine, metadata: { ...metadata, annotations, deletionTimestamp: now.toISOString() } };
+}

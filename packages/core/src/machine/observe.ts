@@ -13,7 +13,7 @@ import { timesOf } from '../interruption/deadlines.ts';
 import { interruptionOf } from '../interruption/notice.ts';
 import { successorOf } from '../interruption/successor.ts';
 import { instanceKey, isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
-import { isRepair, repairDrainProblem } from '../settings/repair-drain.ts';
+import { drainTimeoutProblems, isRepair } from '../settings/drain-timeouts.ts';
 import { type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../settings/undrainable.ts';
 import { validationWarningsOf } from '../settings/validation-warnings.ts';
@@ -163,9 +163,10 @@ function alternativeWarnings(
 
 /** A value of the machine replaces the value of its class. */
 function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
-  if (metadata.annotations?.[Annotations.RepairDrainTimeout] !== undefined) return [];
-  const problem = repairDrainProblem(machineClass?.metadata.annotations);
-  return problem === undefined ? [] : [`MachineClass ${machineClass?.metadata.name}: ${problem}`];
+  const given = Object.entries(machineClass?.metadata.annotations ?? {});
+  const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);
+  const problems = drainTimeoutProblems(Object.fromEntries(used));
+  return problems.map((problem) => `MachineClass ${machineClass?.metadata.name}: ${problem}`);
 }
 
 const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {

@@ -1,4 +1,4 @@
-import { Annotations, type Machine, MachineConditions, machineClasses, machines } from '@mcm/api';
+import { Annotations, type Machine, type MachineClass, MachineConditions, machineClasses, machines } from '@mcm/api';
 import type { RequestLogEntry } from '@mcm/control-plane';
 import {
   events,
@@ -319,6 +319,27 @@ describe('undrainable policy Fail', () => {
     await rig.until(async () => (await rig.machines()).length === 0, 60_000);
     expect(rig.cloud.vms).toEqual([]);
   });
+});
+
+test.each([
+  ['Rollout', Annotations.RolloutDrainTimeout],
+  ['ScaleIn', Annotations.ScaleInDrainTimeout],
+])('the drain timeout of cause %s forces the drain earlier', async (cause, key) => {
+  const { rig } = await started(0);
+  for (const name of ['m-0', 'm-1']) await rig.createMachine(name, { drainTimeout: '2h' });
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  const ofClass = { metadata: { annotations: { [key]: '10m' } } };
+  await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body: ofClass });
+  await budget(rig, 0, 2);
+  for (const i of [0, 1]) await rig.createPod(`web-${i}`, `m-${i}`, { app: 'web' });
+  const record = `${cause} ${rig.clock.now().toISOString().replace('.000Z', 'Z')}`;
+  const body = { metadata: { annotations: { [Annotations.DeletionCause]: record } } };
+  await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+  for (const name of ['m-0', 'm-1']) await rig.deleteMachine(name);
+  await rig.clock.advance(9 * 60_000);
+  expect(await rig.machines()).toHaveLength(2);
+  await rig.clock.advance(2 * 60_000);
+  expect((await rig.machines()).map(({ metadata }) => metadata.name)).toEqual(['m-1']);
 });
 
 test('repair-drain-timeout of the class: the drain of an unhealthy machine is forced earlier, also after a restart', async () => {

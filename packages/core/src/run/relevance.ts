@@ -2,12 +2,13 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import { type Change, type Key, makeKey } from '@mcm/kube';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
+import { DRAIN_TIMEOUT_KEYS } from '../settings/drain-timeouts.ts';
 
 /** New capacity is urgent. Therefore machines that need a VM are reconciled before machines that are being drained. */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
-const SETTINGS = [Annotations.UndrainablePolicy, Annotations.RepairDrainTimeout, Annotations.Hooks];
+const SETTINGS = [Annotations.UndrainablePolicy, ...DRAIN_TIMEOUT_KEYS, Annotations.Hooks];
 
 /** A change of only the finalizer of a class does not affect its machines. */
 export const classMatters = (change: Change<MachineClass>): boolean =>

@@ -1,7 +1,7 @@
 import { Annotations, DEFAULT_NODE_CONDITIONS, type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
 import { MAX_UNHEALTHY_REPLACEMENTS } from '../disruption/replacements.ts';
 import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/unreachable.ts';
-import { isRepair, repairDrainTimeoutMs } from './repair-drain.ts';
+import { drainTimeoutOfCause } from './drain-timeouts.ts';
 
 const MINUTE = 60_000;
 
@@ -70,7 +70,7 @@ function durationOr(text: string | undefined, fallback: number): number {
 
 /**
  * Returns the settings of one machine. The order of precedence is: annotation, spec, flag. An annotation exists only
- * for the creation timeout. The annotation of the class sets only the drain timeout of a repair. Source:
+ * for the creation timeout. The annotations of the class set only the drain timeouts of causes. Source:
  * machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(
@@ -79,13 +79,13 @@ export function settingsOf(
   machineClass?: MachineClass | undefined,
 ): MachineSettings {
   const { spec } = machine;
-  const ofRepair = isRepair(machine) ? repairDrainTimeoutMs(machine, machineClass) : undefined;
+  const ofCause = drainTimeoutOfCause(machine, machineClass);
   const annotated = machine.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   return {
     ...defaults,
     creationTimeoutMs: durationOr(annotated, durationOr(spec.creationTimeout, defaults.creationTimeoutMs)),
     healthTimeoutMs: durationOr(spec.healthTimeout, defaults.healthTimeoutMs),
-    drainTimeoutMs: Math.min(ofRepair ?? durationOr(spec.drainTimeout, defaults.drainTimeoutMs), LONGEST_MS),
+    drainTimeoutMs: Math.min(ofCause ?? durationOr(spec.drainTimeout, defaults.drainTimeoutMs), LONGEST_MS),
     inPlaceUpdateTimeoutMs: durationOr(spec.inPlaceUpdateTimeout, defaults.inPlaceUpdateTimeoutMs),
     preserveTimeoutMs: durationOr(spec.machinePreserveTimeout, defaults.preserveTimeoutMs),
     maxEvictRetries: spec.maxEvictRetries ?? defaults.maxEvictRetries,

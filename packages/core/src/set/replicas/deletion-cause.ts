@@ -1,6 +1,7 @@
 import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
 import { isFailed } from '../../objects/machines.ts';
 import { splitSets } from '../../rollout/revisions.ts';
+import type { RecordedCause } from '../../settings/drain-timeouts.ts';
 
 /** The reasons why a MachineSet deletes a machine. */
 export const DeletionCauses = {
@@ -15,6 +16,12 @@ export const DeletionCauses = {
 
 /** One of {@link DeletionCauses}. */
 export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses];
+
+/** Returns the cause for the drain timeout. Undefined if the manager records no cause for this deletion. */
+export function timedCauseOf(cause: DeletionCause | undefined): RecordedCause | undefined {
+  if (cause === DeletionCauses.Rollout) return 'Rollout';
+  return cause === DeletionCauses.ScaleDown || cause === DeletionCauses.Autoscaler ? 'ScaleIn' : undefined;
+}
 
 export interface DeletionDecision {
   readonly set: MachineSet;

@@ -1,4 +1,4 @@
-import { EventReasons, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
+import { Annotations, EventReasons, type Machine, type MachineSet, machines as machineResource } from '@mcm/api';
 import {
   controllerOf,
   type Draft,
@@ -8,6 +8,7 @@ import {
   isNotFound,
   KubeError,
   keyOf,
+  makeKey,
   type ResourceClient,
 } from '@mcm/kube';
 import type { ControllerContext } from '../../control/caches.ts';
@@ -15,9 +16,10 @@ import type { PendingDeletions } from '../../control/expectations.ts';
 import { mayHaveHappened, settled } from '../../flow/answers.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
 import { formerLostState, type LostState } from '../../objects/machines.ts';
+import { causeRecord, hasDrainTimeout } from '../../settings/drain-timeouts.ts';
 import { listed } from '../../values/texts.ts';
 import type { Place } from '../../zones/places.ts';
-import { causeText, type DeletionCause } from './deletion-cause.ts';
+import { causeText, type DeletionCause, timedCauseOf } from './deletion-cause.ts';
 import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
 
@@ -186,7 +188,8 @@ export class MachineWriter {
     const gone: string[] = [];
     let changed = 0;
     const errors = await inParallel(toDelete, PARALLEL, async (machine) => {
-      if (await this.#deleteOne(machine, pending, signal)) gone.push(machine.metadata.name);
+      const cause = causes.get(machine.metadata.name);
+      if (await this.#deleteOne(machine, { pending, cause }, signal)) gone.push(machine.metadata.name);
       else changed += 1;
     });
     const { recorder } = this.#context;
@@ -208,12 +211,16 @@ export class MachineWriter {
   }
 
   /** Returns false if the machine has changed, so that the next reconcile decides again. */
-  async #deleteOne(machine: Machine, pending: PendingDeletions, signal: AbortSignal): Promise<boolean> {
+  async #deleteOne(
+    machine: Machine,
+    { pending, cause }: { readonly pending: PendingDeletions; readonly cause: DeletionCause | undefined },
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { name, uid } = machine.metadata;
     pending.begin(machine);
-    const resourceVersion = pending.versionOf(uid);
-    const preconditions = { uid, resourceVersion };
     try {
+      await this.#recordCause(machine, { pending, cause }, signal);
+      const preconditions = { uid, resourceVersion: pending.versionOf(uid) };
       const lingering = await this.#client.delete(name, { preconditions, signal });
       pending.note(uid, 'asked');
       if (lingering !== undefined) this.#context.machines.recordWrite(lingering);
@@ -231,6 +238,27 @@ export class MachineWriter {
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
     }
+  }
+
+  /**
+   * Records the cause on the Machine, if the cause has a drain timeout. The record comes before the deletion, because
+   * the machine controller starts the drain at once.
+   */
+  async #recordCause(
+    machine: Machine,
+    { pending, cause }: { readonly pending: PendingDeletions; readonly cause: DeletionCause | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { name, namespace, uid } = machine.metadata;
+    const timed = timedCauseOf(cause);
+    const { classes } = this.#context.safeguards;
+    const machineClass = classes.store.get(makeKey(namespace, machine.spec.class.name));
+    if (timed === undefined || !hasDrainTimeout(timed, machine, machineClass)) return;
+    const annotations = { [Annotations.DeletionCause]: causeRecord(timed, this.#context.clock.now()) };
+    const body = { metadata: { uid, resourceVersion: pending.versionOf(uid), annotations } };
+    const written = await this.#client.patch(name, { type: 'merge', body }, { signal });
+    pending.wrote(written);
+    this.#context.machines.recordWrite(written);
   }
 
   /** Reads the machine from the server after a conflict, so that the next decision uses its current state. */

@@ -1,7 +1,7 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { machine } from '../machine/testing.ts';
-import { repairDrainProblem } from './repair-drain.ts';
+import { causeRecord, drainTimeoutProblems } from './drain-timeouts.ts';
 import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
 
 const MINUTE = 60_000;
@@ -47,12 +47,54 @@ test.each(['soon', '', '-1m', '15'])('the invalid value "%s" has no effect and i
   const annotations = { [KEY]: text };
   const m = machine({ status, metadata: { deletionTimestamp, annotations } });
   expect(drainMs(m, annotated({ [KEY]: '1m' }))).toBe(120);
-  expect(repairDrainProblem(annotations)).toBe(
+  expect(drainTimeoutProblems(annotations)).toEqual([
     `metadata.annotations[node.machine.sapcloud.io/repair-drain-timeout]: "${text}" is not a duration, so mcm uses the drain timeout; write a duration such as "15m"`,
-  );
+  ]);
 });
 
 test('a valid or missing value is no problem', () => {
-  expect(repairDrainProblem({ [KEY]: '0s' })).toBeUndefined();
-  expect(repairDrainProblem(undefined)).toBeUndefined();
+  expect(drainTimeoutProblems({ [KEY]: '0s' })).toEqual([]);
+  expect(drainTimeoutProblems(undefined)).toEqual([]);
+});
+
+const CAUSES = [
+  ['Rollout', Annotations.RolloutDrainTimeout],
+  ['ScaleIn', Annotations.ScaleInDrainTimeout],
+] as const;
+
+const recorded = (text: string, more: Machine['metadata']['annotations'] = {}): Machine =>
+  machine({ metadata: { deletionTimestamp, annotations: { [Annotations.DeletionCause]: text, ...more } } });
+
+test.each(CAUSES)('the timeout of cause %s is in the machine, else in its class', (cause, key) => {
+  const record = causeRecord(cause, new Date(deletionTimestamp));
+  expect(drainMs(recorded(record), annotated({ [key]: '15m' }))).toBe(15);
+  expect(drainMs(recorded(record, { [key]: '5m' }), annotated({ [key]: '15m' }))).toBe(5);
+  expect(drainMs(recorded(record))).toBe(120);
+  const others = Object.fromEntries(CAUSES.flatMap(([, other]) => (other === key ? [] : [[other, '1m']])));
+  expect(drainMs(recorded(record), annotated({ ...others, [KEY]: '1m' }))).toBe(120);
+});
+
+test.each([
+  ['an earlier deletion that did not happen', 'Rollout 2025-12-31T23:54:59Z'],
+  ['a later time', 'Rollout 2026-01-01T00:01:01Z'],
+  ['an unknown cause', 'Repair 2026-01-01T00:00:00Z'],
+  ['a cause without a time', 'Rollout'],
+])('the record of %s has no effect', (_, text) => {
+  const all = annotated({ [Annotations.RolloutDrainTimeout]: '1m', [KEY]: '1m' });
+  expect(drainMs(recorded(text), all)).toBe(120);
+});
+
+test('a machine that is not being deleted has no cause', () => {
+  const annotations = { [Annotations.DeletionCause]: causeRecord('Rollout', new Date()) };
+  expect(drainMs(machine({ metadata: { annotations } }), annotated({ [Annotations.RolloutDrainTimeout]: '1m' }))).toBe(
+    120,
+  );
+});
+
+test('the timeout of a repair takes precedence, and without it the timeout of the recorded cause applies', () => {
+  const record = { [Annotations.DeletionCause]: causeRecord('ScaleIn', new Date(deletionTimestamp)) };
+  const failed = machine({ status, metadata: { deletionTimestamp, annotations: record } });
+  const ofClass = { [Annotations.ScaleInDrainTimeout]: '7m' };
+  expect(drainMs(failed, annotated({ ...ofClass, [KEY]: '3m' }))).toBe(3);
+  expect(drainMs(failed, annotated(ofClass))).toBe(7);
 });

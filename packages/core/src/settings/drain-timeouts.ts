@@ -1,0 +1,77 @@
+import { Annotations, formatTime, type Machine, type MachineClass, parseDurationMs, parseTime, TRUE } from '@mcm/api';
+
+/** Causes of a deletion that can have a separate drain timeout. The notice of the cloud limits an interruption. */
+export type TimedCause = 'Repair' | 'Rollout' | 'ScaleIn';
+
+/** The causes that the manager records on a Machine. The machine controller recognizes a repair without a record. */
+export type RecordedCause = Exclude<TimedCause, 'Repair'>;
+
+const KEYS: Readonly<Record<TimedCause, string>> = {
+  Repair: Annotations.RepairDrainTimeout,
+  Rollout: Annotations.RolloutDrainTimeout,
+  ScaleIn: Annotations.ScaleInDrainTimeout,
+};
+
+/** Annotations of a Machine or MachineClass with the drain timeout of a cause. */
+export const DRAIN_TIMEOUT_KEYS: readonly string[] = Object.values(KEYS);
+
+/** The deletion follows its record within this time. A later deletion has another cause, for example a user. */
+const RECORD_COUNTS_MS = 5 * 60_000;
+/** The clocks of the manager and of the API server may differ by this time. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** Returns true if the machine is being deleted because it is unhealthy. A deletion by a user does not count. */
+export const isRepair = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined &&
+  (status?.currentStatus?.phase === 'Failed' || metadata.annotations?.[Annotations.DeletedForHealth] === TRUE);
+
+/** Returns the value of the annotation that records the cause of a deletion. */
+export const causeRecord = (cause: RecordedCause, now: Date): string => `${cause} ${formatTime(now)}`;
+
+/** Returns the recorded cause of a deletion. Undefined if the record does not belong to this deletion. */
+function recordedCause({ metadata }: Machine): RecordedCause | undefined {
+  const [cause, time] = (metadata.annotations?.[Annotations.DeletionCause] ?? '').split(' ');
+  const [recorded, deleted] = [parseTime(time), parseTime(metadata.deletionTimestamp)];
+  if (recorded === undefined || deleted === undefined || (cause !== 'Rollout' && cause !== 'ScaleIn')) return undefined;
+  const age = deleted.getTime() - recorded.getTime();
+  return -CLOCK_SKEW_MS <= age && age <= RECORD_COUNTS_MS ? cause : undefined;
+}
+
+const durationIn = (text: string): number | undefined => {
+  const ms = parseDurationMs(text);
+  return ms !== undefined && ms >= 0 ? ms : undefined;
+};
+
+type Annotated = Pick<MachineClass, 'metadata'> | undefined;
+
+const textOf = (cause: TimedCause, machine: Machine, machineClass: Annotated): string | undefined =>
+  machine.metadata.annotations?.[KEYS[cause]] ?? machineClass?.metadata.annotations?.[KEYS[cause]];
+
+/** Returns true if the Machine or its class has a drain timeout for the cause. */
+export const hasDrainTimeout = (cause: TimedCause, machine: Machine, machineClass: Annotated): boolean =>
+  textOf(cause, machine, machineClass) !== undefined;
+
+/**
+ * Returns the drain timeout for the cause of the deletion in milliseconds, from the machine or from its class.
+ * Undefined without the annotation. An invalid value counts as absent. If the value of the machine is invalid, the
+ * value of its class is also ignored. The timeout of a repair takes precedence.
+ */
+export function drainTimeoutOfCause(machine: Machine, machineClass: Annotated): number | undefined {
+  const recorded = recordedCause(machine);
+  const causes: readonly TimedCause[] = [
+    ...(isRepair(machine) ? ['Repair' as const] : []),
+    ...(recorded ? [recorded] : []),
+  ];
+  const text = causes.map((cause) => textOf(cause, machine, machineClass)).find((found) => found !== undefined);
+  return text === undefined ? undefined : durationIn(text);
+}
+
+/** Returns the errors in the annotations of an object: each with the field and the fix. */
+export const drainTimeoutProblems = (annotations: Readonly<Record<string, string>> = {}): readonly string[] =>
+  DRAIN_TIMEOUT_KEYS.flatMap((key) => {
+    const text = annotations[key];
+    if (text === undefined || durationIn(text) !== undefined) return [];
+    return [
+      `metadata.annotations[${key}]: "${text}" is not a duration, so mcm uses the drain timeout; write a duration such as "15m"`,
+    ];
+  });
