@@ -77,6 +77,11 @@ export const Annotations = {
    * may be missing. `maxUnavailable` of the deployment also applies. Only in mcm.
    */
   ZonesMaxUnavailable: 'zones.machine.sapcloud.io/max-unavailable',
+  /**
+   * On a MachineSet, the number of replicas of each zone in the format `a=2,b=1`. Lost machines without a replacement
+   * count, so a new process creates their replacements in the same zones. Only in mcm.
+   */
+  ZonesOfReplicas: 'zones.machine.sapcloud.io/replicas',
   /** On a Machine, one object of the list of zones. The MachineSet created the machine for this zone. Only in mcm. */
   ZoneOffering: 'zones.machine.sapcloud.io/offering',
   /** On a Machine, a text. The text states why the MachineSet chose the zone of the machine. Only in mcm. */
@@ -415,4 +420,5 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.ZonesEvacuated,
   Annotations.ZonesStandby,
   Annotations.ZonesMaxUnavailable,
+  Annotations.ZonesOfReplicas,
 ]);

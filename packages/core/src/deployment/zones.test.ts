@@ -112,6 +112,70 @@ test('a machine that was deleted is replaced in its zone, also if another zone h
   expect(replacement?.metadata.annotations?.[Annotations.ZoneReason]).toBe('it replaces a machine of this zone');
 });
 
+const recordedZones = async (world: World): Promise<string | undefined> =>
+  (await world.sets()).map(({ metadata }) => metadata.annotations?.[Annotations.ZonesOfReplicas])[0];
+
+test.each(['a', 'c'])(
+  'a machine of zone %s that was deleted without a running manager is replaced in its zone',
+  async (zone) => {
+    await using world = await withoutMachineInB();
+    expect(await recordedZones(world)).toBe('a=1,c=1');
+    await world.stop();
+    const [lost] = await inZone(world, zone);
+    await world.deleteMachine(lost?.metadata.name ?? '');
+    await world.clock.advance(60_000);
+    await world.restart();
+    await world.pass(60);
+    expect(await counts(world)).toEqual([1, 0, 1]);
+    expect(await recordedZones(world)).toBe('a=1,c=1');
+  },
+);
+
+test('a lost machine whose replacement could not be created keeps its zone after a restart', async () => {
+  let isRefused = false;
+  await using world = await withoutMachineInB({
+    fault: async (request, answer) => {
+      if (isRefused && request.method === 'POST' && request.url.endsWith('/machines')) throw new Error('no answer');
+      return answer();
+    },
+  });
+  isRefused = true;
+  const [lost] = await inZone(world, 'c');
+  await world.deleteMachine(lost?.metadata.name ?? '');
+  await world.pass(120);
+  expect(await recordedZones(world)).toBe('a=1,c=1');
+  await world.restart();
+  isRefused = false;
+  await world.pass(120);
+  expect(await counts(world)).toEqual([1, 0, 1]);
+});
+
+test('the record of the zones follows the replicas, and a steady set writes nothing', async () => {
+  let writes = 0;
+  await using world = await start(
+    4,
+    {},
+    {
+      fault: async (request, answer) => {
+        if (request.method === 'PATCH' && request.url.includes('/machinesets/')) writes += 1;
+        return answer();
+      },
+    },
+  );
+  expect(await recordedZones(world)).toBe('a=2,b=1,c=1');
+  writes = 0;
+  const [machine] = await world.machines();
+  await world.patchMachine(machine?.metadata.name ?? '', { metadata: { labels: { changed: 'true' } } });
+  await world.pass(120);
+  expect(writes).toBe(0);
+  await world.change({ spec: { replicas: 3 } });
+  await world.pass(60);
+  expect(await recordedZones(world)).toBe('a=1,b=1,c=1');
+  await world.change({ spec: { replicas: 0 } });
+  await world.pass(60);
+  await world.until(async () => (await recordedZones(world)) === undefined, 60);
+});
+
 test.each([
   ['with a surge', { maxSurge: 1, maxUnavailable: 0 }],
   ['without a surge', { maxSurge: 0, maxUnavailable: 1 }],

@@ -143,7 +143,8 @@ export class SetReconciler {
     this.#warn(set);
     await this.#adoption.sync(set, await this.#adoption.claim(set, signal), signal);
     if (await this.#isClassNew(key, set, signal)) return again(CLASS_LOOK_MS);
-    if (!(await this.#numbers.write(set, this.#memoryOf(set).numbers, signal))) return again(BEHIND_MS);
+    const { numbers, lost } = this.#memoryOf(set);
+    if (!(await this.#numbers.write(set, numbers, lost.record, signal))) return again(BEHIND_MS);
     const { failure, lookAgain, held, blocking } = await this.#manageReplicas(key, set, signal);
     const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held, blocking }, signal);
     if (failure !== undefined) throw failure.error;
@@ -297,7 +298,7 @@ export class SetReconciler {
       },
       signal,
     );
-    const recorded = await this.#numbers.write(set, numbers, signal);
+    const recorded = await this.#numbers.write(set, numbers, lost.record, signal);
     return { failure: failureOf('create', result), lookAgain: recorded ? undefined : again(BEHIND_MS) };
   }
 

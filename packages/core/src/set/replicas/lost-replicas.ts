@@ -1,14 +1,41 @@
 import { Annotations, Labels, type Machine, type MachineSet, MachineSetConditions } from '@mcm/api';
 import { findCondition } from '../../objects/conditions.ts';
 import { type LostState, lostStateOf } from '../../objects/machines.ts';
+import { zoneNameIn } from '../../zones/setting.ts';
 
-/** The state that a machine has reached, and the annotation with its zone. */
+/** The state that a machine has reached, and its zone. */
 interface Adopted {
   readonly lostState: LostState;
   readonly zone: string | undefined;
 }
 
-const zoneTextOf = ({ metadata }: Machine): string | undefined => metadata.annotations?.[Annotations.ZoneOffering];
+const zoneOf = ({ metadata }: Machine): string | undefined =>
+  zoneNameIn(metadata.annotations?.[Annotations.ZoneOffering] ?? '');
+
+/** Returns the zones that the set has recorded, one entry for each replica. Invalid entries are ignored. */
+function recordedZones({ metadata }: MachineSet): readonly string[] {
+  return (metadata.annotations?.[Annotations.ZonesOfReplicas] ?? '').split(',').flatMap((entry) => {
+    const [, zone = '', count = ''] = /^(.+)=(\d{1,5})$/.exec(entry) ?? [];
+    return Array<string>(Number(count)).fill(zone);
+  });
+}
+
+/** Prints the number of replicas of each zone. */
+const printZones = (zones: readonly string[]): string =>
+  [...Map.groupBy(zones, (zone) => zone)]
+    .map(([zone, all]) => `${zone}=${all.length}`)
+    .sort()
+    .join(',');
+
+/** Returns the zones of the record without the zones of the existing machines. */
+function missingFrom(recorded: readonly string[], there: readonly string[]): readonly string[] {
+  const left = [...recorded];
+  for (const zone of there) {
+    const index = left.indexOf(zone);
+    if (index >= 0) left.splice(index, 1);
+  }
+  return left;
+}
 
 /** Number of lost replicas, by the state that their former machines had reached. */
 type LostStateCounts = Readonly<Record<LostState, number>>;
@@ -47,7 +74,7 @@ export class LostReplicas {
   /** The state that each existing machine has reached, by UID. When a machine is deleted, this state is still known. */
   #adoption: Map<string, Adopted> | undefined;
   #lost: LostStateCounts = NONE;
-  /** The annotations with the zones of lost machines that have no replacement yet. */
+  /** The zones of lost machines that have no replacement yet. */
   #homes: string[] = [];
 
   #places(set: MachineSet, alive: readonly Machine[]): LostStateCounts {
@@ -61,9 +88,19 @@ export class LostReplicas {
     return atMost(open, lost);
   }
 
-  /** The annotations with the zones of lost machines that have no replacement yet. */
+  /** The zones of lost machines that have no replacement yet. */
   get homes(): readonly string[] {
     return this.#homes;
+  }
+
+  /**
+   * Returns the zones of the replicas for the annotation of the set: the zones of its machines, and of lost machines
+   * without a replacement. Therefore a lost machine does not change the record, and a new process knows its zone.
+   * Returns undefined if the record must not change.
+   */
+  get record(): string | undefined {
+    if (this.#adoption === undefined) return undefined;
+    return printZones([...[...this.#adoption.values()].flatMap(({ zone }) => zone ?? []), ...this.#homes]);
   }
 
   /** @param alive Machines of the set that are not being deleted. */
@@ -79,11 +116,16 @@ export class LostReplicas {
   look(set: MachineSet, alive: readonly Machine[]): readonly LostState[] {
     this.#lost = this.#places(set, alive);
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
-    const gone = [...(this.#adoption ?? [])].flatMap(([uid, { zone }]) => (zone && !there.has(uid) ? [zone] : []));
+    const gone = this.#adoption
+      ? [...this.#adoption].flatMap(([uid, { zone }]) => (zone && !there.has(uid) ? [zone] : []))
+      : missingFrom(
+          recordedZones(set),
+          alive.flatMap((one) => zoneOf(one) ?? []),
+        );
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
     this.#homes = open === 0 ? [] : [...this.#homes, ...gone].slice(-open);
     this.#adoption = new Map(
-      alive.map((one) => [one.metadata.uid, { lostState: lostStateOf(one), zone: zoneTextOf(one) }]),
+      alive.map((one) => [one.metadata.uid, { lostState: lostStateOf(one), zone: zoneOf(one) }]),
     );
     const { served, unjoined } = this.#lost;
     return [...Array<LostState>(served).fill('served'), ...Array<LostState>(unjoined).fill('unjoined')];
@@ -94,7 +136,7 @@ export class LostReplicas {
    * @param lostState The state of the former machine, if the new machine is a replacement.
    */
   made(machine: Machine, lostState: LostState | undefined): void {
-    const zone = zoneTextOf(machine);
+    const zone = zoneOf(machine);
     this.#adoption?.set(machine.metadata.uid, { lostState: 'served', zone });
     const home = this.#homes.indexOf(zone ?? '');
     if (home >= 0) this.#homes.splice(home, 1);

@@ -64,19 +64,28 @@ export class NumberRecord {
   }
 
   /**
-   * Writes the annotation if a machine has a number that is not recorded yet.
+   * Writes the annotations if a machine has a number or a zone that is not recorded yet. One write records both.
    * @returns False after a conflict. The caller must then read the set again.
    */
-  async write({ metadata }: MachineSet, { unanswered }: NumberMemory, signal: AbortSignal): Promise<boolean> {
+  async write(
+    { metadata }: MachineSet,
+    { unanswered }: NumberMemory,
+    zones: string | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { sets } = this.#context;
     const set = sets.store.get(keyOf({ metadata }));
     if (set?.metadata.uid !== metadata.uid) return false;
     const names = this.#namesOf(set);
     for (const name of names) unanswered.delete(name);
     const numbers = printMachineNumbers(numbersAfter(set, names, unanswered));
-    if (numbers === printMachineNumbers(machineNumbersOf(set))) return true;
+    const zonesRecorded = set.metadata.annotations?.[Annotations.ZonesOfReplicas] ?? '';
+    const wanted = zones ?? zonesRecorded;
+    if (numbers === printMachineNumbers(machineNumbersOf(set)) && wanted === zonesRecorded) return true;
     const { name, uid, resourceVersion } = set.metadata;
-    const body = { metadata: { uid, resourceVersion, annotations: { [Annotations.NextMachineNumbers]: numbers } } };
+    const annotations: Record<string, string | null> = { [Annotations.NextMachineNumbers]: numbers };
+    if (wanted !== zonesRecorded) annotations[Annotations.ZonesOfReplicas] = wanted || null;
+    const body = { metadata: { uid, resourceVersion, annotations } };
     try {
       sets.recordWrite(await this.#sets.patch(name, { type: 'merge', body }, { signal, bookkeeping: true }));
       return true;

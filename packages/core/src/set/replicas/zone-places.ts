@@ -3,7 +3,7 @@ import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../contr
 import { splitSets } from '../../rollout/revisions.ts';
 import { type Place, placesFor } from '../../zones/places.ts';
 import { type ZoneRank, zoneRanks } from '../../zones/ranks.ts';
-import { zoneNameIn, zoneSettingOf } from '../../zones/setting.ts';
+import { zoneSettingOf } from '../../zones/setting.ts';
 import { machinesByZone, machinesToReplace, type ZoneInput, zoneStates } from '../../zones/spread.ts';
 import { deletionOrder } from './deletion-order.ts';
 
@@ -59,7 +59,7 @@ export class ZonePlaces {
 
   /**
    * Returns the zones of new machines of a set; undefined if its deployment has no zones.
-   * @param lost The zones of lost machines that the new machines replace, as texts of annotations
+   * @param lost The zones of lost machines that the new machines replace
    */
   places(set: MachineSet, count: number, lost: readonly string[]): readonly Place[] | undefined {
     const input = this.#inputOf(set);
@@ -68,7 +68,7 @@ export class ZonePlaces {
     return placesFor(zoneStates(input), {
       count,
       wanted,
-      lost: lost.flatMap((text) => zoneNameIn(text) ?? []),
+      lost,
       isOld: isCurrent ? isOld : undefined,
       before: this.#before.get(uid),
     });
