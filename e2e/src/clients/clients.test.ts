@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { isThorough } from '@mcm/kube/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readKnownFailures, surprises } from './known-failures.ts';
-import { readGinkgo, readGoTest } from './outcomes.ts';
+import { readGinkgo, readGoTest, readPytest } from './outcomes.ts';
 import { missingPrograms, runSuite } from './run-suite.ts';
 import { SUITES, type Suite } from './suites.ts';
 
@@ -69,6 +69,22 @@ test('the output of a Go test contains each test once, and a test without a resu
     { name: 'TestA/two', passed: false },
     { name: 'TestB', passed: true },
     { name: 'TestD', passed: false },
+  ]);
+});
+
+test('the output of pytest contains each test once, and an error after a passed test counts as a failure', () => {
+  const output = [
+    'tests/e2e/test_a.py::test_one[01-minimal] PASSED                [ 25%]',
+    'tests/e2e/test_a.py::test_one[02 children] FAILED               [ 50%]',
+    'tests/e2e/test_a.py::test_two SKIPPED (no library)              [ 75%]',
+    'tests/e2e/test_a.py::test_three PASSED                          [100%]',
+    'tests/e2e/test_a.py::test_three ERROR                           [100%]',
+    'FAILED tests/e2e/test_a.py::test_one[02 children] - assert 1 == 0',
+  ].join('\n');
+  expect(readPytest(output)).toEqual([
+    { name: 'tests/e2e/test_a.py::test_one[01-minimal]', passed: true },
+    { name: 'tests/e2e/test_a.py::test_one[02 children]', passed: false },
+    { name: 'tests/e2e/test_a.py::test_three', passed: false },
   ]);
 });
 

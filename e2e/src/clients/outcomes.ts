@@ -53,3 +53,12 @@ export function readGoTest(text: string): Outcome[] {
 
 const hasFailedChild = (parent: string, results: ReadonlyMap<string, boolean | undefined>): boolean =>
   [...results].some(([name, passed]) => name.startsWith(`${parent}/`) && passed === false);
+
+/** Reads the output of `pytest -v`. Skipped tests are omitted. An error in the setup of a test is a failure. */
+export function readPytest(text: string): Outcome[] {
+  const results = new Map<string, boolean>();
+  for (const [, name = '', result] of text.matchAll(/^(\S+\.py::.+?) (PASSED|FAILED|ERROR)\b/gm)) {
+    results.set(name, result === 'PASSED' && results.get(name) !== false);
+  }
+  return [...results].map(([name, passed]) => ({ name, passed }));
+}

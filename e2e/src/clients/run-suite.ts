@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { startControlPlane } from '@mcm/control-plane';
-import { type Outcome, readGinkgo, readGoTest } from './outcomes.ts';
+import { type Outcome, readGinkgo, readGoTest, readPytest } from './outcomes.ts';
 import type { Program, Scenario, Suite } from './suites.ts';
 
 export const missingPrograms = (suite: Suite | Scenario, dir: string): string[] =>
@@ -42,6 +42,7 @@ async function outcomesOf(program: Program, dir: string, folder: string): Promis
   const { code, output } = await run(program, dir, args, kubeconfig);
   const read = (): Outcome[] => {
     if (program.results === 'go-test') return readGoTest(output);
+    if (program.results === 'pytest') return readPytest(output);
     return existsSync(report) ? readGinkgo(readFileSync(report, 'utf8')) : [];
   };
   const prefix = `${basename(program.path, '.test')}: `;

@@ -10,7 +10,7 @@ export interface Program {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** The format of the results. */
-  readonly results: 'ginkgo' | 'go-test';
+  readonly results: 'ginkgo' | 'go-test' | 'pytest';
 }
 
 export interface Suite {
@@ -77,6 +77,19 @@ export const SUITES: readonly (Suite | Scenario)[] = [
     name: 'conformance',
     controllers: true,
     programs: [{ path: 'conformance/e2e.test', cwd: 'conformance', args: CONFORMANCE, env: {}, results: 'ginkgo' }],
+  },
+  {
+    name: 'kopf',
+    controllers: true,
+    programs: [
+      {
+        path: 'kopf/venv/bin/pytest',
+        cwd: 'kopf/src',
+        args: ['tests/e2e', '--only-e2e', '-v', '-p', 'no:cacheprovider'],
+        env: {},
+        results: 'pytest',
+      },
+    ],
   },
   { name: 'cluster-autoscaler', files: [AUTOSCALER], run: runAutoscaler },
 ];
