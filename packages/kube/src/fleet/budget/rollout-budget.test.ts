@@ -2,7 +2,10 @@ import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../base/random.ts';
 import { createClient } from '../../client/create-client.ts';
+import { isWatch } from '../../client/paths.ts';
+import { sleep } from '../../clock/clock.ts';
 import { VirtualClock } from '../../clock/virtual-clock.ts';
+import type { Transport } from '../../contract/transport.ts';
 import { silentLogger } from '../../log/memory-logger.ts';
 import { type ConfigMap, configMaps, namespaces } from '../../types/core.ts';
 import { leases } from '../../types/groups.ts';
@@ -28,16 +31,32 @@ async function setUp(data: Readonly<Record<string, string>> | undefined = { maxC
     await client.resource<ConfigMap>(configMaps, 'fleet').create({ metadata: { name: NAME }, data });
   const end = new AbortController();
   let writes = 0;
+  let losesAnswer = false;
+  /** Each write arrives after this time, and each event of a watch after twice this time. */
+  const late = async function* (chunks: AsyncIterable<Uint8Array>, lagMs: number) {
+    for await (const chunk of chunks) {
+      await sleep(clock, 2 * lagMs);
+      yield chunk;
+    }
+  };
   /** One budget for each replica. */
-  const replica = (): RolloutBudget => {
-    const counted = createClient({
-      transport: (request) => {
-        if (request.method === 'PATCH') writes += 1;
-        return plane.transport(request);
-      },
-      userAgent: 'test',
-      clock,
-    });
+  const replica = (lagMs = 0): RolloutBudget => {
+    const transport: Transport = async (request) => {
+      if (request.method === 'PATCH') {
+        writes += 1;
+        if (lagMs > 0) await sleep(clock, lagMs);
+      }
+      const answer = await plane.transport(request);
+      if (request.method === 'PATCH' && losesAnswer) throw new Error('read ECONNRESET');
+      if (!isWatch(request.path) || lagMs === 0 || answer.body === null) return answer;
+      return {
+        status: answer.status,
+        headers: answer.headers,
+        text: () => answer.text(),
+        body: late(answer.body, lagMs),
+      };
+    };
+    const counted = createClient({ transport, userAgent: 'test', clock });
     const runtime = { clock, random, log: silentLogger };
     const book = new LeaseBook(client, LEASE, runtime);
     const budget = new RolloutBudget({
@@ -52,8 +71,8 @@ async function setUp(data: Readonly<Record<string, string>> | undefined = { maxC
     void budget.run(end.signal);
     return budget;
   };
-  const lease = (cluster: string, holder: string) => {
-    const spec = { holderIdentity: holder, leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z' };
+  const lease = (cluster: string, holder: string, leaseDurationSeconds = 15) => {
+    const spec = { holderIdentity: holder, leaseDurationSeconds, renewTime: '2026-01-01T00:00:00.000000Z' };
     return client.resource(leases, cluster).create({ metadata: { name: LEASE }, spec });
   };
   const claims = async () => {
@@ -61,7 +80,10 @@ async function setUp(data: Readonly<Record<string, string>> | undefined = { maxC
     const text = metadata.annotations?.[LeaseAnnotations.FleetRollouts];
     return text === undefined ? [] : Object.keys(JSON.parse(text).claims);
   };
-  return { clock, client, replica, lease, claims, writes: () => writes, close: () => end.abort() };
+  const loseAnswers = (loses: boolean): void => {
+    losesAnswer = loses;
+  };
+  return { clock, client, replica, lease, claims, writes: () => writes, loseAnswers, close: () => end.abort() };
 }
 
 test('two replicas never give away the same claim, and an idle budget writes nothing', async () => {
@@ -90,6 +112,66 @@ test('two replicas never give away the same claim, and an idle budget writes not
   expect(first.hold()).toBeDefined();
   expect(await t.claims()).toHaveLength(1);
   if (second === b) expect(woken).toContain('y');
+  t.close();
+});
+
+test('two replicas that write at the same time with old caches never use the same claim', async () => {
+  const t = await setUp();
+  const [one, two] = [t.replica(500), t.replica(500)];
+  await t.clock.advance(5_000);
+  const [a, b] = [one.open('a', 'one.1'), two.open('b', 'two.1')];
+  a.report('x', ROLLS);
+  b.report('y', ROLLS);
+  const seen = new Set<number>();
+  for (let look = 0; look < 100; look += 1) {
+    await t.clock.advance(100);
+    seen.add([a.hold(), b.hold()].filter((hold) => hold === undefined).length);
+  }
+  expect([...seen].sort()).toEqual([0, 1]);
+  t.close();
+});
+
+test('a cluster does not use a claim that it has released, even if the answer to the release was lost', async () => {
+  const t = await setUp();
+  await t.lease('a', 'one.1', 3_600);
+  const [one, two] = [t.replica(20_000), t.replica()];
+  await t.clock.advance(90_000);
+  const [a, b] = [one.open('a', 'one.1'), two.open('b', 'two.1')];
+  a.report('x', ROLLS);
+  await t.clock.advance(90_000);
+  expect(a.hold()).toBeUndefined();
+  b.report('y', ROLLS);
+  await t.clock.advance(1_000);
+  expect(b.hold()).toBeDefined();
+  t.loseAnswers(true);
+  a.report('x', RESTS);
+  await t.clock.advance(20_500);
+  t.loseAnswers(false);
+  await t.clock.advance(5_000);
+  expect(b.hold()).toBeUndefined();
+  a.report('x', ROLLS);
+  expect(a.hold()).toBeDefined();
+  t.close();
+});
+
+test('a Lease lapses only if the server confirms that it is unchanged', async () => {
+  const t = await setUp();
+  await t.lease('a', 'one.1');
+  const { spec } = await t.client.resource(leases, 'a').get(LEASE);
+  const claims = new Map([['a', { id: 'one.1/1', since: '' }]]);
+  const lapsed = async (known: string | undefined) => {
+    const of = () => (known === undefined ? undefined : { spec: known, holder: 'one.1', atMs: 0 });
+    const book = { of, endsAt: () => (known === undefined ? undefined : 0) };
+    const all = new LapsedLeases({ client: t.client, book, lease: LEASE, clock: t.clock });
+    all.note(claims);
+    await t.clock.advance(61_000);
+    return [...(await all.lapsed(claims, new AbortController().signal))];
+  };
+  expect(await lapsed(JSON.stringify(spec))).toEqual(['a']);
+  expect(await lapsed(JSON.stringify({ ...spec, renewTime: 'earlier' }))).toEqual([]);
+  expect(await lapsed(undefined)).toEqual([]);
+  await t.client.resource(leases, 'a').delete(LEASE);
+  expect(await lapsed(undefined)).toEqual(['a']);
   t.close();
 });
 
