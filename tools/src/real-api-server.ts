@@ -58,9 +58,9 @@ const isReady = (url: string, token: string): Promise<boolean> =>
   });
 
 export interface RealApiServerOptions {
-  /** Whether `kube-controller-manager` also runs, if the folder contains it. Default: true. */
+  /** Whether `kube-controller-manager` also runs, if the folder contains it. By default, `controllers` is true. */
   readonly controllers?: boolean;
-  /** The address range of Services as a CIDR. Default: 10.0.0.0/24. */
+  /** The address range of Services as a CIDR. By default, `serviceCidr` is 10.0.0.0/24. */
   readonly serviceCidr?: string;
 }
 

@@ -14,11 +14,11 @@ export interface CreateEmulatorOptions {
   readonly origin: string;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** The number of VMs on a page of a listing. Default: as in the cloud. */
+  /** The number of VMs on a page of a listing. By default, `pageSize` is as in the cloud. */
   readonly pageSize?: number | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
-  /** The value of `MCM_EMULATOR_ACCOUNT` as JSON. If undefined, requests need no credentials. */
+  /** The value of `MCM_EMULATOR_ACCOUNT` as JSON. If `account` is undefined, requests need no credentials. */
   readonly account: string | undefined;
 }
 

@@ -8,12 +8,12 @@ export type Provider = (typeof PROVIDERS)[number];
 export interface EmulatorFlags {
   readonly provider: Provider;
   readonly port: number;
-  /** The folder for the data. If undefined, the data is in memory. */
+  /** The folder for the data. If `dataDir` is undefined, the data is in memory. */
   readonly dataDir: string | undefined;
   readonly nodeKubeconfig: string | undefined;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** The number of VMs on a page of a listing. Default: as in the cloud. */
+  /** The number of VMs on a page of a listing. By default, `pageSize` is as in the cloud. */
   readonly pageSize: number | undefined;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }

@@ -64,7 +64,7 @@ export function readFilters(search: URLSearchParams): void {
   levels.value = new Set(LEVELS.filter((level) => asked.includes(level)));
 }
 
-/** The filters as part of an address. Empty for the defaults. */
+/** The filters as part of an address. `filterSearch` returns empty for the defaults. */
 export function filterSearch(): string {
   const search = new URLSearchParams();
   if (query.value !== '') search.set('q', query.value);

@@ -18,7 +18,9 @@ import { isRegrouped, matches, namespace } from './filters.ts';
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
 /** Sentences about missing or outdated data. */
 export const gaps = signal<readonly string[]>([]);
-/** The namespace that the server watches. Empty means all namespaces. Undefined before the first message. */
+/**
+ * The namespace that the server watches. Empty means all namespaces. `watched` is undefined before the first message.
+ */
 export const watched = signal<string | undefined>(undefined);
 export const login = signal(false);
 export const trend = signal<readonly TrendSample[]>([]);

@@ -31,7 +31,7 @@ export interface MachineRow {
   readonly level: Level;
   /** The current step in the life of the machine: see {@link STAGES}. */
   readonly stage: Stage;
-  /** The reason why the machine waits. Empty for a machine that runs. */
+  /** The reason why the machine waits. `why` is empty for a machine that runs. */
   readonly why: string;
   /** The time since which the machine has its level. */
   readonly since: number;
@@ -71,9 +71,9 @@ export interface DeploymentRow {
   /** The number of machines with an older template. */
   readonly old: number;
   readonly state: RolloutState;
-  /** The problem. Empty if there is none. */
+  /** The problem. `why` is empty if there is none. */
   readonly why: string;
-  /** The zones that get no new machines, as a sentence. Empty if all zones get machines. */
+  /** The zones that get no new machines, as a sentence. `closedZones` is empty if all zones get machines. */
   readonly closedZones: string;
   /** The time since which the deployment has its state. */
   readonly since: number;
@@ -90,7 +90,7 @@ export interface DrainRow {
   readonly left: number;
   /** The highest number of pods during this drain. */
   readonly pods: number;
-  /** The reasons that block the drain. Empty if the drain is not blocked. */
+  /** The reasons that block the drain. `blockers` is empty if the drain is not blocked. */
   readonly blockers: readonly string[];
   /**
    * `blocked` means that something blocks the drain. `failed` means that the drain is blocked for a long time.
@@ -137,7 +137,7 @@ export interface ControllerRow {
   readonly ns: string;
   readonly name: string;
   readonly state: ControllerState;
-  /** The process that holds the Lease. Empty if no process holds the Lease, or if the holder is unknown. */
+  /** The process that holds the Lease. `holder` is empty if no process holds the Lease, or if the holder is unknown. */
   readonly holder: string;
   /**
    * The time of the last activity, or of the first change that the controller did not process. 0 if the time is
@@ -145,7 +145,7 @@ export interface ControllerRow {
    */
   readonly since: number;
   readonly level: Level;
-  /** The evidence that the controller does not act. Empty for a working controller. */
+  /** The evidence that the controller does not act. `why` is empty for a working controller. */
   readonly why: string;
   /** The effects of a stopped controller, one sentence each. */
   readonly effects: readonly string[];
@@ -188,7 +188,7 @@ export interface Frame {
   readonly at: number;
   readonly first?: First;
   readonly tables: { readonly [Name in TableName]?: Delta<Tables[Name]> };
-  /** Sentences about data that is missing or outdated. If absent, the sentences are unchanged. */
+  /** Sentences about data that is missing or outdated. If `gaps` is absent, the sentences are unchanged. */
   readonly gaps?: readonly string[] | undefined;
   /** New samples of {@link First.trend}. */
   readonly trend?: readonly TrendSample[] | undefined;
@@ -239,7 +239,7 @@ export interface DrainSample {
 
 /** The response for `/api/machines/NAMESPACE/NAME`. */
 export interface MachineDetail {
-  /** The last row of the machine. Undefined if the dashboard has never received the machine. */
+  /** The last row of the machine. `row` is undefined if the dashboard has never received the machine. */
   readonly row: MachineRow | undefined;
   readonly exists: boolean;
   readonly life: MachineLife | undefined;
@@ -247,9 +247,9 @@ export interface MachineDetail {
   /** The output of `mcm explain machine/NAME`, or the reason why it is missing. */
   readonly explain: readonly string[];
   readonly providerID: string;
-  /** The key of the machine that replaces this machine. Empty if this machine is unknown. */
+  /** The key of the machine that replaces this machine. `successor` is empty if this machine is unknown. */
   readonly successor: string;
-  /** The key of the machine that this machine replaces. Empty if that machine is unknown. */
+  /** The key of the machine that this machine replaces. `predecessor` is empty if that machine is unknown. */
   readonly predecessor: string;
   readonly events: readonly EventRow[];
 }

@@ -21,13 +21,13 @@ export interface ConfigServerSettings {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
-  /** The directory with `tls.crt` and `tls.key`. If empty, the certificates are self-signed. */
+  /** The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the certificates are self-signed. */
   readonly certificates: string;
   /** Settings of self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;
   /**
-   * Whether the server reads the machines of bootstrap tokens from a cache. False if the CRDs of machines may be
-   * absent.
+   * Whether the server reads the machines of bootstrap tokens from a cache. `machinePools` is false if the CRDs of
+   * machines may be absent.
    */
   readonly machinePools: boolean;
   readonly limit: RateLimit;

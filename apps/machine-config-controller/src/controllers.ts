@@ -54,7 +54,7 @@ export interface ConfigControllerOptions {
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** Registers the metrics of pools. If absent, there are no metrics. */
+  /** Registers the metrics of pools. If `meters` is absent, there are no metrics. */
   readonly meters?: Meters;
   readonly tree: TemplateTree;
   readonly identity: ControllerIdentity;

@@ -52,7 +52,7 @@ class Machine implements AsyncDisposable {
   boots = 1;
   /** The number of writes until the disk is full. */
   room = Number.POSITIVE_INFINITY;
-  /** The error that all programs return. If undefined, all programs succeed. */
+  /** The error that all programs return. If `broken` is undefined, all programs succeed. */
   broken: string | undefined;
   fault: Fault | undefined;
   died = 0;

@@ -27,8 +27,8 @@ export interface DaemonUnitOptions {
   readonly configClient: KubeClient;
   readonly recorder: EventRecorder;
   /**
-   * The source of notices about interruptions of the VM, and the transport to its metadata service. If absent, the
-   * daemon reads no notices.
+   * The source of notices about interruptions of the VM, and the transport to its metadata service. If `notices` is
+   * absent, the daemon reads no notices.
    */
   readonly notices?: Pick<NoticeWatchOptions, 'source' | 'metadata'> | undefined;
 }

@@ -28,7 +28,7 @@ export interface MachineHostOptions {
   /** The path of the file with the ID of the current boot, in the file system of this process. */
   readonly bootIdFile: string;
   readonly readFile: (path: string) => Promise<string>;
-  /** The command that reboots the machine. If empty, a user reboots the machine. */
+  /** The command that reboots the machine. If `reboot` is empty, a user reboots the machine. */
   readonly reboot: readonly string[];
 }
 

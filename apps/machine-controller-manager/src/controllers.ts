@@ -48,21 +48,21 @@ import {
 export interface Environment {
   /** The cluster of the Machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes. Undefined if there is none. */
+  /** The cluster of the nodes. `target` is undefined if there is none. */
   readonly target: KubeClient | undefined;
   /** The namespace of the Machine objects. */
   readonly namespace: string;
   /** The clock, the random numbers, the log, and the settings of caches. */
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** The registry for the metrics of deployments and sets. If absent, there are no metrics. */
+  /** The registry for the metrics of deployments and sets. If `meters` is absent, there are no metrics. */
   readonly meters?: Meters;
   /**
-   * Records events for traces of rollouts, and is registered before the controllers start. If absent, there are no
-   * traces.
+   * Records events for traces of rollouts, and is registered before the controllers start. If `traces` is absent, there
+   * are no traces.
    */
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts' | 'idOf' | 'events'> | undefined;
-  /** Receives the decisions. If absent, decisions are not recorded. */
+  /** Receives the decisions. If `journal` is absent, decisions are not recorded. */
   readonly journal?: Journal | undefined;
   /** The clusters of the same region of a fleet. */
   readonly region?: (() => RegionReach | undefined) | undefined;

@@ -27,7 +27,7 @@ export interface WebhookSettings {
   readonly host: string;
   /** 0 means that no webhooks are served. */
   readonly port: number;
-  /** The directory with `tls.crt` and `tls.key`. If empty, the program creates the certificates. */
+  /** The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the program creates the certificates. */
   readonly certificates: string;
   /** Settings of certificates that the program creates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names' | 'configurations'>;

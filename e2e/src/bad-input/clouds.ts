@@ -33,9 +33,9 @@ export interface CloudOf {
 interface Environment {
   readonly clock: VirtualClock;
   readonly client: KubeClient;
-  /** The environment variables of the controller. Default: none. */
+  /** The environment variables of the controller. By default, `variables` is none. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** The files that the controller can read. Default: none. */
+  /** The files that the controller can read. By default, `files` is none. */
   readonly files?: Readonly<Record<string, string>>;
 }
 

@@ -12,7 +12,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** @param until Text after which the process is stopped. If absent, the process must end without a stop. */
+/** @param until Text after which the process is stopped. If `run` is absent, the process must end without a stop. */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,

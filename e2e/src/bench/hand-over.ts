@@ -46,8 +46,8 @@ class Relay {
   }
 
   /**
-   * Ends the leader with a signal. Returns the seconds until another replica holds the Lease, and until that replica
-   * has created a machine.
+   * Ends the leader with a signal. `pass` returns the seconds until another replica holds the Lease, and until that
+   * replica has created a machine.
    */
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
     const { client } = this.#stack;

@@ -50,7 +50,7 @@ export class LoadConnection {
     });
   }
 
-  /** Sends a request. Resolves with the status when the whole body was read. */
+  /** Sends a request. The promise of `send` resolves with the status when the whole body was read. */
   send({ method, path, body = '', contentType = 'application/json' }: LoadRequest): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#waiting = { resolve, reject };

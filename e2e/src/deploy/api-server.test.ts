@@ -30,7 +30,9 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Applies objects server-side with the real kubectl and the field manager of `mcm install`. Returns the output. */
+/**
+ * Applies objects server-side with the real kubectl and the field manager of `mcm install`. `apply` returns the output.
+ */
 const apply = (args: readonly string[], input = ''): Promise<string> =>
   new Promise((resolve, reject) => {
     const flags = ['--kubeconfig', kubeconfig, 'apply', '--server-side', '--field-manager=mcm-install', ...args];

@@ -32,7 +32,9 @@ const anchorsOf = (text: string): Set<string> =>
     [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/^#+\s+(.*)$/gm)].map(([, heading = '']) => anchor(heading)),
   );
 
-/** The error of a link in a page. Undefined for a valid link. Links to other hosts are not checked. */
+/**
+ * The error of a link in a page. `problem` returns undefined for a valid link. Links to other hosts are not checked.
+ */
 function problem(page: string, link: string): string | undefined {
   if (/^[a-z]+:/.test(link)) return undefined;
   const [path = '', fragment] = link.split('#', 2);

@@ -47,7 +47,7 @@ const SOON = [undefined, 'Unavailable'] as const;
 /** The instance is terminated before its first status request. */
 const AT_ONCE = { operationMs: 0 };
 
-/** @param code The code of the first creation. Undefined if it succeeds. */
+/** @param code The code of the first creation. `RULES` is undefined if it succeeds. */
 const RULES: readonly (readonly [
   cloud: Cloud,
   fault: string,

@@ -142,7 +142,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return items.filter((event) => event.reason === reason).map(({ message = '' }) => message);
   }
 
-  /** Waits until `count` machines run. Resolves with the elapsed virtual milliseconds. */
+  /** Waits until `count` machines run. The promise of `untilRunning` resolves with the elapsed virtual milliseconds. */
   untilRunning(count: number, maxMs = DAY_MS): Promise<number> {
     return this.clock.runUntil(async () => ((await this.phases()).Running ?? 0) === count, { maxMs });
   }
@@ -153,7 +153,10 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
       await this.#client.resource<Machine>(machines, NAMESPACE).delete(metadata.name);
   }
 
-  /** Waits until no machine has a name that starts with `prefix`. Resolves with the elapsed virtual milliseconds. */
+  /**
+   * Waits until no machine has a name that starts with `prefix`. The promise of `untilGone` resolves with the elapsed
+   * virtual milliseconds.
+   */
   untilGone(maxMs = DAY_MS, prefix = ''): Promise<number> {
     const isGone = async (): Promise<boolean> =>
       (await this.machines()).every(({ metadata }) => !metadata.name.startsWith(prefix));

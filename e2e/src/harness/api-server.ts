@@ -24,10 +24,10 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/** The folder of the real programs. Undefined if the variable is not set. */
+/** The folder of the real programs. `realAssets` returns undefined if the variable is not set. */
 const realAssets = (): string | undefined => process.env.KUBEBUILDER_ASSETS || undefined;
 
-/** The kubeconfig of a running cluster. Undefined if the variable is not set. */
+/** The kubeconfig of a running cluster. `realKubeconfig` returns undefined if the variable is not set. */
 const realKubeconfig = (): string | undefined => process.env.MCM_E2E_KUBECONFIG || undefined;
 
 /** Whether the user has selected a real API server. */
@@ -134,8 +134,8 @@ function administrator(text: string): { readonly url: string; readonly fetch: Ap
         resolve(new Response(stream, { status: answer.statusCode ?? 500 }));
       });
       asked.once('error', reject).end(body);
-      // When the Request object is garbage-collected, its signal no longer fires. Therefore the connection keeps a
-      // reference to the Request.
+      // When the Request object is garbage-collected, its signal no longer fires. The connection keeps a reference to
+      // the Request.
       const end = (): void => void asked.destroy(new Error('ended by the signal'));
       if (request.signal.aborted) end();
       request.signal.addEventListener('abort', end, { once: true });

@@ -37,13 +37,13 @@ const TOKEN = 'bench-token';
  */
 export interface Stack {
   readonly client: KubeClient;
-  /** The process of the control plane. Undefined with a real API server. */
+  /** The process of the control plane. `plane` is undefined with a real API server. */
   readonly plane: Program | undefined;
   readonly cloud: Program;
   readonly manager: Program;
   readonly machineController: Program;
   readonly requests: RequestLogReader;
-  /** Whether requests can be read. False for a real API server that this stack did not start. */
+  /** Whether requests can be read. `isAudited` is false for a real API server that this stack did not start. */
   readonly isAudited: boolean;
   /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;

@@ -21,7 +21,7 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
 
-/** The source file for the specifier of a workspace package. Undefined for other packages. */
+/** The source file for the specifier of a workspace package. `sourceOf` returns undefined for other packages. */
 function sourceOf(specifier: string, from: string): string | undefined {
   const name = packageOf(specifier);
   if (!name.startsWith('@mcm/')) return undefined;

@@ -46,7 +46,7 @@ const isDone = ({ metadata, spec, status }: MachineDeployment): boolean =>
 const done = (stack: Stack): Promise<MachineDeployment> =>
   until(stack.client, machineDeployments, NAME, isDone, LIMIT_MS);
 
-/** Checks the result of a rollout. Returns a sentence about the first difference, or undefined. */
+/** Checks the result of a rollout. `wrong` returns a sentence about the first difference, or undefined. */
 async function wrong(stack: Stack, machineClass: string): Promise<string | undefined> {
   const all = (await stack.client.resource<Machine>(machines, NAMESPACE).list()).items;
   const other = all.find(
@@ -75,8 +75,8 @@ async function nextHolder(stack: Stack, before: string | undefined): Promise<str
 }
 
 /**
- * Kills managers until the rollout is complete or until `most` kills. Returns the time of each kill after the start of
- * the manager's work, in milliseconds.
+ * Kills managers until the rollout is complete or until `most` kills. `killDuring` returns the time of each kill after
+ * the start of the manager's work, in milliseconds.
  */
 async function killDuring(stack: Stack, most: number, random: Random): Promise<readonly number[]> {
   const instants: number[] = [];

@@ -25,11 +25,14 @@ export interface Cluster {
   readonly plane: ApiServer;
   /** The folder of the kubeconfig and of files for the test. The folder is removed at the end. */
   readonly dir: string;
-  /** Runs kubectl. Returns its result, even after a failure. `env` is added to the environment. */
+  /** Runs kubectl. `kubectl` returns its result, even after a failure. `env` is added to the environment. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
-  /** Runs kubectl and requires success. Returns the output without the last line break. The line is split at spaces. */
+  /**
+   * Runs kubectl and requires success. `run` returns the output without the last line break. The line is split at
+   * spaces.
+   */
   run(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl and requires a failure. Returns its error. */
+  /** Runs kubectl and requires a failure. `refused` returns its error. */
   refused(line: string, input?: unknown): Promise<string>;
   /** Runs kubectl until `stop` is called. `until` resolves when the output matches. */
   follow(args: readonly string[]): { until(pattern: RegExp): Promise<void>; stop(): void };

@@ -407,7 +407,7 @@ test.runIf(isThorough)(
         return most === 2;
       });
       await bothAt((name) => name !== first && name !== firstOthers);
-      // One pool selects all nodes. Therefore the pool also waits for the machine of the other deployment.
+      // One pool selects all nodes. The pool also waits for the machine of the other deployment.
       await world.admin.resource(machineConfigPools).delete('others');
       await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
       const second = await config.untilUpdated(4);

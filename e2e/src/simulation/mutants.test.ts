@@ -42,7 +42,7 @@ const selectsAll: Defect = async (client) => {
   }
 };
 
-/** Runs a story with a correct and with a defective manager. Returns the violations of each. */
+/** Runs a story with a correct and with a defective manager. `verified` returns the violations of each. */
 async function verified(
   options: WorldOptions,
   defect: Defect,

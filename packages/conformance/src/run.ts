@@ -36,7 +36,7 @@ export function scenariosOf(only: string): readonly Scenario[] {
 export interface Outcome {
   readonly scenario: Scenario;
   readonly state: 'passed' | 'failed' | 'skipped';
-  /** The reason of a failure or a skip. Undefined if the scenario passed. */
+  /** The reason of a failure or a skip. `why` is undefined if the scenario passed. */
   readonly why?: string;
   /** In milliseconds of real time. */
   readonly ms: number;
@@ -53,11 +53,13 @@ export interface Report {
 
 /** The selection of scenarios, and callbacks for results. */
 export interface RunOptions {
-  /** The name of one scenario, or a part of the names of several scenarios. Default: all scenarios. */
+  /** The name of one scenario, or a part of the names of several scenarios. By default, `only` is all scenarios. */
   readonly only?: string | undefined;
   /** Seed for the names of machines; default 1. */
   readonly seed?: number | undefined;
-  /** Measures the duration of each scenario. Default: the clock of the cloud, which may be virtual. */
+  /**
+   * Measures the duration of each scenario. By default, `stopwatch` is the clock of the cloud, which may be virtual.
+   */
   readonly stopwatch?: Clock | undefined;
   readonly onOutcome?: (outcome: Outcome) => void;
 }

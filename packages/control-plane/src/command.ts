@@ -125,7 +125,7 @@ const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.re
 
 const announced = Promise.withResolvers<void>();
 
-/** Writes a file that only its owner can read. An existing file may have another mode, for example after a copy. */
+/** Writes a file that only its owner can read. An existing file may have a wide mode, for example after a copy. */
 function writePrivately(path: string, text: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);

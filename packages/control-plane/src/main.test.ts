@@ -47,7 +47,6 @@ function launch(...args: string[]): { child: ChildProcess; ready: Promise<string
     });
     void ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.stderr}`)));
   });
-  // For a program that must fail, the test does not wait for this promise.
   ready.catch(() => undefined);
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr += chunk.toString();

@@ -37,7 +37,7 @@ export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
 /** Options of a control plane. All have defaults. */
 export interface ControlPlaneOptions {
-  /** The source of time. Default: the clock of the system. */
+  /** The source of time. By default, `clock` is the clock of the system. */
   readonly clock?: Clock;
   /** Returns a random number in [0, 1), for generated names, uids and tokens. Default: `Math.random`. */
   readonly random?: () => number;
@@ -50,7 +50,7 @@ export interface ControlPlaneOptions {
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /**
-   * The TCP port on 127.0.0.1, where 0 selects a free port. Without a port, no socket is opened, and only this process
+   * The TCP port on 127.0.0.1, where 0 selects a free port. Without `port`, no socket is opened, and only this process
    * can send requests.
    */
   readonly port?: number;
@@ -63,8 +63,8 @@ export interface ControlPlaneOptions {
   /** The controllers to run: all (default), none, or the controllers with these names. */
   readonly controllers?: boolean | readonly string[];
   /**
-   * When the controllers start. By default they start immediately, before the control plane is returned. A server process
-   * passes a promise, so that it can answer requests before the controllers start.
+   * When the controllers start. By default, the controllers start before the control plane is returned. A server
+   * process passes a promise, so that it can answer requests before the controllers start.
    */
   readonly controllersAfter?: Promise<unknown>;
   /** The rates of evictions from unreachable nodes, with the names and defaults of the flags of kube-controller-manager. */
@@ -73,33 +73,36 @@ export interface ControlPlaneOptions {
   readonly crds?: readonly object[];
   /**
    * Additional alpha API versions to serve, as in `--runtime-config` of kube-apiserver. The only supported version is
-   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. Default: none.
+   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. By default, `runtimeConfig` is none.
    */
   readonly runtimeConfig?: readonly string[] | undefined;
-  /** The token of the administrator. Default: the stored token of the folder, or a random token. */
+  /** The token of the administrator. By default, `adminToken` is the stored token of the folder, or a random token. */
   readonly adminToken?: string;
   /**
-   * Whether a request from this process without credentials has the permissions of the administrator. Default: true. If
-   * false, the user of this request is anonymous.
+   * Whether a request from this process without credentials has the permissions of the administrator. By default,
+   * `trustInProcess` is true. If `trustInProcess` is false, the user of this request is anonymous.
    */
   readonly trustInProcess?: boolean;
-  /** Called once for every answered request. */
+  /** `requestLog` is called once for every answered request. */
   readonly requestLog?: (entry: RequestLogEntry) => void;
-  /** Called when work of a controller failed and will be retried. */
+  /** `onControllerError` is called when work of a controller failed and will be retried. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /**
-   * Called once when writes to the store fail permanently. A full store is not such a failure. No write is acknowledged
-   * after the call.
+   * `onStoreFailure` is called once when writes to the store fail permanently. A full store is not such a failure. No
+   * write is acknowledged after the call.
    */
   readonly onStoreFailure?: (error: Error) => void;
-  /** Sends calls to admission webhooks. Default: HTTPS. */
+  /** Sends calls to admission webhooks. By default, `webhookTransport` is HTTPS. */
   readonly webhookTransport?: WebhookTransport;
   /**
-   * The time for which an Event exists after its last write, in milliseconds. Default: an hour, as in `--event-ttl` of
-   * kube-apiserver. With 0, Events never expire.
+   * The time for which an Event exists after its last write, in milliseconds. By default, `eventTtlMs` is an hour, as
+   * in `--event-ttl` of kube-apiserver. With 0, Events never expire.
    */
   readonly eventTtlMs?: number;
-  /** The time for which changes are available to watches and pages, in milliseconds. Default: 5 minutes. */
+  /**
+   * The time for which changes are available to watches and pages, in milliseconds. By default, `historyMs` is 5
+   * minutes.
+   */
   readonly historyMs?: number;
 }
 
@@ -120,12 +123,12 @@ export interface ControlPlane {
    * kubeconfig contains the server `https://127.0.0.1`.
    */
   kubeconfig(): string;
-  /** The URL of the server, `https://127.0.0.1:PORT`. Undefined without a socket. */
+  /** The URL of the server, `https://127.0.0.1:PORT`. `url` is undefined without a socket. */
   readonly url: string | undefined;
   readonly adminToken: string;
-  /** The CA certificate (PEM). Undefined without a socket. */
+  /** The CA certificate (PEM). `caCertificate` is undefined without a socket. */
   readonly caCertificate: string | undefined;
-  /** Copies the store. Another control plane can start with the copy. */
+  /** Copies the store. A second control plane can start with the copy. */
   snapshot(): StoreSnapshot;
   /** Ends watches and controllers, and closes the socket and the store. */
   close(): Promise<void>;
@@ -240,7 +243,10 @@ async function serve(
   };
 }
 
-/** Creates the system objects, and the CRDs that exist from the start. Returns the running lifecycle of CRDs. */
+/**
+ * Creates the system objects, and the CRDs that exist from the start. `fillRegistry` returns the running lifecycle of
+ * CRDs.
+ */
 async function fillRegistry(registry: Registry, crds: readonly object[]): Promise<CrdLifecycle> {
   registry.admission.add(terminatingCrds);
   registry.admission.add(namespaceLifecycle(registry));
@@ -276,7 +282,6 @@ function controllerEnvironment(
 ): ControllerEnvironment {
   const { clock, random, tokens } = registry;
   return {
-    // The server neither authenticates nor logs requests of the controllers.
     client: new Handler({
       registry,
       authenticator: new Authenticator([], true),
@@ -302,7 +307,6 @@ async function startControllers(
 ): Promise<void> {
   const start = async (): Promise<void> => {
     if (options.controllers === false) return;
-    // The controllers are loaded on demand, because they make up a quarter of the code.
     const { builtinControllers } = await import('./controllers/index.ts');
     const { controllers = true, runtimeConfig } = options;
     if (!signal.aborted) await builtinControllers(environment, controllers, runtimeConfig).start(signal);

@@ -2,7 +2,7 @@
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * The error for a version of Node.js that is too old. Undefined for a supported version.
+ * The error for a version of Node.js that is too old. `oldNode` returns undefined for a supported version.
  * @param version such as `20.20.2`
  */
 function oldNode(name: string, version: string): string | undefined {
@@ -33,11 +33,11 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
     return;
   }
   process.getBuiltinModule('node:v8').setFlagsFromString(NO_MAGLEV);
-  // With this cache, Node.js does not compile the modules at every start. If the program runs from source, Node.js also
-  // removes the types only once.
+  // With this cache, Node.js does not compile the modules at every start. For a program in TypeScript sources, the
+  // cache also contains the code without types.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // By default, Node.js prints its version as the last line. The last line must be the cause of the failure.
+    // Node.js would print its version as the last line, but the last line must be the cause of the failure.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

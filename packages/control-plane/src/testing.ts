@@ -81,7 +81,7 @@ export class TestClient {
     return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : { message: text } };
   }
 
-  /** Opens a watch. `events()` returns the received events, and `ended` is true after the server has closed it. */
+  /** Opens a watch. After the server has closed the watch, `ended` is true. */
   async watch(path: string) {
     const gone = new AbortController();
     const response = await this.plane.fetch(new Request(`https://plane${path}`, { signal: gone.signal }));
@@ -104,7 +104,7 @@ export class TestClient {
   }
 }
 
-/** Starts a control plane without controllers. The clock of this control plane does not advance by itself. */
+/** Starts a control plane without controllers. The clock of the test plane does not advance by itself. */
 export async function startTestPlane(options: ControlPlaneOptions = {}) {
   const clock = new StillClock();
   const plane = await startControlPlane({ clock, controllers: false, ...options });

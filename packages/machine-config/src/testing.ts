@@ -66,9 +66,9 @@ export interface WorldOptions {
   /** The CRDs to use instead of the CRDs of this package, such as the CRDs of the original. */
   readonly crds?: readonly object[];
   readonly wire?: (transport: Transport) => Transport;
-  /** Called before each write of the controllers. An error simulates a lost request. */
+  /** `onWrite` is called before each write of the controllers. An error simulates a lost request. */
   readonly onWrite?: (request: Written) => void | Promise<void>;
-  /** Called after the effect of each write, before the controllers get the response. */
+  /** `afterWrite` is called after the effect of each write, before the controllers get the response. */
   readonly afterWrite?: (request: Written) => void | Promise<void>;
 }
 
@@ -217,8 +217,8 @@ export async function createNodes(client: KubeClient, count: number, from = 0): 
 }
 
 /**
- * Simulates daemons without delay: all nodes apply their target, except for configs that `bad` names. Returns the
- * number of changed nodes.
+ * Simulates daemons without delay: all nodes apply their target, except for configs that `bad` names. `playDaemons`
+ * returns the number of changed nodes.
  */
 export async function playDaemons(client: KubeClient, bad: (config: string) => boolean = () => false): Promise<number> {
   const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;

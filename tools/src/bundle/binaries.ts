@@ -15,8 +15,8 @@ export interface Binary {
   /** Whether the program has the common flags of `@mcm/kube`. */
   readonly controller: boolean;
   /**
-   * A command line that runs most of the code, needs no environment, and always prints the same text. Absent for
-   * controllers.
+   * A command line that runs most of the code, needs no environment, and always prints the same text. `sample` is
+   * absent for controllers.
    */
   readonly sample: readonly string[];
 }

@@ -59,9 +59,9 @@ function cutAt(whole: Case, failure: Failure | undefined): Case {
 }
 
 export interface Player {
-  /** Sends the requests of the cases. Returns the cases with their responses. */
+  /** Sends the requests of the cases. `record` returns the cases with their responses. */
   record(cases: readonly Case[]): Promise<readonly Case[]>;
-  /** Sends the requests of recorded cases. Returns the differences, by the name of the case. */
+  /** Sends the requests of recorded cases. `compare` returns the differences, by the name of the case. */
   compare(cases: readonly Case[]): Promise<ReadonlyMap<string, readonly Failure[]>>;
 }
 

@@ -17,7 +17,7 @@ export interface Run {
   readonly requests: number;
   /** The number of the first case. */
   readonly from?: number;
-  /** If present, only this case is sent. */
+  /** If `only` is present, only this case is sent. */
   readonly only?: number | undefined;
   /** Whether messages, content types and warnings count too. */
   readonly exact?: boolean;

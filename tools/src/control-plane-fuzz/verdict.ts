@@ -34,7 +34,8 @@ const general = (path: string): string =>
 
 /**
  * The differences between two responses that affect clients: the status code, the reason, the fields of the causes, and
- * the object. With `exact`, messages, content types and warnings count too. Undefined without differences.
+ * the object. With `exact`, messages, content types and warnings count too. `essenceOf` returns undefined without
+ * differences.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer, exact = false): string | undefined {
   const actual = answer ?? {};

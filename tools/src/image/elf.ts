@@ -2,7 +2,7 @@
 export interface ElfNeeds {
   /** The names of shared libraries, such as `libc.so.6`. */
   readonly libraries: readonly string[];
-  /** The path of the dynamic loader. Undefined for a library. */
+  /** The path of the dynamic loader. `loader` is undefined for a library. */
   readonly loader: string | undefined;
   /** The name of the architecture in OCI platforms. */
   readonly architecture: string;

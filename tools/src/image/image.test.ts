@@ -37,7 +37,7 @@ async function filesOf(layout: string): Promise<ReadonlyMap<string, string>> {
   return new Map(contents.map(([path, content]) => [path.slice(layout.length), content]));
 }
 
-/** Extracts the layers of an image into a folder with the tar of the system. Returns the configuration. */
+/** Extracts the layers of an image into a folder with the tar of the system. `unpack` returns the configuration. */
 async function unpack(layout: Layout, image: Descriptor, into: string) {
   const { config, layers } = await layout.readJson<Manifest>(image.digest);
   await mkdir(into, { recursive: true });

@@ -9,7 +9,8 @@ export interface ImageSettings {
   /** The Node.js binaries, one for each architecture. */
   readonly nodes: readonly string[];
   /**
-   * The folder of an OCI layout. The image of the layout contains a C library. If absent, the libraries of this machine are used.
+   * The folder of an OCI layout. The image of the layout contains a C library. If `base` is absent, the libraries of
+   * this machine are used.
    */
   readonly base?: string | undefined;
   /** The time of every file and of the image, as Unix time in seconds. */
@@ -61,8 +62,8 @@ async function putBelow(layout: Layout, node: string, { base, seconds }: ImageSe
 
 /**
  * Writes an OCI image layout with an image for each program and each Node.js binary. The layers are the base image,
- * Node.js and the program. The function needs no container engine, and the same inputs produce the same bytes. Returns
- * the manifests with program, version and architecture.
+ * Node.js and the program. The function needs no container engine, and the same inputs produce the same bytes.
+ * `writeImages` returns the manifests with program, version and architecture.
  */
 export async function writeImages(
   bundles: readonly Bundle[],

@@ -4,7 +4,7 @@ export interface Entry {
   readonly path: string;
   /** The permission bits. */
   readonly mode: number;
-  /** The content of the file. Absent for a folder. */
+  /** The content of the file. `data` is absent for a folder. */
   readonly data?: Uint8Array;
 }
 

@@ -69,7 +69,7 @@ export async function buildPackages(packages: readonly PublicPackage[]): Promise
   }
 }
 
-/** Packs all packages as a release does. Returns their tarballs by name. */
+/** Packs all packages as a release does. `packAll` returns their tarballs by name. */
 export async function packAll(packages: readonly PublicPackage[], into: string): Promise<ReadonlyMap<string, string>> {
   await run('npx', ['-y', 'pnpm@12.21.0', '-r', 'pack', '--pack-destination', into], { cwd: ROOT, maxBuffer: 1 << 26 });
   const fileOf = ({ name, version }: Manifest): string => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;

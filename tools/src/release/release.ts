@@ -117,7 +117,8 @@ function statementOf(sums: ReadonlyMap<string, string>, sources: ReleaseSources)
  * Verifies a signed folder.
  *
  * @param keyFile The public key as PEM.
- * @returns a sentence for each wrong, missing or additional file and signature. Empty if everything is correct.
+ * @returns a sentence for each wrong, missing or additional file and signature. `verifyRelease` returns empty if
+ * everything is correct.
  * @throws Error if the folder or the key cannot be read.
  */
 export async function verifyRelease(folder: string, keyFile: string): Promise<readonly string[]> {

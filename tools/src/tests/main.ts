@@ -13,7 +13,7 @@ import { merged, missingReport, type Report, reportOf } from './report.ts';
 
 /**
  * Runs a program of `node_modules` with the Node.js of this process. The packages and tests then use the same Node.js.
- * Returns the exit status.
+ * `run` returns the exit status.
  */
 const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> =>
   new Promise((resolve, reject) => {

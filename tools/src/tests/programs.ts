@@ -11,7 +11,10 @@ const PROGRAMS = [
 /** The programs of a real API server in the folder `KUBEBUILDER_ASSETS`. */
 const ASSETS = ['kube-apiserver', 'kube-controller-manager', 'etcd'];
 
-/** The size and the time of an executable file, which change with its version. Undefined if the file does not exist. */
+/**
+ * The size and the time of an executable file, which change with its version. `stampOf` returns undefined if the file
+ * does not exist.
+ */
 function stampOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats?.isFile() ? `${path} ${stats.size} ${stats.mtimeMs}` : undefined;

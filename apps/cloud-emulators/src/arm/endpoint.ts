@@ -16,30 +16,30 @@ import type { AzureCloud } from './sovereign.ts';
 export interface ArmEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** The duration of an operation. Default: 45 s. */
+  /** The duration of an operation. By default, `operationMs` is 45 s. */
   readonly operationMs?: number;
-  /** The delay until Resource Graph shows a change. Default: 0. */
+  /** The delay until Resource Graph shows a change. By default, `graphLagMs` is 0. */
   readonly graphLagMs?: number;
-  /** The base URL of the operation links in responses. Default: the public cloud. */
+  /** The base URL of the operation links in responses. By default, `origin` is the public cloud. */
   readonly origin?: string;
-  /** The applications that get tokens. If absent, requests need no token. */
+  /** The applications that get tokens. If `principals` is absent, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;
-  /** The managed identities of the requesting host. If absent, every identity is valid. */
+  /** The managed identities of the requesting host. If `identities` is absent, every identity is valid. */
   readonly identities?: HostIdentities | undefined;
   /** The purchase plans of marketplace images, by URN. Other images have no plan. */
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
   >;
-  /** The existing resource groups. If absent, all groups exist. */
+  /** The existing resource groups. If `groups` is absent, all groups exist. */
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;
   /**
-   * A sovereign cloud with separate hosts. If undefined, the endpoint is the public cloud and accepts tokens of every
-   * audience.
+   * A sovereign cloud with separate hosts. If `cloud` is undefined, the endpoint is the public cloud and accepts tokens
+   * of every audience.
    */
   readonly cloud?: AzureCloud;
-  /** Faults and counts that several clouds share. If undefined, the endpoint creates separate ones. */
+  /** Faults and counts that several clouds share. If `shared` is undefined, the endpoint creates separate ones. */
   readonly shared?: { readonly faults: Faults; readonly counts: Map<string, number> };
 }
 

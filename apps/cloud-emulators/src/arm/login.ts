@@ -27,9 +27,9 @@ interface LoginOptions {
   readonly clock: Clock;
   readonly origin?: string;
   readonly principals?: readonly Principal[] | undefined;
-  /** If absent, the host has every identity. */
+  /** If `identities` is absent, the host has every identity. */
   readonly identities?: HostIdentities | undefined;
-  /** If absent, the public cloud with every audience. */
+  /** If `cloud` is absent, the public cloud with every audience. */
   readonly cloud?: AzureCloud | undefined;
 }
 
@@ -40,7 +40,10 @@ export const isLogin = (path: string): boolean => LOGIN.test(path);
 
 export const isMetadata = (path: string): boolean => path === IMDS;
 
-/** The error of Microsoft Entra for an audience of another cloud. Undefined if the audience is accepted. */
+/**
+ * The error of Microsoft Entra for an audience of another cloud. `wrongAudience` returns undefined if the audience is
+ * accepted.
+ */
 const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportResponse | undefined =>
   cloud === undefined || hasAudience(cloud, scope)
     ? undefined
@@ -50,7 +53,7 @@ const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportR
         `AADSTS500011: The resource principal named ${scope} was not found in the tenant.`,
       );
 
-/** The response of the login service. Undefined for an unknown path. */
+/** The response of the login service. `answerLogin` returns undefined for an unknown path. */
 export function answerLogin(
   path: string,
   body: string,

@@ -56,7 +56,9 @@ export interface ArmResource {
   state: string;
   /** Unix time in milliseconds. */
   readonly createdAt: number;
-  /** The time at which Resource Graph starts to show the resource. If absent, the default delay applies. */
+  /**
+   * The time at which Resource Graph starts to show the resource. If `graphFrom` is absent, the default delay applies.
+   */
   readonly graphFrom?: number | undefined;
   /** The ID of the VM to which a disk or a NIC is attached. */
   attachedTo?: string;

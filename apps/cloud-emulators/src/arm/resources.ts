@@ -170,7 +170,7 @@ export class Resources {
     for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
   }
 
-  /** @param graphLagMs Delay until Resource Graph shows the resource. If absent, the default delay. */
+  /** @param graphLagMs Delay until Resource Graph shows the resource. If `#make` is absent, the default delay. */
   #make({ id, group, name, kind }: Place, body: ResourceBody, graphLagMs?: number): ArmResource {
     const createdAt = this.#now();
     const hex = createHash('sha256')

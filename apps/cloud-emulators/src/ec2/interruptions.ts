@@ -43,8 +43,8 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
 }
 
 /**
- * Announces an interruption in the queue, and ends the instance at its deadline. Returns false if there is no such
- * instance.
+ * Announces an interruption in the queue, and ends the instance at its deadline. `interrupt` returns false if there is
+ * no such instance.
  */
 export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: InterruptionOrder): boolean {
   const each = cloud.instances.find(({ tags, state }) => tags?.Name === name && isAlive(state));

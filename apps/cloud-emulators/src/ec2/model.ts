@@ -10,7 +10,7 @@ export interface CloudInterface {
   subnetId?: string | undefined;
   groups?: readonly string[];
   privateIp?: string | undefined;
-  /** Whether the interface is deleted with its instance. Default: true. */
+  /** Whether the interface is deleted with its instance. By default, `deleteOnTermination` is true. */
   deleteOnTermination?: boolean | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface CloudInstance {
   stoppedFrom?: number;
   /** Whether the instance was launched with hibernation. */
   hibernation?: boolean;
-  /** The region of the instance. Absent for instances that existed at the start. */
+  /** The region of the instance. `region` is absent for instances that existed at the start. */
   region?: string;
   zone?: string;
   machineType?: string;
@@ -50,7 +50,7 @@ export interface CloudInstance {
   userData?: string;
   /** The parameters of the launch, to compare later launches with the same client token. */
   fingerprint?: string;
-  /** The duration of the boot. Default: the duration of the endpoint. */
+  /** The duration of the boot. By default, `bootMs` is the duration of the endpoint. */
   bootMs?: number | undefined;
   /** The error of the boot. After this error, the instance is terminated. With `leave`, its volumes remain. */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
@@ -65,7 +65,7 @@ export interface CloudVolume {
   readonly deviceName: string;
   readonly deleteOnTermination: boolean;
   readonly name: string;
-  /** The instance of the volume. If absent, the instance no longer exists. */
+  /** The instance of the volume. If `instanceId` is absent, the instance no longer exists. */
   instanceId?: string;
 }
 
@@ -82,7 +82,7 @@ export interface ScriptRule {
   readonly by?: 'id' | 'tags';
   /** The number of matching requests before the rule takes effect. */
   readonly after?: number;
-  /** The number of effects after which the rule ends. Default: unlimited. */
+  /** The number of effects after which the rule ends. By default, `times` is unlimited. */
   readonly times?: number;
   readonly error?: {
     readonly http: number;

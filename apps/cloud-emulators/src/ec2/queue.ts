@@ -14,7 +14,10 @@ const PREFIX = 'AmazonSQS.';
 /** The interval of checks during a long poll. */
 const LOOK_MS = 250;
 
-/** The action of a request to SQS, such as `ReceiveMessage`. Undefined for a request to another service. */
+/**
+ * The action of a request to SQS, such as `ReceiveMessage`. `sqsAction` returns undefined for a request to another
+ * service.
+ */
 export function sqsAction({ headers }: TransportRequest): string | undefined {
   const target = Object.entries(headers).find(([name]) => name.toLowerCase() === 'x-amz-target')?.[1];
   return target?.startsWith(PREFIX) ? target.slice(PREFIX.length) : undefined;

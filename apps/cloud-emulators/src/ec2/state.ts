@@ -12,31 +12,31 @@ export interface Ec2EndpointOptions {
   readonly instances?: readonly CloudInstance[];
   readonly launch?: LaunchAnswer;
   readonly pageSize?: number | undefined;
-  /** The region in the private DNS names of instances. Default: the region of the request. */
+  /** The region in the private DNS names of instances. By default, `dnsRegion` is the region of the request. */
   readonly dnsRegion?: string;
   /** Whether the second page has the same token as the first page. */
   readonly repeatToken?: boolean;
   readonly script?: readonly ScriptRule[];
   readonly cancelCaller?: () => void;
-  /** The delay until responses contain a new instance. Default: 0. */
+  /** The delay until responses contain a new instance. By default, `visibleAfterMs` is 0. */
   readonly visibleAfterMs?: number;
-  /** The duration of the state shutting-down. Default: unlimited. */
+  /** The duration of the state shutting-down. By default, `shutdownMs` is unlimited. */
   readonly shutdownMs?: number;
-  /** The duration of the state pending. Default: until the first read. */
+  /** The duration of the state pending. By default, `bootMs` is until the first read. */
   readonly bootMs?: number;
   readonly power?: Power;
   /** Stores instances and volumes for the next process. */
   readonly store?: EmulatorStore;
   /**
-   * Secret keys by access key. The endpoint refuses requests with other signatures. If absent, every signature is
-   * valid.
+   * Secret keys by access key. The endpoint refuses requests with other signatures. If `keys` is absent, every
+   * signature is valid.
    */
   readonly keys?: Readonly<Record<string, string>>;
-  /** Workload tokens and roles that STS accepts. If absent, STS accepts all. */
+  /** Workload tokens and roles that STS accepts. If `webIdentity` is absent, STS accepts all. */
   readonly webIdentity?: WebIdentity;
   /**
-   * The role of the requesting host. The metadata service and the container agent return its keys. If absent, there is
-   * no role.
+   * The role of the requesting host. The metadata service and the container agent return its keys. If `host` is absent,
+   * there is no role.
    */
   readonly host?: HostRole;
 }

@@ -8,8 +8,8 @@ const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',
   SessionToken: 'fake-session-token',
-  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock. Therefore the expiry is
-  // far in the future.
+  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock. The expiry is far in the
+  // future.
   Expiration: '2099-01-01T00:00:00Z',
 } as const;
 
@@ -19,7 +19,7 @@ const OWN: HostRole['keys'] = {
   sessionToken: KEYS.SessionToken,
 };
 
-/** The secret key of temporary credentials. Undefined if another service issued them. */
+/** The secret key of temporary credentials. `temporarySecret` returns undefined if another service issued them. */
 export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: HostRole): string | undefined =>
   [OWN, ...(host ? [host.keys] : [])].find(
     (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
@@ -35,7 +35,7 @@ export interface WebIdentity {
 }
 
 interface StsState {
-  /** If absent, STS accepts any token and any role. */
+  /** If `webIdentity` is absent, STS accepts any token and any role. */
   readonly webIdentity: WebIdentity | undefined;
   /** Unix time in milliseconds. */
   readonly now: number;
@@ -88,7 +88,7 @@ const textOf = (value: unknown): string | undefined => {
   return typeof first === 'string' ? first : undefined;
 };
 
-/** The claims of a token. Empty for an invalid token. The emulator does not verify the signature. */
+/** The claims of a token. `claimsOf` returns empty for an invalid token. The emulator does not verify the signature. */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

@@ -11,7 +11,7 @@ export const faultRule = z.strictObject({
   body: z.string().optional(),
   /** The number of matching requests before the rule takes effect. */
   after: z.number().int().min(0).optional(),
-  /** The number of effects after which the rule ends. Default: unlimited. */
+  /** The number of effects after which the rule ends. By default, `times` is unlimited. */
   times: z.number().int().min(1).optional(),
   /** The cloud refuses the request with an error response. The request has no effect. */
   refuse: z

@@ -16,13 +16,13 @@ import { type GceOperation, insertedBody } from './model.ts';
 export interface GceEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** The duration of an operation. Default: 12 s. */
+  /** The duration of an operation. By default, `operationMs` is 12 s. */
   readonly operationMs?: number;
-  /** The delay until listings show a new instance. Default: 0. */
+  /** The delay until listings show a new instance. By default, `visibleAfterMs` is 0. */
   readonly visibleAfterMs?: number;
-  /** The accounts whose assertions are exchanged for tokens. If absent, requests need no token. */
+  /** The accounts whose assertions are exchanged for tokens. If `accounts` is absent, requests need no token. */
   readonly accounts?: readonly ServiceAccountKey[] | undefined;
-  /** The identities without keys. If absent, every identity gets a token. */
+  /** The identities without keys. If `federation` is absent, every identity gets a token. */
   readonly federation?: Federation | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;

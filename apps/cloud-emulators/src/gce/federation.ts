@@ -26,7 +26,7 @@ const SUBJECT = '/subject-token';
 /** The maximum age of a signed AWS request that Google accepts. */
 const OLDEST_MS = 15 * 60_000;
 
-/** The response of a token service. Undefined for an unknown path. */
+/** The response of a token service. `answerFederation` returns undefined for an unknown path. */
 export function answerFederation(
   request: TransportRequest,
   federation: Federation | undefined,

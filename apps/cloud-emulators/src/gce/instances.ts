@@ -8,7 +8,7 @@ import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.t
 
 export interface InstancesOptions {
   readonly clock: Clock;
-  /** The delay until listings show a new instance. Default: 0. */
+  /** The delay until listings show a new instance. By default, `visibleAfterMs` is 0. */
   readonly visibleAfterMs?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;

@@ -33,7 +33,10 @@ export interface GceInstance {
   readonly body: InsertedBody;
   readonly creationTimestamp: string;
   readonly privateIp: string;
-  /** The time at which listings start to show the instance. If absent, the default delay of the endpoint applies. */
+  /**
+   * The time at which listings start to show the instance. If `listedFrom` is absent, the default delay of the endpoint
+   * applies.
+   */
   readonly listedFrom?: number;
   /**
    * `PROVISIONING`, `STAGING`, `RUNNING`, `STOPPING`, `SUSPENDING`, `SUSPENDED`, or `TERMINATED` for a stopped
@@ -47,7 +50,7 @@ export interface GceDisk {
   readonly project: string;
   readonly zone: string;
   readonly autoDelete: boolean;
-  /** The instance of the disk. If absent, the instance no longer exists. */
+  /** The instance of the disk. If `instance` is absent, the instance no longer exists. */
   readonly instance?: string;
 }
 
@@ -64,7 +67,7 @@ export interface GceOperation {
   readonly requestId?: string | undefined;
   readonly doneAt: number;
   readonly errors?: readonly { readonly code: string; readonly message: string }[] | undefined;
-  /** The delay until listings show the end of the operation. If absent, 0. */
+  /** The delay until listings show the end of the operation. If `visibleAfterMs` is absent, 0. */
   readonly visibleAfterMs?: number | undefined;
   /** Whether the instance of a failed insertion is kept. */
   readonly leave?: boolean | undefined;

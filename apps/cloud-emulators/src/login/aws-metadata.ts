@@ -26,7 +26,10 @@ function keysOf({ keys }: HostRole, clock: Clock): object {
   return { AccessKeyId, SecretAccessKey, Token, Expiration: new Date(clock.now().getTime() + LIFE_MS).toISOString() };
 }
 
-/** The response of the metadata service of a host (IMDSv2) or of its container agent. Undefined for an unknown path. */
+/**
+ * The response of the metadata service of a host (IMDSv2) or of its container agent. `answerAwsMetadata` returns
+ * undefined for an unknown path.
+ */
 export function answerAwsMetadata(
   { method, path, headers }: TransportRequest,
   host: HostRole | undefined,

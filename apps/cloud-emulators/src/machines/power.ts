@@ -19,13 +19,17 @@ export interface Power {
   /** @param resumed Whether the VM already ran before a restart of the emulator */
   on(vm: PoweredVm, resumed: boolean): void;
   off(id: string): void;
-  /** Called when a VM is stopped. The VM keeps its disk. If absent, VMs have no simulated operating system. */
+  /**
+   * `halt` is called when a VM is stopped. The VM keeps its disk. If `halt` is absent, VMs have no simulated operating
+   * system.
+   */
   halt?(id: string): void;
   /**
-   * Called when the metadata service of a VM reports an interruption. If absent, VMs have no agent that reads notices.
+   * `notice` is called when the metadata service of a VM reports an interruption. If `notice` is absent, VMs have no
+   * agent that reads notices.
    */
   notice?(id: string, text: string): void;
-  /** The newest part of the console output of a VM. If absent, VMs have no console. */
+  /** The newest part of the console output of a VM. If `console` is absent, VMs have no console. */
   console?(id: string): string;
 }
 

@@ -19,8 +19,8 @@ export interface InterruptionOrder {
 }
 
 /**
- * The text that an agent on a VM writes to its Node. Undefined for a kind of interruption that the metadata service
- * does not report, or that needs no reaction.
+ * The text that an agent on a VM writes to its Node. `nodeNotice` returns undefined for a kind of interruption that the
+ * metadata service does not report, or that needs no reaction.
  */
 export function nodeNotice(
   prefix: 'azure' | 'gce',
@@ -47,8 +47,8 @@ export interface Emulator {
   /** The number of requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;
   /**
-   * Announces an interruption of the VM with the name of a machine. Returns false if there is no such VM. If absent,
-   * the emulator supports no interruptions.
+   * Announces an interruption of the VM with the name of a machine. `interrupt` returns false if there is no such VM.
+   * If `interrupt` is absent, the emulator supports no interruptions.
    */
   interrupt?(name: string, order: InterruptionOrder): boolean;
   /** Powers on the VMs that were running when the last process ended. */

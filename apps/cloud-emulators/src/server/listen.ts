@@ -8,10 +8,13 @@ import { headersOf } from './answer.ts';
 export interface ListenOptions {
   /** The port on 127.0.0.1. 0 selects a free port. */
   readonly port: number;
-  /** PEM. If absent, the server uses plain HTTP. */
+  /** PEM. If `tls` is absent, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
-  /** Hosts of the cloud. The server is also a proxy for these hosts, and accepts `CONNECT` with TLS. Default: none. */
+  /**
+   * Hosts of the cloud. The server is also a proxy for these hosts, and accepts `CONNECT` with TLS. By default, `hosts`
+   * is none.
+   */
   readonly hosts?: readonly string[];
 }
 

@@ -29,7 +29,7 @@ export interface AutoscalerSettings {
 /** The parts of the process that the protocol uses. */
 export interface AutoscalerContext {
   readonly control: KubeClient;
-  /** Undefined without a target cluster. */
+  /** `target` is undefined without a target cluster. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly runtime: InformerRuntime;

@@ -18,7 +18,10 @@ interface Named {
   readonly state: string;
 }
 
-/** Runs `mcm cloud interrupt`: the cloud of a local instance announces an interruption. Returns the lines to print. */
+/**
+ * Runs `mcm cloud interrupt`: the cloud of a local instance announces an interruption. `interrupt` returns the lines to
+ * print.
+ */
 export async function interrupt(
   name: string,
   { dataDir, notice, kind, output }: InterruptOptions,

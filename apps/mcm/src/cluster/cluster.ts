@@ -28,7 +28,7 @@ export interface ClusterFlags {
   /** The kubeconfig of the target cluster, if the target cluster is not the control cluster. */
   readonly targetKubeconfig?: string;
   readonly dataDir: string;
-  /** A context of the kubeconfig. Default: the current context. */
+  /** A context of the kubeconfig. By default, `context` is the current context. */
   readonly context?: string | undefined;
   /** Default: the namespace of the context, or `default`. */
   readonly namespace?: string | undefined;
@@ -43,7 +43,10 @@ export interface Cluster {
   /** The client for the target cluster. Equals `client` if both clusters are the same. */
   readonly target: KubeClient;
   readonly namespace: string;
-  /** Clients that return objects as the server stores them. If absent, `client` and `target` return such objects. */
+  /**
+   * Clients that return objects as the server stores them. If `asStored` is absent, `client` and `target` return such
+   * objects.
+   */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   /**
    * Reads a path of the API server as text, for example the log of a pod.

@@ -2,7 +2,9 @@ import { constants } from 'node:os';
 
 interface ExitCode {
   readonly code: number;
-  /** The meaning for all commands that are not in `of`. If absent, only the commands in `of` use the code. */
+  /**
+   * The meaning for all commands that are not in `of`. If `means` is absent, only the commands in `of` use the code.
+   */
   readonly means?: string;
   /** The meaning for each of these commands. The keys do not contain the name of the program. */
   readonly of?: Readonly<Record<string, string>>;

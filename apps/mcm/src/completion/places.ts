@@ -2,7 +2,10 @@ import type { Command, Option } from 'commander';
 
 export interface Flag {
   readonly names: readonly string[];
-  /** The values of the flag. Undefined if the flag has no value. Empty if every value is valid, such as a file name. */
+  /**
+   * The values of the flag. `values` is undefined if the flag has no value. `values` is empty if every value is valid,
+   * such as a file name.
+   */
   readonly values: readonly string[] | undefined;
 }
 

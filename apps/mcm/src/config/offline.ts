@@ -21,7 +21,7 @@ export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
   /** Default: the templates of the controller. */
   readonly templates?: string | undefined;
-  /** If present, only this pool is rendered. */
+  /** If `pool` is present, only this pool is rendered. */
   readonly pool?: string | undefined;
   /**
    * Additional objects, such as the objects of a cluster. An object from `paths` replaces the additional object with

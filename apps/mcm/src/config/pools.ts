@@ -28,8 +28,8 @@ export function poolNameOf(text: string): string {
 }
 
 /**
- * Reads the machines for pools that replace machines. Returns undefined if no pool replaces machines, or if the cluster
- * has no CRDs of machines.
+ * Reads the machines for pools that replace machines. `readFleet` returns undefined if no pool replaces machines, or if
+ * the cluster has no CRDs of machines.
  */
 async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
   if (!pools.some((pool) => referencesOf(pool).length > 0)) return undefined;

@@ -58,9 +58,9 @@ export interface ControllerHealth {
   readonly since?: string | undefined;
   /** The holder identity in the Lease. */
   readonly holder?: string;
-  /** The evidence as a sentence without a period. Empty for `acts`. */
+  /** The evidence as a sentence without a period. `reason` is empty for `acts`. */
   readonly reason: string;
-  /** The effects of the stopped controller. Empty for `acts` and `unknown`. */
+  /** The effects of the stopped controller. `effects` is empty for `acts` and `unknown`. */
   readonly effects: readonly string[];
   /** For `behind`: the names of the MachineDeployments with unprocessed changes. */
   readonly unprocessed: readonly string[];
@@ -88,7 +88,7 @@ const BEHIND_MS = 60_000;
 interface LeaseAge {
   readonly ms: number;
   readonly durationMs: number;
-  /** The last renewal. Undefined if the Lease has no valid time. */
+  /** The last renewal. `at` is undefined if the Lease has no valid time. */
   readonly at: Date | undefined;
 }
 
@@ -316,7 +316,7 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
   return `${name} ${what}${from}`;
 }
 
-/** The controllers that do not act, with effects and a hint. Empty if all controllers act. */
+/** The controllers that do not act, with effects and a hint. `controllerLines` returns empty if all controllers act. */
 export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
   const bad = notActing(healths);
   if (bad.length === 0) return [];

@@ -20,8 +20,8 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
   readonly signal: AbortSignal;
   readonly onChange: () => void;
   /**
-   * Shortly after the start, a controller without an observed renewal may still be starting and is not assessed.
-   * Default: 0.
+   * Shortly after the start, a controller without an observed renewal may still be starting and is not assessed. By
+   * default, `startingMs` is 0.
    */
   readonly startingMs?: number;
 }

@@ -33,7 +33,7 @@ const MOST_EVENTS = 100;
 export interface Details {
   machine(ns: string, name: string, signal: AbortSignal): Promise<MachineDetail>;
   deployment(ns: string, name: string): DeploymentDetail;
-  /** An object as YAML. Undefined if the object does not exist, or if its kind has no page. */
+  /** An object as YAML. `yaml` returns undefined if the object does not exist, or if its kind has no page. */
   yaml(kind: string, ns: string, name: string, signal: AbortSignal): Promise<string | undefined>;
 }
 

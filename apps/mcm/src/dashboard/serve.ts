@@ -70,8 +70,8 @@ export interface ServeOptions {
   readonly port: number;
   readonly allNamespaces?: boolean;
   /**
-   * If present, other machines can reach the server with TLS and logins. Without a directory, the certificate is
-   * self-signed.
+   * If `remote` is present, other machines can reach the server with TLS and logins. Without a directory, the
+   * certificate is self-signed.
    */
   readonly remote?: { readonly host: string; readonly certificates: string | undefined } | undefined;
 }

@@ -27,7 +27,7 @@ interface Remote {
 export interface DashboardOptions {
   /** 0 selects a free port. */
   readonly port: number;
-  /** If absent, only this machine can reach the server. */
+  /** If `remote` is absent, only this machine can reach the server. */
   readonly remote?: Remote | undefined;
   readonly clock: Clock;
   readonly hub: Hub;
@@ -119,7 +119,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
-/** Handles logins and refuses forbidden requests. Returns whether the response was sent. */
+/** Handles logins and refuses forbidden requests. `guarded` returns whether the response was sent. */
 async function guarded(
   gate: Gate,
   request: IncomingMessage,
@@ -214,7 +214,7 @@ async function endWhenRefused(
   }
 }
 
-/** The path of a request. Undefined if the target is not a path, such as `//host` or `*`. */
+/** The path of a request. `pathOf` returns undefined if the target is not a path, such as `//host` or `*`. */
 function pathOf(target = '/'): string | undefined {
   return target.startsWith('/') && !target.startsWith('//') && URL.canParse(target, 'http://dashboard')
     ? new URL(target, 'http://dashboard').pathname

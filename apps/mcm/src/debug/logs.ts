@@ -22,7 +22,7 @@ export interface CollectedLogs {
 
 const tailOf = (text: string): string => text.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
 
-/** The logs of a local instance. Empty if there is none. */
+/** The logs of a local instance. `localLogs` returns empty if there is none. */
 export function localLogs(dataDir: string): CollectedLogs {
   const folder = join(dataDir, 'logs');
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return { files: [], errors: [] };

@@ -73,7 +73,7 @@ interface EventTable {
   readonly wide: boolean;
   /** The creation time of the object, if the events are of one object. */
   readonly since?: string | undefined;
-  /** Aligns the columns. Default: a table of its own. */
+  /** Aligns the columns. By default, `align` is a table of its own. */
   readonly align?: typeof columns;
 }
 

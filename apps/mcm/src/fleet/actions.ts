@@ -15,11 +15,13 @@ export interface ReplicaRow {
   readonly replica: string;
   /** A replica has stopped if it released its peer Lease. The peer Lease of a killed replica expires. */
   readonly state: 'live' | 'drained' | 'stopped' | 'expired';
-  /** Identity of the process. Empty after its end. */
+  /** Identity of the process. `identity` is empty after its end. */
   readonly identity: string;
   readonly renewedMs: number;
   readonly weight: number;
-  /** Number of clusters whose Lease the replica holds. Undefined without the permission to list Leases. */
+  /**
+   * Number of clusters whose Lease the replica holds. `clusters` is undefined without the permission to list Leases.
+   */
   readonly clusters: number | undefined;
   /** Clusters that an operator has assigned to the replica. */
   readonly chosen: readonly string[];

@@ -11,7 +11,7 @@ export interface ClusterRow {
   readonly controller: string;
   readonly machines: number;
   readonly running: number;
-  /** Empty if there is none. */
+  /** `problem` is empty if there is none. */
   readonly problem: string;
 }
 
@@ -70,7 +70,7 @@ interface Held {
   readonly name: string;
   readonly lease: Lease | undefined;
   readonly identity: string;
-  /** Undefined if the holder is no replica of the fleet. */
+  /** `replica` is undefined if the holder is no replica of the fleet. */
   readonly replica: ReplicaRow | undefined;
 }
 

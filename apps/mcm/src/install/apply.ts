@@ -31,7 +31,7 @@ export interface ApplyOptions {
   /** Whether to overwrite fields of other field managers. */
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** Called for each applied object, because a later object may fail. */
+  /** `onApplied` is called for each applied object, because a later object may fail. */
   readonly onApplied?: (applied: Applied) => void;
 }
 

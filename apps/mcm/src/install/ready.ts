@@ -46,7 +46,7 @@ export interface ReadyOptions {
 
 /**
  * Waits until all Deployments, StatefulSets and DaemonSets among the objects are rolled out.
- * @returns the reasons why some are not ready at the timeout. Empty if all are ready.
+ * @returns the reasons why some are not ready at the timeout. `untilReady` returns empty if all are ready.
  */
 export async function untilReady(
   client: KubeClient,

@@ -61,7 +61,8 @@ export function controllerUrls(flags: ControllerFlags): readonly URL[] {
 }
 
 /**
- * The addresses of the local instance. Undefined if the flags select another cluster, or if the instance does not run.
+ * The addresses of the local instance. `localControllers` returns undefined if the flags select another cluster, or if
+ * the instance does not run.
  */
 function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   const found = inspectDataDir(flags.dataDir);

@@ -23,7 +23,7 @@ export interface JournalRow {
 
 /** Selects decisions by their objects. */
 export interface JournalScope {
-  /** Undefined for all namespaces. */
+  /** `namespace` is undefined for all namespaces. */
   readonly namespace: string | undefined;
   readonly object?: { readonly kind: string; readonly name: string } | undefined;
   /** The objects of the deployments with certain labels. */
@@ -80,9 +80,9 @@ function observationOf(record: RecordedDecision): unknown {
 
 interface JournalTable {
   readonly wide: boolean;
-  /** If undefined, the lines contain the namespace of each object. */
+  /** If `namespace` is undefined, the lines contain the namespace of each object. */
   readonly namespace: string | undefined;
-  /** Aligns the columns. Default: a table of its own. */
+  /** Aligns the columns. By default, `align` is a table of its own. */
   readonly align?: typeof columns;
 }
 

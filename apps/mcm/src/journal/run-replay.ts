@@ -26,11 +26,11 @@ interface DifferenceRow {
   readonly namespace: string;
   readonly at: string;
   readonly because: string;
-  /** The field that differs. Empty if the decision cannot be repeated. */
+  /** The field that differs. `field` is empty if the decision cannot be repeated. */
   readonly field: string;
   readonly recorded: unknown;
   readonly present: unknown;
-  /** The reason why the decision cannot be repeated. Empty if the decision was repeated. */
+  /** The reason why the decision cannot be repeated. `problem` is empty if the decision was repeated. */
   readonly problem: string;
 }
 

@@ -112,8 +112,8 @@ const problemsOf = ({ found, problems }: FetchedJournals): readonly string[] => 
 ];
 
 /**
- * The namespace of the flags or of the context. Undefined for all namespaces: with --all-namespaces, and without a
- * kubeconfig, because the addresses of the controllers do not need one.
+ * The namespace of the flags or of the context. `namespaceOf` returns undefined for all namespaces: with
+ * --all-namespaces, and without a kubeconfig, because the addresses of the controllers do not need one.
  */
 async function namespaceOf(flags: JournalFlags): Promise<string | undefined> {
   if (flags.allNamespaces) return undefined;

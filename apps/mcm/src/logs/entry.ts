@@ -7,11 +7,11 @@ export type Level = (typeof LEVELS)[number];
 export interface LogEntry {
   readonly program: string;
   /**
-   * RFC 3339. A line without a time, such as a line of a stack, has the time of the previous line. Empty at the start
-   * of a file.
+   * RFC 3339. A line without a time, such as a line of a stack, has the time of the previous line. `at` is empty at the
+   * start of a file.
    */
   readonly at: string;
-  /** Undefined for an unstructured line. */
+  /** `level` is undefined for an unstructured line. */
   readonly level: Level | undefined;
   readonly message: string;
   /** The other fields of a structured line. */

@@ -22,7 +22,7 @@ export class FileTail {
     this.#path = path;
   }
 
-  /** The complete lines since the last call. Empty if the file does not exist. */
+  /** The complete lines since the last call. `read` returns empty if the file does not exist. */
   async read(): Promise<string[]> {
     const lines: string[] = [];
     // Lines that were written to the old file after the last read come before the lines of the new file.
@@ -53,7 +53,10 @@ export class FileTail {
     this.#file = undefined;
   }
 
-  /** Starts at the beginning of the file. Returns the incomplete last line, which the program will not complete. */
+  /**
+   * Starts at the beginning of the file. `#begin` returns the incomplete last line, which the program will not
+   * complete.
+   */
   #begin(): readonly string[] {
     const left = this.unfinished;
     this.#offset = 0;

@@ -23,7 +23,8 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 /**
  * The output of a command: lines of text, or the model as JSON or YAML.
  * @param text Returns the lines of text, which {@link printable} makes safe. `wide` adds columns.
- * @param columns The width of the terminal. Default: the width of the standard output. Undefined for a file or a pipe.
+ * @param columns The width of the terminal. Default: the width of the standard output. `formatted` returns undefined
+ * for a file or a pipe.
  */
 export function formatted<T>(
   format: OutputFormat,

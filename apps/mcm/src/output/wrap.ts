@@ -11,7 +11,7 @@ const below = (lead: string): string =>
     .replaceAll('|-', '| ')
     .replaceAll(/[└─`-]/g, ' ');
 
-/** The width of a terminal. Undefined for a file or a pipe. */
+/** The width of a terminal. `columnsOf` returns undefined for a file or a pipe. */
 export const columnsOf = (stream: NodeJS.WriteStream): number | undefined =>
   stream.isTTY ? stream.columns : undefined;
 

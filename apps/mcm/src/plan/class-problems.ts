@@ -16,8 +16,8 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
 };
 
 /**
- * The reason why a class is invalid, with the text of its event `InvalidClass`. Undefined if its provider spec is
- * valid, or if its provider is not part of this project. The function reads no Secret.
+ * The reason why a class is invalid, with the text of its event `InvalidClass`. `classProblem` returns undefined if its
+ * provider spec is valid, or if its provider is not part of this project. The function reads no Secret.
  */
 export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
   const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];

@@ -25,7 +25,7 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
 const median = (times: readonly number[]): number | undefined =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
 
-/** The median join time of machines with a Node. Undefined if no machine has joined. */
+/** The median join time of machines with a Node. `joinedIn` returns undefined if no machine has joined. */
 export const joinedIn = (
   machines: readonly Machine[],
   nodes: readonly Node[],
@@ -88,7 +88,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
-/** The drain timeout for a drain that never ends. Undefined for a drain that ends. */
+/** The drain timeout for a drain that never ends. `undrainedMs` returns undefined for a drain that ends. */
 function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }

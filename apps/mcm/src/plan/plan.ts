@@ -27,7 +27,7 @@ interface PlannedStep {
   readonly action: Simulation['steps'][number]['action'];
   readonly name: string;
   readonly set?: string | undefined;
-  /** The zone of the machine. Absent if the deployment has no zones. */
+  /** The zone of the machine. `zone` is absent if the deployment has no zones. */
   readonly zone?: string | undefined;
   readonly because: string;
 }
@@ -56,8 +56,8 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
   /**
-   * The reason why the stored class of the template is invalid. Absent if its provider spec is valid or cannot be
-   * checked.
+   * The reason why the stored class of the template is invalid. `classProblem` is absent if its provider spec is valid
+   * or cannot be checked.
    */
   readonly classProblem?: string | undefined;
   readonly manager: ManagerSettings;

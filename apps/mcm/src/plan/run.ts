@@ -169,8 +169,8 @@ async function readAround(client: KubeClient, namespace: string) {
 }
 
 /**
- * Previews the drains one after the other, because each preview reads the pods of a node. Null if the user may not read
- * pods.
+ * Previews the drains one after the other, because each preview reads the pods of a node. `drainsOf` returns null if
+ * the user may not read pods.
  */
 async function drainsOf(
   target: KubeClient,

@@ -164,7 +164,9 @@ async function followDeployment(
   return false;
 }
 
-/** Watches until the rollout ends. Returns `unknown` if the watch ended or its resource version has expired. */
+/**
+ * Watches until the rollout ends. `nextEnd` returns `unknown` if the watch ended or its resource version has expired.
+ */
 async function nextEnd(
   target: Target,
   resourceVersion: string,

@@ -108,8 +108,8 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
 /**
- * @param acts Whether the machine controller acts. If false, the function removes its last report, because the report
- * announces actions that do not happen.
+ * @param acts Whether the machine controller acts. If `viewMachine` returns false, the function removes its last
+ * report, because the report announces actions that do not happen.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const phase = phaseName(printable(machine.status?.currentStatus?.phase ?? ''));

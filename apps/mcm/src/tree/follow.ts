@@ -37,9 +37,9 @@ export interface Look {
 export interface FollowOptions {
   readonly allNamespaces: boolean;
   readonly all: boolean;
-  /** If present, only deployments with these labels are shown. */
+  /** If `selector` is present, only deployments with these labels are shown. */
   readonly selector?: string | undefined;
-  /** If present, only this deployment is shown. */
+  /** If `name` is present, only this deployment is shown. */
   readonly name?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;

@@ -22,7 +22,7 @@ export interface Branch {
   readonly since?: string | undefined;
   /** RFC 3339. Only for machines. */
   readonly preservedUntil?: string | undefined;
-  /** The problem of the object. Absent without a problem. */
+  /** The problem of the object. `problem` is absent without a problem. */
   readonly problem?: string;
   /** Additional columns for `-o wide`, by heading. */
   readonly more: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export interface TreeSource {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
-  /** Nodes of the target cluster. Undefined if they could not be read. */
+  /** Nodes of the target cluster. `nodes` is undefined if they could not be read. */
   readonly nodes: readonly Node[] | undefined;
 }
 

@@ -86,8 +86,8 @@ export class Program {
   }
 
   /**
-   * Starts the program. Resolves with its address when the program prints `ready`. If the program is killed before
-   * `ready`, it is restarted with a growing delay.
+   * Starts the program. The promise of `start` resolves with its address when the program prints `ready`. If the
+   * program is killed before `ready`, it is restarted with a growing delay.
    * @param signal Ends the wait, which then rejects with the reason of the signal.
    * @throws {UserError} with the last line of the program, immediately when it exits with an error, or after three
    * crashes
@@ -102,7 +102,10 @@ export class Program {
     });
   }
 
-  /** @param giveUp Called after too many ends before `ready`. If absent, the number of restarts is unlimited. */
+  /**
+   * @param giveUp Called after too many ends before `ready`. If `#launch` is absent, the number of restarts is
+   * unlimited.
+   */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
     // The program runs in a detached process group, so that Ctrl-C reaches only the supervisor, which stops its
     // programs in order. The IPC channel closes when the supervisor ends, even if the supervisor was killed.
@@ -182,7 +185,10 @@ export class Program {
     this.#onChange();
   }
 
-  /** Terminates the program, and kills it if it does not end in time. Resolves when the program has ended. */
+  /**
+   * Terminates the program, and kills it if it does not end in time. The promise of `stop` resolves when the program
+   * has ended.
+   */
   async stop(): Promise<void> {
     this.#transition('stopped');
     const child = this.#child;

@@ -27,7 +27,10 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** Creates or updates CRDs, by default the CRDs of machines. Resolves when the server serves them. */
+/**
+ * Creates or updates CRDs, by default the CRDs of machines. The promise of `installKinds` resolves when the server
+ * serves them.
+ */
 export async function installKinds(
   client: KubeClient,
   signal: AbortSignal,

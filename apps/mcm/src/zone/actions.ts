@@ -8,11 +8,11 @@ import { UserError } from '../command/errors.ts';
 /** The deployments that a command lists or changes. */
 export interface ZoneTarget {
   readonly client: KubeClient;
-  /** Undefined for all namespaces. */
+  /** `namespace` is undefined for all namespaces. */
   readonly namespace: string | undefined;
-  /** The cluster of the nodes. Undefined if it is not known. */
+  /** The cluster of the nodes. `target` is undefined if it is not known. */
   readonly target?: KubeClient | undefined;
-  /** The name of the only deployment to change. Undefined for all deployments with the zone. */
+  /** The name of the only deployment to change. `deployment` is undefined for all deployments with the zone. */
   readonly deployment?: string | undefined;
   /** A label selector of deployments. */
   readonly selector?: string | undefined;

@@ -3,7 +3,7 @@ export interface Figure {
   readonly work: string;
   readonly here: string;
   readonly goal: string;
-  /** Undefined if there is no goal, because most of the cost is in the control plane. */
+  /** `reached` is undefined if there is no goal, because most of the cost is in the control plane. */
   readonly reached: boolean | undefined;
 }
 

@@ -270,7 +270,7 @@ export class IdleFleet {
       yield atMost(`${this.#machines} Running machines: CPU of the ${name}`, share, limit, '% of a core', beside);
   }
 
-  /** Sends heartbeats of kubelets without changes. Returns the reached number per second. */
+  /** Sends heartbeats of kubelets without changes. `#heartbeats` returns the reached number per second. */
   async #heartbeats(signal: AbortSignal): Promise<number> {
     const start = performance.now();
     let sent = 0;

@@ -64,7 +64,7 @@ const GCP_EXCEPTIONS: Exceptions = {
   shieldedInstanceConfiguration: 'sent',
 };
 
-/** The empty value of the same type. Undefined if there is none. */
+/** The empty value of the same type. `emptyOf` returns undefined if there is none. */
 function emptyOf(value: unknown): unknown {
   if (typeof value === 'string') return '';
   if (Array.isArray(value)) return [];

@@ -2,7 +2,7 @@
 export interface Outcome {
   /** The file and the state of the recording, and the check. */
   readonly name: string;
-  /** The reason for the failure, in one line. Absent if the check passed. */
+  /** The reason for the failure, in one line. `failure` is absent if the check passed. */
   readonly failure?: string | undefined;
   /** One of several uses of the recordings. The summary has a separate count for each use. */
   readonly use?: string;

@@ -25,7 +25,8 @@ export interface Expected {
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
   /**
-   * Changes of metrics by series: a number, `>=1`, or `*` for any number. Undefined if the metrics were not recorded.
+   * Changes of metrics by series: a number, `>=1`, or `*` for any number. `metrics` is undefined if the metrics were
+   * not recorded.
    */
   readonly metrics: RecordedCall['metrics'];
 }
@@ -122,7 +123,7 @@ export const failsWith = (
   metrics: counted(expected.metrics, situation, code),
 });
 
-/** The call succeeds with this response. If absent, the response is in no recording. */
+/** The call succeeds with this response. If `succeeds` is absent, the response is in no recording. */
 export const succeeds = (
   expected: Expected,
   situation: Situation,

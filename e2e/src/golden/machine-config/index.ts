@@ -60,7 +60,10 @@ export async function answerOf(recorded: RecordedCase): Promise<unknown> {
   return await call(recorded.input as never);
 }
 
-/** Returns the unintended difference between our result and the recorded result. Undefined if there is none. */
+/**
+ * Returns the unintended difference between our result and the recorded result. `compare` returns undefined if there is
+ * none.
+ */
 export function compare(recorded: RecordedCase, answer: unknown): string | undefined {
   try {
     const { expected, actual } = corrected(recorded, answer);

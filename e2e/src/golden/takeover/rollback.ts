@@ -6,8 +6,8 @@ const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
  * The rollback request of a user, if the controller rolled back the template of a deployment. The request may be
- * removed before the recording contains it, and its event follows later. Returns undefined if there was no rollback
- * between the two states.
+ * removed before the recording contains it, and its event follows later. `rolledBackTo` returns undefined if there was
+ * no rollback between the two states.
  */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {
   const { rollbackTo: _asked, template: _old, ...oldRest } = specOf(old);

@@ -64,7 +64,7 @@ export class KilledStack {
     for (const informer of this.#informers) void informer.run(this.#stop.signal);
   }
 
-  /** Starts the programs. Resolves when the first fleet and its pods run. */
+  /** Starts the programs. The promise of `start` resolves when the first fleet and its pods run. */
   static async start(count: number): Promise<KilledStack> {
     const dir = mkdtempSync(join(tmpdir(), 'mcm kills '));
     const data = join(dir, 'data');
@@ -121,7 +121,7 @@ export class KilledStack {
     return this.#informers.every(({ proven }) => proven);
   }
 
-  /** Stops everything. Resolves with the exit code of `mcm up`. */
+  /** Stops everything. The promise of `stop` resolves with the exit code of `mcm up`. */
   async stop(): Promise<number | string> {
     this.#stop.abort(new Error('stopped'));
     this.run.child.kill('SIGTERM');

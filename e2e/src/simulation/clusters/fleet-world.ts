@@ -42,7 +42,7 @@ export interface FleetWorldOptions {
   /** The time until a killed process starts again. */
   readonly restartMs: () => number;
   readonly defect: FleetDefect;
-  /** The health timeout of each machine. Default: `2h`. */
+  /** The health timeout of each machine. By default, `healthTimeout` is `2h`. */
   readonly healthTimeout?: string;
   /** Default: no rollout budget. The first cluster is the canary cluster. */
   readonly budget?: SimulatedBudget | undefined;
@@ -283,7 +283,7 @@ export class FleetWorld {
     }
   }
 
-  /** The first difference between the desired and the actual state. Undefined if there is none. */
+  /** The first difference between the desired and the actual state. `mismatch` returns undefined if there is none. */
   async mismatch(): Promise<string | undefined> {
     for (const [name, cluster] of this.#clusters) {
       const problem = this.deleted.has(name) ? await this.#leftover(name) : await this.#lacks(name, cluster);

@@ -45,7 +45,7 @@ export interface ReplicaParts {
   readonly server: (name: string) => Transport;
   /** The cloud with this endpoint. */
   readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };
-  /** Called after each start and each end of a process. */
+  /** `changed` is called after each start and each end of a process. */
   readonly changed: () => void;
   /** The point at which the next process is killed. */
   readonly killPoint: () => KillPoint | undefined;

@@ -31,12 +31,12 @@ export class ServedVerifier {
     this.processesChanged();
   }
 
-  /** Called after a process has started or ended, and after a change of the assignment. */
+  /** `processesChanged` is called after a process has started or ended, and after a change of the assignment. */
   processesChanged(): void {
     this.#allow(BOUNDS.fleetServed.ms);
   }
 
-  /** Called after a connection has failed or works again. */
+  /** `connectionsChanged` is called after a connection has failed or works again. */
   connectionsChanged(): void {
     this.#allow(BOUNDS.fleetReached.ms);
   }

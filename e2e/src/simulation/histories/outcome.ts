@@ -5,9 +5,9 @@ import type { Plan } from '../script/script.ts';
 /** The options of a history. Equal options always produce the same history. */
 export interface HistoryOptions {
   readonly seed: number;
-  /** Latencies and faults of requests, responses and events. Default: `none`. */
+  /** Latencies and faults of requests, responses and events. By default, `profile` is `none`. */
   readonly profile?: ProfileName | undefined;
-  /** If present, these actions replace the random actions. */
+  /** If `plan` is present, these actions replace the random actions. */
   readonly plan?: Plan | undefined;
   /** Whether the history ends at its first violation, which saves most of its time. */
   readonly endsAtViolation?: boolean | undefined;
@@ -16,7 +16,7 @@ export interface HistoryOptions {
 }
 
 export interface Outcome {
-  /** The violations of rules. Empty after a success. */
+  /** The violations of rules. `violations` is empty after a success. */
   readonly violations: readonly string[];
   /** A readable text of the history. */
   readonly story: string;

@@ -79,7 +79,7 @@ export class TargetVerifier {
     return since !== undefined && this.#world.clock.now().getTime() - since > this.#lagMs();
   }
 
-  /** Called when the nodes were moved to another pool. */
+  /** `forget` is called when the nodes were moved to another pool. */
   forget(): void {
     this.#charged.clear();
   }

@@ -102,7 +102,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Called before a Machine is deleted without its VM. The VM may join later, as a Node with the name of the machine.
+   * `loses` is called before a Machine is deleted without its VM. The VM may join later, as a Node with the name of the
+   * machine.
    */
   loses({ metadata: { name, uid, labels } }: Machine): void {
     this.#lost.add(uid);
@@ -110,7 +111,7 @@ export class MachineVerifier {
     this.#lostNodes.add(labels?.node ?? name);
   }
 
-  /** Called before another controller removes its finalizer from a machine. */
+  /** `otherFinalizerGoes` is called before another controller removes its finalizer from a machine. */
   otherFinalizerGoes(uid: string): void {
     this.#released.add(uid);
   }
@@ -136,7 +137,7 @@ export class MachineVerifier {
     this.#backMs = Math.max(this.#backMs, -ms);
   }
 
-  /** Called before the Secret of the classes becomes unusable. */
+  /** `secretBreaks` is called before the Secret of the classes becomes unusable. */
   secretBreaks(): void {
     this.#secretWasBroken = true;
   }

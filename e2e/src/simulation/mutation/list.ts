@@ -8,7 +8,7 @@ export interface Mutant {
   readonly replace: string;
   /** The suites that can detect the change, in the order of their runs. */
   readonly suites: readonly string[];
-  /** The first seed to run, if only rare histories detect the change. Default: 1. */
+  /** The first seed to run, if only rare histories detect the change. By default, `firstSeed` is 1. */
   readonly firstSeed?: number;
 }
 

@@ -20,7 +20,7 @@ export interface RunOptions {
 }
 
 export interface MutantResult {
-  /** The first violation, with the case that shows it. Undefined if no history has detected the mutant. */
+  /** The first violation, with the case that shows it. `seen` is undefined if no history has detected the mutant. */
   readonly seen: string | undefined;
   /** The number of histories. */
   readonly played: number;

@@ -10,11 +10,12 @@ export interface LateBodyOptions {
   readonly isLost: () => boolean;
   /** The latency of a chunk. Chunks keep their order. */
   readonly delayMs: () => number;
-  /** Called when a chunk has left the server. */
+  /** `onSent` is called when a chunk has left the server. */
   readonly onSent: () => void;
   /**
-   * Called when a chunk is delivered.
-   * @param nextSentAt The time at which the next chunk left the server. Undefined if no chunk is pending.
+   * `onDelivered` is called when a chunk is delivered.
+   * @param nextSentAt The time at which the next chunk left the server. `onDelivered` returns undefined if no chunk is
+   * pending.
    */
   readonly onDelivered: (nextSentAt: number | undefined) => void;
   readonly onClose: () => void;

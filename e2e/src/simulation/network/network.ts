@@ -21,11 +21,11 @@ export interface NetworkOptions {
   readonly clock: Clock;
   readonly seed: number;
   readonly random: Random;
-  /** The network profile until all faults are removed. Default: `none`. */
+  /** The network profile until all faults are removed. By default, `profile` is `none`. */
   readonly profile?: ProfileName | undefined;
   /** Kills a caller that is a single process. */
   readonly kill: (caller: Caller) => void;
-  /** Called for every fault. */
+  /** `note` is called for every fault. */
   readonly note: (text: string) => void;
   /** Whether the history has ended. After that, no request gets a response. */
   readonly isOver?: () => boolean;
@@ -57,7 +57,7 @@ const REQUESTS_A_PASS = 4;
 export interface Peer {
   /** Aborts when the process ends. */
   readonly life: AbortSignal;
-  /** Kills the process. If absent, all processes of the caller are killed. */
+  /** Kills the process. If `kill` is absent, all processes of the caller are killed. */
   readonly kill?: () => void;
 }
 
@@ -374,7 +374,10 @@ export class Network {
     );
   }
 
-  /** The response of a server that does not start a watch. Undefined if the server starts the watch. */
+  /**
+   * The response of a server that does not start a watch. `#refusedWatch` returns undefined if the server starts the
+   * watch.
+   */
   #refusedWatch(caller: Caller, request: TransportRequest): TransportResponse | undefined {
     const fault = this.#draw(caller, request);
     if (fault === undefined) return undefined;

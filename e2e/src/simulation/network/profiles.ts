@@ -11,7 +11,9 @@ export interface Profile {
   readonly kubeletMs: number;
   /** The probabilities of faults for a read. */
   readonly reads: Chances;
-  /** The maximum number of objects in a page of a list. If undefined, the limit in the request applies. */
+  /**
+   * The maximum number of objects in a page of a list. If `pageSize` is undefined, the limit in the request applies.
+   */
   readonly pageSize?: number;
   /** The probability that a later page of a list has expired (410). */
   readonly expiredPage: number;
@@ -55,8 +57,8 @@ function hash(text: string, seed: number): number {
 }
 
 /**
- * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. Therefore, if an action is
- * removed from a history, all other actions keep their latencies.
+ * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. If an action is removed
+ * from a history, all other actions keep their latencies.
  */
 export class KeyedRandom {
   readonly #seed: number;

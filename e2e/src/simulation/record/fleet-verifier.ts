@@ -24,7 +24,7 @@ export interface FleetVerifierOptions {
   readonly largestSince: (setUid: string, since: number) => number;
   /**
    * The time at which the size of a set was last reduced, by the UID of the set. The time is in virtual milliseconds
-   * since 1970. Undefined if the size was never reduced.
+   * since 1970. `reducedAt` returns undefined if the size was never reduced.
    */
   readonly reducedAt: (setUid: string) => number | undefined;
   /** The value of `--max-unhealthy-replacements`. */
@@ -95,7 +95,7 @@ export class FleetVerifier {
     return new Set(known.map(({ metadata }) => metadata.uid));
   }
 
-  /** Called when the server was restored to an older state. Nothing is verified. */
+  /** `relearns` is called when the server was restored to an older state. Nothing is verified. */
   relearns(machine: Machine, isGone: boolean): void {
     if (isGone) this.#machines.delete(machine.metadata.name);
     else this.#machines.set(machine.metadata.name, machine);

@@ -125,7 +125,7 @@ export class Reporter {
     for (const name of this.#named.keys()) if (!machines.has(name)) this.#named.delete(name);
   }
 
-  /** Called when the server was restored to an older state. Nothing is verified. */
+  /** `relearns` is called when the server was restored to an older state. Nothing is verified. */
   relearns({ type, object }: Change<Machine>): void {
     const { name, uid } = object.metadata;
     if (type === 'deleted') {

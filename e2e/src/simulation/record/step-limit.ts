@@ -32,7 +32,7 @@ export class StepLimit {
 
   /**
    * Records a response of the server to a controller.
-   * @param object The changed object. Undefined if no object was changed.
+   * @param object The changed object. `answered` returns undefined if no object was changed.
    */
   answered(object: string | undefined): void {
     this.#requests += 1;

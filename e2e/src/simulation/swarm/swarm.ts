@@ -8,7 +8,7 @@ export interface SwarmOptions {
   readonly workers: number;
   /** The cases in the order of their runs. The number may be infinite. */
   readonly cases: Iterable<Case>;
-  /** No case starts after this time. If undefined, there is no limit. */
+  /** No case starts after this time. If `forMs` is undefined, there is no limit. */
   readonly forMs: number | undefined;
   /** The maximum real time of a case. A longer case has an endless loop. */
   readonly caseMs: number;

@@ -98,7 +98,7 @@ export class HoldVerifier {
     return since;
   }
 
-  /** Called when only one set has machines, so that no earlier request is in progress. */
+  /** `#rest` is called when only one set has machines, so that no earlier request is in progress. */
   #rest(): void {
     const [only, ...others] = this.#active();
     if (this.#heldSince() !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;

@@ -10,14 +10,17 @@ const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
 
 /** The limits of pools, by the `name` label of their machines. Machines without a pool are ignored. */
 export interface JoinRules {
-  /** The pool for the machines of a deployment. If absent, there is no pool. */
+  /** The pool for the machines of a deployment. If `poolOf` is absent, there is no pool. */
   readonly poolOf: (deployment: string) => string | undefined;
   /**
    * The maximum number of unavailable machines in a pool. At this number, the pool must not update another machine. If
-   * undefined, there is no limit.
+   * `limitOf` returns undefined, there is no limit.
    */
   readonly limitOf: (pool: string) => number | undefined;
-  /** Whether nodes in use are protected from the autoscaler. Default: true. Nodes of other pools are not protected. */
+  /**
+   * Whether nodes in use are protected from the autoscaler. By default, `protects` is true. Nodes of other pools are
+   * not protected.
+   */
   readonly protects?: boolean;
   /** The maximum age of the state on which a decision is based, in milliseconds. Default: 1 s. */
   readonly lagMs?: () => number;

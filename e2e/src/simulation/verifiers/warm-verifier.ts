@@ -8,8 +8,7 @@ const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annota
 /**
  * Reports wrong decisions about warm machines:
  * - There are never more warm machines than the user has requested at any time.
- * - No MachineSet owns a warm machine, and the machine has no label of the template. Therefore it never counts as a
- *   replica.
+ * - No MachineSet owns a warm machine, and the machine has no label of the template, so it never counts as a replica.
  * - A machine that a set begins to use is Pending, so it does not count as available before its Node is Ready.
  */
 export class WarmVerifier {

@@ -117,13 +117,16 @@ export class ZoneVerifier {
       this.#world.reporter.violate(`mcm created ${name} in the evacuated zone ${zone}`);
   }
 
-  /** True if each decision since `lagMs` saw the record of the standby, and no running machine that ends the standby. */
+  /**
+   * `#isOnStandby` returns true if each decision since `lagMs` saw the record of the standby, and no running machine
+   * that ends the standby.
+   */
   #isOnStandby(zone: string, lagMs: number): boolean {
     const began = Math.max(this.#standby.get(zone) ?? this.#now, this.#runs.get(zone)?.since ?? this.#now);
     return this.#standby.has(zone) && this.#runs.get(zone)?.any === false && began + lagMs < this.#now;
   }
 
-  /** True if each decision since `lagMs` saw an open zone with a running machine. */
+  /** `#works` returns true if each decision since `lagMs` saw an open zone with a running machine. */
   #works(zone: string, lagMs: number): boolean {
     const runs = this.#runs.get(zone);
     const isStable = this.#evacuationChanged + lagMs < this.#now;

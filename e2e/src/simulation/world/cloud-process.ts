@@ -17,7 +17,7 @@ export interface CloudProcessOptions {
   /** The API server of the simulated kubelets. */
   readonly apiServer: Transport;
   readonly kubelets: KubeletBehaviour;
-  /** The files of the cloud's store. If undefined, the store is in memory, and restarts lose no writes. */
+  /** The files of the cloud's store. If `disk` is undefined, the store is in memory, and restarts lose no writes. */
   readonly disk?: Disk | undefined;
 }
 

@@ -8,7 +8,8 @@ export interface Hold {
   /** The text in violations: "paused" or "outside of its windows". */
   readonly text: string;
   /**
-   * The start of the hold that applies at `now`, in virtual milliseconds since 1970. Undefined if the rollout may act.
+   * The start of the hold that applies at `now`, in virtual milliseconds since 1970. `since` returns undefined if the
+   * rollout may act.
    */
   readonly since: (deployment: MachineDeployment, now: number) => number | undefined;
   /** Whether sets may grow to the replicas of the deployment, to complete a step from before the hold. */

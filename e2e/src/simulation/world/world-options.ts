@@ -22,7 +22,7 @@ export interface WorldOptions {
   /** Whether the machine controller has its own ServiceAccount, as in separate pods. */
   readonly isSeparate?: boolean;
   readonly seed?: number;
-  /** The latencies and faults of requests, responses and events. Default: `none`. */
+  /** The latencies and faults of requests, responses and events. By default, `profile` is `none`. */
   readonly profile?: ProfileName | undefined;
   /** The time at which each process is killed. The process is started again after `restartAfterMs`. */
   readonly killPoints?: Partial<Record<ProcessName, KillPoint>>;
@@ -36,7 +36,7 @@ export interface WorldOptions {
   readonly maxUnhealthyReplacements?: number;
   /** The annotations of the deployment. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** If present, the deployment uses in-place updates instead of rolling updates. */
+  /** If `inPlace` is present, the deployment uses in-place updates instead of rolling updates. */
   readonly inPlace?: 'Auto' | 'Manual';
   /** The names of MachineClasses in addition to `blue` and `green`. */
   readonly moreClasses?: readonly string[] | undefined;
@@ -73,6 +73,6 @@ export interface WorldOptions {
   readonly restorable?: boolean;
   /** More kinds. */
   readonly crds?: typeof crds;
-  /** The port of the API server for other processes. If absent, the server does not listen. */
+  /** The port of the API server for other processes. If `port` is absent, the server does not listen. */
   readonly port?: number;
 }

@@ -39,7 +39,7 @@ const CLOSE_MS = 60_000;
 
 /** The desired state of one deployment. */
 export interface Wanted {
-  /** The name of the deployment. Default: the first deployment. */
+  /** The name of the deployment. By default, `name` is the first deployment. */
   readonly name?: string;
   readonly replicas: number;
   readonly machineClass: string;

@@ -12,7 +12,7 @@ import type {
 export interface ReasonMeaning {
   readonly status: ConditionStatus;
   readonly means: string;
-  /** Absent if no action is necessary. */
+  /** `help` is absent if no action is necessary. */
   readonly help?: string;
 }
 

@@ -21,13 +21,13 @@ export const MachineDeploymentConditions = {
   /** The manager ignores an invalid part of the object and applies the rest. Not in the original. */
   InputIgnored: 'InputIgnored',
   /**
-   * True if all machines have the current template and are available. Only with `--ready-condition`, and not in the
-   * original.
+   * `Ready` is true if all machines have the current template and are available. Only with `--ready-condition`, and not
+   * in the original.
    */
   Ready: 'Ready',
   /**
-   * True if the deployment cannot become ready without a change by a user. Only with `--ready-condition`, and not in the
-   * original.
+   * `Stalled` is true if the deployment cannot become ready without a change by a user. Only with `--ready-condition`,
+   * and not in the original.
    */
   Stalled: 'Stalled',
 } as const;

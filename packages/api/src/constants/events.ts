@@ -26,7 +26,7 @@ export interface EventMeaning {
   readonly on: readonly ('Machine' | 'MachineClass' | 'MachineDeployment' | 'MachineSet' | 'Node')[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** The action for an operator. Absent if no action is necessary. */
+  /** The action for an operator. `help` is absent if no action is necessary. */
   readonly help?: string;
 }
 

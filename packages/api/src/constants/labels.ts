@@ -85,7 +85,7 @@ interface Labelled {
 export const isForceDeletion = (object: Labelled): boolean =>
   GO_TRUE.has(object.metadata.labels?.[Labels.ForceDeletion] ?? '');
 
-/** The label `freeze` has an effect only with the value `True`. Undefined if it is valid. */
+/** The label `freeze` has an effect only with the value `True`. `freezeProblem` returns undefined if it is valid. */
 export function freezeProblem({ metadata }: Labelled): string | undefined {
   const text = metadata.labels?.[Labels.Freeze];
   if (text === undefined || text === TRUE || text === 'False') return undefined;

@@ -5,7 +5,7 @@ import type { MachineOperationType, MachinePhase, MachineState } from './machine
 /** The meaning of a value in the status of a Machine. */
 export interface WordMeaning {
   readonly means: string;
-  /** The action for an operator. Absent if no action is necessary. */
+  /** The action for an operator. `help` is absent if no action is necessary. */
   readonly help?: string;
 }
 

@@ -52,7 +52,9 @@ export interface CrdOptions {
   /** The `scale` subresource has no labelSelectorPath, because the status of the original has no field for it. */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
-  /** The maximum length of the name. If undefined, the limit of the API server applies, which is 253. */
+  /**
+   * The maximum length of the name. If `maxNameLength` is undefined, the limit of the API server applies, which is 253.
+   */
   readonly maxNameLength?: number;
 }
 

@@ -101,7 +101,7 @@ export const machineSchema = z
 /** A worker machine. */
 export type Machine = z.infer<typeof machineSchema>;
 
-/** Undefined until the machine controller writes the first phase. */
+/** `phaseOf` returns undefined until the machine controller writes the first phase. */
 export function phaseOf({ status }: Machine): MachinePhase | undefined {
   const phase = status?.currentStatus?.phase;
   return (phase as string | undefined) === '' ? undefined : phase;

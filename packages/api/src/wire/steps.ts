@@ -38,8 +38,8 @@ export const DescriptionTexts = {
 /**
  * Returns the description of a step.
  *
- * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step.
- * Therefore the first letter of this text is changed to lower case.
+ * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step. The
+ * first letter of this text is changed to lower case.
  * @param note The last result as a sentence. The note precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>

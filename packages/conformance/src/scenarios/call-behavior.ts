@@ -71,8 +71,8 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
     );
 
 /**
- * Calls the driver with a cloud that repeats the request in its response. Returns the error of the driver, and the
- * values that the error must not contain.
+ * Calls the driver with a cloud that repeats the request in its response. `saidOf` returns the error of the driver, and
+ * the values that the error must not contain.
  */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
@@ -211,8 +211,8 @@ export const callBehavior: readonly Scenario[] = [
 ];
 
 /**
- * The cloud must get no request for an invalid class. Returns the error of the driver, or undefined if the driver
- * accepts the class.
+ * The cloud must get no request for an invalid class. `refusal` returns the error of the driver, or undefined if the
+ * driver accepts the class.
  */
 async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): Promise<string | undefined> {
   const process = stage.process({ spec });

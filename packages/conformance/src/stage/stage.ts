@@ -240,7 +240,7 @@ export class Stage {
     }
   }
 
-  /** Waits until a condition is true, for at most ten minutes. Returns whether the condition is true. */
+  /** Waits until a condition is true, for at most ten minutes. `passUntil` returns whether the condition is true. */
   async passUntil(done: () => boolean): Promise<boolean> {
     const { clock } = this.world;
     const until = clock.monotonic() + PATIENCE_MS;

@@ -19,16 +19,16 @@ export interface World {
   readonly connect: (origin: string) => Transport;
   /**
    * Lists the names of all resources that the machines of a class can leave behind: VMs, disks, network interfaces. If
-   * absent, the kit uses `list` of the driver.
+   * `inventory` is absent, the kit uses `list` of the driver.
    */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
-   * Makes the cloud announce that it ends the VM of a machine after `noticeMs`. If absent, the kit skips the scenarios
-   * of interruptions.
+   * Makes the cloud announce that it ends the VM of a machine after `noticeMs`. If `interrupt` is absent, the kit skips
+   * the scenarios of interruptions.
    */
   readonly interrupt?: (machineName: string, noticeMs: number) => void | Promise<void>;
   /**
-   * Advances a virtual clock until `done` returns true. If absent, the clock is real.
+   * Advances a virtual clock until `done` returns true. If `runUntil` is absent, the clock is real.
    * @throws if `done` is still false after `maxMs` of the clock's time
    */
   readonly runUntil?: (done: () => boolean, options: { readonly maxMs: number }) => Promise<unknown>;
@@ -46,8 +46,8 @@ export interface HttpAnswer {
 /** The formats of requests and errors of a cloud, which the kit needs for its simulated errors. */
 export interface Dialect {
   /**
-   * Regular expression that matches requests that change something, in the form `METHOD /path\nbody`. Default: the
-   * methods POST, PUT, PATCH and DELETE.
+   * Regular expression that matches requests that change something, in the form `METHOD /path\nbody`. By default,
+   * `writes` is the methods POST, PUT, PATCH and DELETE.
    */
   readonly writes?: string | undefined;
   readonly throttled: HttpAnswer;
@@ -61,8 +61,8 @@ export interface ConformanceTarget {
   readonly name: string;
   readonly createDriver: CreateDriver;
   /**
-   * Opens a new or a shared cloud for each scenario. If absent, the driver uses the network and the clock of this
-   * machine.
+   * Opens a new or a shared cloud for each scenario. If `openCloud` is absent, the driver uses the network and the
+   * clock of this machine.
    */
   readonly openCloud?: (() => World | Promise<World>) | undefined;
   /**
@@ -78,16 +78,21 @@ export interface ConformanceTarget {
   /** Including `userData`. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
-  /** An alternative of the class that works in the cloud. If absent, the kit skips the scenario. */
+  /** An alternative of the class that works in the cloud. If `alternative` is absent, the kit skips the scenario. */
   readonly alternative?: Alternative | undefined;
-  /** The provider spec of another cluster in the same account. If absent, the kit skips the scenario. */
+  /**
+   * The provider spec of another cluster in the same account. If `otherCluster` is absent, the kit skips the scenario.
+   */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
   /** The ID is null if the volume belongs to another cloud. */
   readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;
   /** Fields of the provider spec that the driver does not validate. */
   readonly ignoredFields?: readonly string[] | undefined;
-  /** Number of machines that are created in parallel. Default: 12. */
+  /** Number of machines that are created in parallel. By default, `machines` is 12. */
   readonly machines?: number | undefined;
-  /** Number of machines for the test of listings, so that the cloud returns more than one page. Default: 12. */
+  /**
+   * Number of machines for the test of listings, so that the cloud returns more than one page. By default, `listed` is
+   * 12.
+   */
   readonly listed?: number | undefined;
 }

@@ -243,7 +243,6 @@ describe('impersonation', () => {
     });
     await bind('imp', 'imp', { kind: 'ServiceAccount', name: 'bot', namespace: 'default' });
     const token = await accountToken();
-    // The last mode of this user was the verb `impersonate`, so the refusal names this verb.
     await call('GET', CONFIG_MAPS, { token, headers: as('alice') });
     const answer = await call('GET', CONFIG_MAPS, { token, headers });
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining(message)]);

@@ -27,7 +27,7 @@ const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/** The pod field with which the pods of a node are found. The authorizer does not parse other pods. */
+/** The pod field with which the pods of a node are found. The authorizer parses no pods of foreign nodes. */
 const NODE_FIELD = 'spec.nodeName';
 
 /** Checks whether a pod of the node refers to the object. */
@@ -77,7 +77,6 @@ function leases({ node, verb, namespace, name }: NodeAccess): Verdict {
   if (!OWN_VERBS.has(verb)) return refuse('can only get, create, update, patch, or delete a node lease');
   if (namespace !== 'kube-node-lease')
     return refuse('can only access leases in the "kube-node-lease" system namespace');
-  // For a create request, the admission plugin checks the name of the object.
   if (verb === 'create' || name === node) return YES;
   return refuse('can only access node lease with the same name as the requesting node');
 }
@@ -131,8 +130,8 @@ const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
 };
 
 /**
- * Decides about requests of a kubelet for objects of its node. For other requests, the function returns undefined, and
- * other authorizers decide.
+ * Decides about requests of a kubelet for objects of its node. For requests that are no such requests, `nodeVerdict`
+ * returns undefined, and the next authorizers decide.
  */
 export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   const { user, group, resource, path } = access;

@@ -6,8 +6,8 @@ import { type ControlPlane, startControlPlane } from '../plane.ts';
 import { isThorough } from '../thorough.testing.ts';
 
 /**
- * The minimum number of passing cases in each category. These numbers may only increase. Slow categories are not
- * included: `pnpm battery` runs the categories that wait for controllers, token caches or timeouts.
+ * The minimum number of passing cases in each category. Slow categories are not included: `pnpm battery` runs the
+ * categories that wait for controllers, token caches or timeouts.
  */
 const FLOORS: Readonly<Record<string, number>> = {
   clients: 17,

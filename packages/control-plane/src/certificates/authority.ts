@@ -212,7 +212,6 @@ export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
           ...(extendedKeyUsages.length === 0
             ? []
             : [extendedKeyUsage(...extendedKeyUsages.map((usage) => EXTENDED_KEY_USAGES[usage]))]),
-          // This extension states that the certificate is not a CA, independent of its key usages.
           extension(OID.basicConstraints, true, der.sequence()),
           ...(hosts.length + emails.length + uris.length === 0 ? [] : [alternativeNames({ hosts, emails, uris })]),
         ],

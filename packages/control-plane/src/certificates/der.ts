@@ -42,7 +42,7 @@ export function oid(dotted: string): Buffer {
   return value(0x06, Buffer.from(bytes));
 }
 
-/** Encodes a time. For times from the year 2050, certificates use the longer form. */
+/** Encodes a time. From the year 2050 on, certificates use the longer form of a time. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
   return date.getUTCFullYear() < 2050

@@ -34,7 +34,6 @@ function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
 export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   const [keyPath, certificatePath] = [join(dir, CA_KEY), join(dir, CA_CERTIFICATE)];
   try {
-    // The key is written before the certificate. Therefore the key exists if the certificate exists.
     if (existsSync(keyPath) && existsSync(certificatePath)) {
       const pair = { key: readFileSync(keyPath, 'utf8'), certificate: readFileSync(certificatePath, 'utf8') };
       mustBeOfUse(pair, now);

@@ -5,9 +5,9 @@ export interface KubeconfigFacts {
   readonly token: string;
   /** The CA of the server as PEM. */
   readonly caCertificate: string | undefined;
-  /** A client certificate of the user. The kubeconfig contains it in addition to the token. */
+  /** A client certificate of the user. The kubeconfig contains the client certificate in addition to the token. */
   readonly client?: KeyPair | undefined;
-  /** The name of the cluster, of the user and of the context. Default: `mcm`. */
+  /** The name of the cluster, of the user and of the context. By default, `name` is `mcm`. */
   readonly name?: string;
 }
 

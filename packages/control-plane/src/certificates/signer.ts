@@ -36,7 +36,7 @@ const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
 /** The validity of a certificate starts this long in the past, because the clock of a client may be late. */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** A certificate with a shorter lifetime starts now instead of in the past. */
+/** A certificate with a lifetime below this limit starts now instead of in the past. */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {

@@ -19,11 +19,9 @@ test('all controllers at once: a day in which nothing happens costs no write', a
     metadata: { name: 'b' },
     spec: { minAvailable: 1, selector: { matchLabels: { a: 'b' } } },
   });
-  // The pods of the deployment are never ready. After ten minutes, the deployment reports a timeout, and then stops writing.
   await plane.clock.advance(15 * 60_000);
   const version = async (): Promise<unknown> =>
     (await plane.must('GET', '/api/v1/namespaces?limit=1')).metadata.resourceVersion;
-  // After this time, all events from the start of the control plane have expired.
   await plane.clock.advance(2 * 3_600_000);
   const before = await version();
   await plane.clock.advance(24 * 3_600_000);

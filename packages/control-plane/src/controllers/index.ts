@@ -114,10 +114,13 @@ function ownName(name: string): string {
   return UPSTREAM_NAMES[name] ?? (controllerNames.includes(short) ? short : name);
 }
 
-/** The selected controllers, before they start. */
+/** The selected controllers before their start. */
 export interface Controllers {
   readonly names: readonly string[];
-  /** Runs the controllers until the signal aborts. Resolves when they have processed all existing objects. */
+  /**
+   * Runs the controllers until the signal aborts. The promise of `start` resolves when they have processed all existing
+   * objects.
+   */
   start(signal: AbortSignal): Promise<void>;
 }
 

@@ -78,7 +78,7 @@ export class TestPlane {
     return new TestPlane(clock, plane, errors);
   }
 
-  /** Sends a request. Returns the parsed answer and its status code. */
+  /** Sends a request. `send` returns the parsed answer and its status code. */
   async send(
     method: string,
     path: string,
@@ -94,7 +94,6 @@ export class TestPlane {
     return { code: response.status, body: (await response.json()) as ApiObject };
   }
 
-  /** Sends a request that must succeed, and waits until the controllers have processed it. */
   async must(method: string, path: string, body?: unknown, contentType?: string): Promise<ApiObject> {
     const answer = await this.send(method, path, body, contentType);
     if (answer.code >= 300) throw new Error(`${method} ${path}: ${answer.code} ${JSON.stringify(answer.body)}`);

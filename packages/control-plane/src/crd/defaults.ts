@@ -28,7 +28,8 @@ export function defaultCrd(crd: ApiObject): void {
 }
 
 /**
- * Removes a conversion webhook without contents. The stored form contains its two fields, but no webhook. Mutates the CRD.
+ * Removes a conversion webhook without contents. In the stored form, such a webhook has its two fields and no contents.
+ * Mutates the CRD.
  */
 export function dropEmptyWebhook(crd: ApiObject): void {
   const conversion = record(record(crd.spec).conversion);

@@ -47,8 +47,8 @@ interface NameVerdict {
 }
 
 /**
- * Accepts each name that no other CRD of the group uses. The reason describes the last conflict, as in the naming
- * controller.
+ * Accepts each name that no other CRD of the group uses. The reason of the status describes the last conflict, as in
+ * the naming controller.
  */
 function assessNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
   const names = record(record(crd.spec).names);

@@ -73,7 +73,7 @@ const MAX_SELECTABLE = 8;
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
   if (list.length > 0 && !isRecord(schema)) {
-    // The text of the real server. One of its texts states the opposite of the rule.
+    // The real server has this text, although it states the opposite of the rule.
     const why =
       path === 'spec.selectableFields'
         ? 'validations.schema is included'

@@ -16,7 +16,7 @@ import { labelProblems, subdomainProblems } from './words.ts';
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** Version fields that the internal type stores at the top of the spec if all versions have the same value. */
+/** Fields of a version that the internal type stores at the top of the spec if all versions have equal values. */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
@@ -71,8 +71,8 @@ const ALLOWED_AT_ROOT =
   '[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]';
 
 /**
- * Validates the root of a schema with a status subresource. The schema of the status must not depend on fields of the root.
- * As in the real server, only the first such field is reported.
+ * Validates the root of a schema with a status subresource. The schema of the status must not depend on fields of the
+ * root. As in the real server, only the first forbidden field is reported.
  */
 function validateRoot(schema: Fields, path: string): StatusCause[] {
   const isSet = (field: string): boolean => {
@@ -214,7 +214,6 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
   if (stored.length === 0) return [invalid(field, null, 'must have at least one stored version')];
   const names = versions.map((version) => text(version.name));
   const causes: StatusCause[] = [];
-  // If several versions have the same name, only the first of them counts as the stored version.
   const left = new Set(stored);
   for (const version of versions) {
     const name = text(version.name);

@@ -35,7 +35,7 @@ const connect = (kind: string): Omit<SubresourceFacts, 'name'> => ({
 });
 const ALL_METHODS = ['create', 'delete', 'get', 'patch', 'update'];
 
-/** The verbs and kinds of subresources whose bodies have another kind than the resource. */
+/** The verbs and kinds of subresources whose bodies have a different kind than the resource. */
 const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
   'pods/attach': connect('PodAttachOptions'),
   'pods/binding': { verbs: ['create'], kind: { group: '', version: 'v1', kind: 'Binding' } },
@@ -85,7 +85,6 @@ const STORED_IN: ReadonlyMap<string, string> = new Map([
 ]);
 
 function storageGroupVersion(kind: KindDefinition): string {
-  // The server stores objects of this kind as another kind.
   if (kind.storedAs?.resource.startsWith('/') === true) return '/v1';
   const stored = STORED_IN.get(`${kind.group}/${kind.plural}`) ?? kind.storageVersion ?? kind.version;
   return `${kind.group}/${stored}`;
@@ -178,7 +177,7 @@ export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGro
 
 /**
  * Whether an Accept header contains the media type of the aggregated document. This media type takes precedence at any
- * position of the header.
+ * position of the Accept header.
  */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {

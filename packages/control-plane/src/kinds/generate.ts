@@ -5,7 +5,7 @@
  *
  *     node --conditions=source src/kinds/generate.ts <folder of @kubernetes/client-node> <folder of k8s.io/kubernetes>
  *
- * Run the program again when the client library gets the models of a newer Kubernetes version. The file `facts.ts`
+ * The program must run again when the client library gets the models of a newer Kubernetes version. The file `facts.ts`
  * contains data that is missing in the models.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -91,7 +91,7 @@ const definitions: Record<string, { id: string; required?: string[]; fields: Rec
 const descriptions: Record<string, { text: string; fields: Readonly<Record<string, string>> }> = {};
 const enums: Record<string, Readonly<Record<string, readonly string[]>>> = {};
 
-/** Adds a model and all models that it refers to. New models belong to the same API package. */
+/** Adds a model and all models that it refers to. New models belong to the API package of the referring model. */
 async function take(name: string, apiPackage: string): Promise<void> {
   if (definitions[name] !== undefined) return;
   const module: Record<string, Model> = await import(pathToFileURL(join(models, `${name}.js`)).href);
@@ -122,7 +122,6 @@ async function take(name: string, apiPackage: string): Promise<void> {
 
 for (const id of Object.values(SHARED_SCALARS)) descriptions[id] = { text: textsOf(id).text, fields: {} };
 for (const name of META_MODELS) await take(name, packageOf('meta', 'v1'));
-// This model is part of the core package, although kinds of other groups use it.
 await take('V1TopologySelectorTerm', packageOf('', 'v1'));
 for (const kind of [...builtinKinds, ...bodyKinds]) await take(kind.model ?? '', packageOf(kind.group, kind.version));
 

@@ -147,7 +147,6 @@ test('a load balancer with another health check port', async () => {
     spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', loadBalancerClass: 'a/b', ports: [PORT] },
   });
   const { healthCheckNodePort } = (await send('PATCH', path, {})).body.spec as { healthCheckNodePort: number };
-  // The server chose this port at random, so a fixed number could equal it.
   const other = healthCheckNodePort === 31_000 ? 31_001 : 31_000;
   const answer = await send('PATCH', path, { spec: { healthCheckNodePort: other } });
   expect(causesOf(answer.body)).toEqual(['Forbidden spec.healthCheckNodePort']);

@@ -162,7 +162,6 @@ export class Components {
     return made;
   }
 
-  /** For items of lists and values of maps, the default is the zero value of their Go type. */
   private element(schema: JsonSchema): JsonObject {
     const made = this.use(schema);
     const zero = zeroOf(schema);

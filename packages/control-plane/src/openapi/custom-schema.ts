@@ -14,9 +14,9 @@ const FLAGS = [
   'x-kubernetes-preserve-unknown-fields',
 ] as const;
 
-/** The parts of the published schema of a custom kind that are not in its CRD. */
+/** The parts of the published schema of a custom kind that its CRD lacks. */
 export interface Published {
-  /** Whether the document is OpenAPI v2. Keywords that its clients misinterpret are omitted. */
+  /** Whether the document is OpenAPI v2. In OpenAPI v2, keywords that its clients misinterpret are omitted. */
   readonly isV2: boolean;
   /** The fields that every whole object has. */
   readonly resourceFields: JsonObject;
@@ -51,11 +51,11 @@ export const publishedSchema = (schema: Json, { isV2, resourceFields }: Publishe
   everySchema(schema, (one) => {
     const made = { ...one };
     // Clients that write protobuf send every boolean of a CRD, including false values. Like the real server, this
-    // server publishes only true values.
+    // server publishes only the value true.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
-    // With OpenAPI v2, kubectl refuses unknown fields of an object with known fields. An object that keeps unknown fields
-    // therefore gets no known fields.
+    // With OpenAPI v2, kubectl refuses unknown fields of an object with known fields. An object that keeps unknown
+    // fields gets no known fields, so that kubectl accepts it.
     const isOpen = isV2 && isTrue(made, 'x-kubernetes-preserve-unknown-fields');
     if (!isTrue(made, 'x-kubernetes-embedded-resource') || isOpen) return made;
     made.properties = { ...(isRecord(made.properties) ? made.properties : {}), ...structuredClone(resourceFields) };

@@ -84,8 +84,8 @@ export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
 }
 
 /**
- * The text of the OpenAPI v2 document, from the texts of all group versions. A shared definition is the same in each
- * text.
+ * The text of the OpenAPI v2 document, from the texts of all group versions. A shared definition is equal in each of
+ * these texts.
  */
 export function openApiV2(pieces: readonly V2Piece[]): string {
   const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));

@@ -31,7 +31,7 @@ interface OneOf {
   readonly pick: (value: unknown) => Field;
 }
 
-/** A message around one value or a list of values. JSON has no name for it. */
+/** A message around one value or a list of values. JSON has no name for such a wrapper. */
 interface Wrapper {
   readonly wraps: Field;
 }
@@ -46,7 +46,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** The fields of a simple value. The fields are equal in every message, but with other numbers. */
+/** The fields of a simple value. Each message has these fields with different numbers. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',
@@ -80,7 +80,7 @@ const PARAMETER = {
   name: one(4, 'string'),
 };
 const parameter: Struct = { fields: { ...PARAMETER, ...primitive(5) }, extensions: 22 };
-/** A parameter in a query or a form. Such a parameter may have a name without a value. */
+/** A parameter in a query or a form. A parameter in a query or a form may have a name without a value. */
 const emptyParameter: Struct = {
   fields: { ...PARAMETER, allowEmptyValue: one(5, 'bool'), ...primitive(6) },
   extensions: 23,

@@ -56,7 +56,6 @@ describe('the document of the built-in kinds', () => {
     const gvk = named(patch, 13).get('x-kubernetes-group-version-kind');
     expect(yaml(gvk)).toEqual({ group: '', version: 'v1', kind: 'Pod' });
     const parameters = all(patch, 8).map((one) => at(decode(one), 1));
-    // A body parameter has other fields than a query parameter.
     const [body, ...others] = parameters;
     expect(texts(at(body ?? new Map(), 1, 5), 1)).toEqual(['#/definitions/io.k8s.api.core.v1.Pod']);
     expect(others.flatMap((one) => texts(at(one, 2, 3), 4))).toEqual(

@@ -9,14 +9,14 @@ export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** The media type of the response. The media type is the same for both requested names. */
+/** The media type of the response. The response has the same media type for both requested names. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;
 
 /**
- * Converts the text of an OpenAPI v2 document to `openapi.v2.Document` of gnostic. Keywords without a field in these
- * messages are omitted. A value of a wrong type counts as absent.
+ * Converts the text of an OpenAPI v2 document to `openapi.v2.Document` of gnostic. Keywords that the messages cannot
+ * represent are omitted. A value of a wrong type counts as absent.
  */
 export function encodeOpenApiV2(document: string): Uint8Array {
   const writer = new WireWriter();

@@ -88,7 +88,7 @@ const fitting = fc
 
 const objectOf = (spec: unknown): ApiObject => ({ apiVersion: 'g/v1', kind: 'K', metadata: { name: 'x' }, spec });
 
-/** Runs a function. Refusals are its only allowed errors. */
+/** Runs a function that may only fail with a refusal. */
 function refusedOrDone(run: () => unknown): void {
   try {
     run();

@@ -104,7 +104,8 @@ function remove(document: Json, pointer: string): void {
 }
 
 /**
- * Replaces a value. A missing key of a map is added. This differs from RFC 6902, but equals the library of kube-apiserver.
+ * Replaces a value. A missing key of a map is added. This behavior differs from RFC 6902, but equals the library of
+ * kube-apiserver.
  */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;

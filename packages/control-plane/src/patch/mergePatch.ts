@@ -18,7 +18,8 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
 }
 
 /**
- * Removes null values from a value of the patch, also inside lists. This happens if there is no value to merge with.
+ * Removes null values from a value of the patch, also inside lists. Null values are removed if the object has no value
+ * to merge with.
  */
 function withoutNulls(value: unknown): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);

@@ -37,8 +37,8 @@ function addProblem(document: JsonObject, path: string): string | undefined {
 }
 
 /**
- * Returns the reason why an operation of a JSON patch fails, with the text of the real server's library. Called only
- * after a failure.
+ * Returns the reason why an operation of a JSON patch fails, with the text of the real server's library. `patchProblem`
+ * is called only after a failure.
  * @param document The object before the operation.
  */
 export function patchProblem(document: JsonObject, operation: unknown): string {

@@ -172,7 +172,6 @@ function readMessage(message: string, bytes: Uint8Array, depth: number): Fields 
   const result: Fields = {};
   for (const { number, varint, bytes: part } of new WireReader(bytes).fields()) {
     const field = fields.get(number);
-    // A newer client may send fields that this server does not know.
     if (field === undefined) continue;
     if (field.shape === 'list') {
       const list = Array.isArray(result[field.name]) ? (result[field.name] as unknown[]) : [];

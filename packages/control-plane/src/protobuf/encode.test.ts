@@ -58,7 +58,7 @@ describe('encodeProtobuf', () => {
 });
 
 const SCALARS: Readonly<Record<string, unknown>> = {
-  // This type includes quantities, because quantities are strings in the models.
+  // The type string includes quantities, because quantities are strings in the models.
   string: '5',
   boolean: true,
   number: 1.5,
@@ -90,7 +90,6 @@ function sampleOf(type: string, depth: number): unknown {
 }
 
 describe('a round trip', () => {
-  // Definitions of custom kinds contain schemas of another dialect. These definitions are part of the recorded responses.
   const kinds = builtinKinds.filter(({ model, group }) => model !== undefined && group !== 'apiextensions.k8s.io');
   it.each(kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind] as const))(
     'of %s with every field set loses nothing',

@@ -17,7 +17,7 @@ const record = (value: unknown): Fields => (isRecord(value) ? value : NOTHING);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const integer = (value: unknown): number | bigint =>
   typeof value === 'bigint' ? value : typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-/** Converts a scalar to text. The decoder of the kind has already refused other values. */
+/** Converts a scalar to text. The decoder of the kind has already refused values that are no scalars. */
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
@@ -177,7 +177,10 @@ export function encodeProtobuf(object: Typed): Uint8Array {
   return writer.finish();
 }
 
-/** Encodes a watch event: its length in four bytes, then a WatchEvent. The object in it has its own envelope. */
+/**
+ * Encodes a watch event: its length in four bytes, then a WatchEvent. The object in the watch event has its own
+ * envelope.
+ */
 export function encodeWatchEvent(type: string, object: Typed): Uint8Array {
   const writer = new WireWriter();
   writeEnvelope(writer, object);

@@ -26,7 +26,7 @@ interface Field {
   readonly message: string | undefined;
 }
 
-/** Properties of a Go field: its name in JSON ('' for an inline field), and whether it is always written. */
+/** Properties of a Go field: its name in JSON ('' for an inline field), and whether Go always writes the field. */
 interface GoField {
   readonly json: string;
   readonly always: boolean;
@@ -105,7 +105,7 @@ function parse(text: string, messages: Map<string, Field[]>): void {
   }
 }
 
-/** Named Go types that are lists or maps. The nil value of such a type is not written. */
+/** Named Go types that are lists or maps. The nil value of such a list or map is not written. */
 const collections = new Set<string>();
 
 /** Reads the structures of a Go file. The key is `message.number`, and the value has the properties of the field. */
@@ -173,7 +173,7 @@ const visit = (name: string): void => {
   for (const field of kept) if (field.message !== undefined) visit(field.message);
 };
 const roots = [...Object.values(definitions).map((model) => lastThree(model.id)), ...FURTHER_ROOTS];
-// For references to JSONSchemaProps, the rows contain a letter instead of a name, so no other row names this message.
+// For references to JSONSchemaProps, the rows contain a letter instead of a name.
 for (const name of [...roots, 'apiextensions.v1.JSONSchemaProps']) visit(name);
 const sorted = Object.fromEntries(Object.entries(rows).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(target, `${JSON.stringify(sorted, null, 0)}\n`);

@@ -11,7 +11,7 @@ export class WireWriter {
     return this.#bytes.length - this.#at;
   }
 
-  /** Returns the written bytes. The bytes belong to this writer, and must not be changed. */
+  /** Returns the written bytes. The returned bytes belong to this writer, and must not be changed. */
   finish(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }

@@ -71,7 +71,7 @@ function lastWrite(json: string): number {
 /**
  * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. With 0, events never expire.
  * All events share one timer. For events that exist when the store is opened, the latest time in the event counts as
- * the last write. Returns a function that stops the deletion.
+ * the last write. `expireEvents` returns a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;
@@ -79,7 +79,6 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
   const batches = new Batches();
   let timer: Timer | undefined;
 
-  /** Later events expire later, so a running timer needs no change. */
   const schedule = (): void => {
     if (timer !== undefined) return;
     const oldest = batches.oldest();
@@ -95,7 +94,7 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
       due.push(...batches.take(end));
     }
     for (const key of due) remove(key);
-    // If a full disk prevented the deletion, these events still exist.
+    // If a full disk prevented the deletion, the expired events still exist.
     store.settled().catch(() => {
       for (const key of due) batches.note(key, clock.now().getTime());
       schedule();

@@ -32,7 +32,7 @@ export interface Advertised {
   readonly port: number;
 }
 
-/** The default port of the real server. The port is used for a server without a socket. */
+/** The default port of the real server, for a server without a socket. */
 const DEFAULT_PORT = 6443;
 /** An address of the block for documentation (RFC 5737). The address is used for a server without an address. */
 const NO_ADDRESS = '192.0.2.1';
@@ -45,7 +45,7 @@ const hostAddress = (): string | undefined =>
 /**
  * The advertised address of a server. If no address is given, a server on the loopback address advertises the first
  * address of its host, as kube-apiserver does.
- * @param port The port of the server socket. Undefined without a socket.
+ * @param port The port of the server socket. `advertisedBy` returns undefined without a socket.
  */
 export const advertisedBy = (address: string | undefined, port: number | undefined): Advertised => ({
   address: address ?? (port === undefined ? undefined : hostAddress()) ?? NO_ADDRESS,
@@ -67,7 +67,10 @@ const serviceOf = ({ port }: Advertised): ApiObject => ({
   },
 });
 
-/** The object that reserves the address of the service. The real server creates it together with the service. */
+/**
+ * The object that reserves the address of the service. In the real server, the address object is created together with
+ * the service.
+ */
 const ADDRESS: ApiObject = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IPAddress',
@@ -123,7 +126,7 @@ class KubernetesService {
 
   /**
    * Creates missing objects, and restores the addresses of changed objects.
-   * @param isStart Whether the server has just started, so that the port may have changed and is also restored.
+   * @param isStart Whether the server has just started, so that a changed port is also restored
    */
   async reconcile(isStart: boolean): Promise<void> {
     await this.#ensure(serviceOf(this.#advertised));
@@ -171,8 +174,8 @@ class KubernetesService {
   }
 
   /**
-   * Creates the object if it does not exist, and returns the stored object. The UID is derived from the time. Therefore
-   * these objects do not change the sequence of random numbers in a test.
+   * Creates the object if it does not exist, and returns the stored object. The UID is derived from the time. These
+   * objects take no random number, so the random sequence of a test stays the same.
    */
   async #ensure(object: ApiObject): Promise<ApiObject> {
     const { resource } = this.#served(object);
@@ -210,10 +213,10 @@ class KubernetesService {
 /**
  * Creates the Service `default/kubernetes` with its Endpoints and EndpointSlice. Restores these objects after their
  * deletion, or after a change of their addresses. As in the real server, this function is a part of the API server and
- * needs no controllers. Returns a function that stops it.
+ * needs no controllers. `keepKubernetesService` returns a function that stops it.
  *
  * kube-apiserver compares the objects every ten seconds. In this control plane, only a change starts a timer until the
- * end of this interval. Therefore an unchanged Service needs no timer and no write.
+ * end of this interval. An unchanged Service needs no timer and no write.
  * @param onError receives the error of a failed comparison. The next comparison follows after the interval
  * @see kubernetes pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */

@@ -26,14 +26,13 @@ const evict = (plane: TestPlane, name: string) =>
   plane.send('POST', `${PODS}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
 
 /**
- * Returns the number of objects that the second of two evictions reads. The first eviction has already read every
- * budget once.
+ * Returns the number of objects that the second of two evictions reads. The first of the two evictions has already read
+ * every budget once.
  */
 async function readsOfAnEviction(others: number): Promise<number> {
   await using plane = await TestPlane.start('disruption');
   for (const app of ['first', 'second']) await makeApp(plane, app);
   for (let i = 0; i < others; i++) {
-    // The budgets have one label in common with the pods. The other label differs.
     const spec = { minAvailable: 1, selector: { matchLabels: { tier: 'web', app: `other-${i}` } } };
     await plane.must('POST', BUDGETS, { metadata: { name: `other-${i}` }, spec });
   }

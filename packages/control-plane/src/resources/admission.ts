@@ -17,7 +17,10 @@ export interface AdmissionAttributes {
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
-  /** The new object. A mutating plugin changes this object or returns another object. Undefined for a delete. */
+  /**
+   * The new object. A mutating plugin changes this object or returns another object. `object` is undefined for a
+   * delete.
+   */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
   /**
@@ -31,13 +34,15 @@ export interface AdmissionAttributes {
   readonly options?: JsonObject | undefined;
   /** Adds a warning to the response. */
   readonly warn: (message: string) => void;
-  /** The state that mutating plugins keep between the two rounds. Absent if a plugin is called alone. */
+  /**
+   * The state that mutating plugins keep between the two rounds. `reinvocation` is absent if a plugin is called alone.
+   */
   readonly reinvocation?: Reinvocation;
 }
 
 /**
- * The second round of mutating admission. A plugin requests this round after a change that may affect other plugins.
- * All mutating plugins run again, and each plugin decides which webhooks or policies it calls again.
+ * The second round of mutating admission. A plugin requests the second round after a change that may affect other
+ * plugins. All mutating plugins run again, and each plugin decides which webhooks or policies it calls again.
  */
 export class Reinvocation {
   /** The number of the round: 0 for the first round, 1 for the second round. */
@@ -71,19 +76,22 @@ export class Repeats {
   }
 
   /**
-   * Called at the start of the plugin. If other plugins changed the object, the second round calls all webhooks of the
-   * first round again.
+   * `begin` is called at the start of the plugin. If other plugins changed the object, the second round calls all
+   * webhooks of the first round again.
    */
   begin(object: ApiObject | undefined): void {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }
 
-  /** Whether a webhook or policy is skipped. In the second round, only the selected webhooks and policies run. */
+  /**
+   * Whether a webhook or policy is skipped. In the second round, only the webhooks and policies selected for
+   * reinvocation run.
+   */
   isSkipped(one: object): boolean {
     return this.#reinvocation.round > 0 && !this.#again.has(one);
   }
 
-  /** Called after a webhook or policy has run. */
+  /** `ran` is called after a webhook or policy has run. */
   ran(one: object, wantsAgain: boolean, changed: boolean): void {
     if (changed) {
       this.#repeatAll();
@@ -103,8 +111,9 @@ export class Repeats {
 }
 
 /**
- * A step between a request and the store. `admit` may change the object, and `validate` may only refuse it. Both refuse with
- * a StatusError. A plugin may return a promise. If the object was changed in between, the write is repeated.
+ * A step between a request and the store. `admit` may change the object, and `validate` may only refuse it. Both refuse
+ * with a StatusError. A plugin may return a promise. If the object was changed during the promise, the write is
+ * repeated.
  */
 export interface AdmissionPlugin {
   readonly name: string;

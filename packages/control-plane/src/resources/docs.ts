@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-// This import provides the types, and includes the files in the build.
+// This import provides the types, and includes the data files in the build.
 import type descriptionData from '../kinds/generated/descriptions.json';
 import type enumData from '../kinds/generated/enums.json';
 
@@ -15,7 +15,9 @@ const load = createRequire(import.meta.url);
 let descriptions: Readonly<Record<string, Description>> | undefined;
 let enums: Readonly<Record<string, Enums>> | undefined;
 
-/** The texts of a model. The file has half a megabyte and is rarely needed. So it is loaded at the first call. */
+/**
+ * The texts of a model. The file has half a megabyte and is rarely needed. The text file is loaded at the first call.
+ */
 export function descriptionOf(model: string): Description | undefined {
   descriptions ??= load('../kinds/generated/descriptions.json') as typeof descriptionData;
   return descriptions[model];

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../apimachinery/objects/kind.ts';
  * that are quantities, and atomic structures. Sources are the marks `+listType`, `patchStrategy` and `+structType` of
  * the types in k8s.io/api v0.36, and the schemas of kube-apiserver under /openapi/v3.
  *
- * A row is `owner: field=keys`. For a list of type map, the row contains the keys. For a set, it contains the word
+ * A row is `owner: field=keys`. For a list of type map, the row contains the keys. The row of a set contains the word
  * `set`. With `~` before the field, a strategic merge patch replaces the list. With `+`, a strategic merge patch merges
  * the list and retains keys.
  */
@@ -85,7 +85,7 @@ function listFact(mark: string, keys: string): JsonSchema {
   };
 }
 
-/** List type, keys and patch strategy by `owner.field`. Other lists are atomic. */
+/** List type, keys and patch strategy by `owner.field`. Lists without an entry are atomic. */
 export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(LISTS)].map(([owner, field, keys]): [string, JsonSchema] => {
     const mark = /^[~+]/.exec(field)?.[0] ?? '';
@@ -143,7 +143,7 @@ const preserving: JsonSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 /** Properties of whole definitions, by name. */
 export const wholeFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(ATOMIC_STRUCTURES)].map(([owner, name]): [string, JsonSchema] => [`${owner}.${name}`, atomicMap]),
-  // The server validates this metadata without a schema.
+  // The server validates managed fields without a schema.
   ['meta.v1.FieldsV1', preserving],
 ]);
 

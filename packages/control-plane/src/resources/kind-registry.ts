@@ -9,14 +9,14 @@ import type { StoredRecord } from '../store/record.ts';
 export class ServedKind {
   readonly kind: KindDefinition;
   readonly apiVersion: string;
-  /** The key of its objects in the store. All versions of a resource have the same key. */
+  /** The key of its objects in the store. All versions of a resource share this key. */
   readonly resource: string;
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
   /**
-   * Objects that were stored before this revision have an older schema. When the server reads these objects, it prunes
-   * them and sets defaults.
+   * Objects that were stored before this revision have an older schema. When the server reads such older objects, it
+   * prunes them and sets defaults.
    */
   readonly #since: number;
 
@@ -71,7 +71,7 @@ export class ServedKind {
   }
 }
 
-/** One API group and its versions. The best version is the first. */
+/** One API group and its versions. The best version of the group is the first. */
 export interface ServedGroup {
   readonly name: string;
   readonly versions: readonly string[];
@@ -140,7 +140,7 @@ export class KindRegistry {
     return this.#byResource.get(`${group}/${plural}`) ?? [];
   }
 
-  /** One group. Undefined if it is not served. */
+  /** One group. `group` returns undefined if it is not served. */
   group(name: string): ServedGroup | undefined {
     const versions = this.#byGroup.get(name);
     if (versions === undefined) return undefined;
@@ -164,7 +164,7 @@ export class KindRegistry {
 
   /**
    * Replaces the served kinds of a CRD. An empty list removes the kinds of the CRD. @param since the revision of the
-   * CRD. Older objects were written with another schema
+   * CRD. Objects that are older were written with another schema
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
     const before = this.#custom.get(crdName) ?? [];
@@ -177,7 +177,7 @@ export class KindRegistry {
     for (const listener of [...this.#listeners]) listener(touched);
   }
 
-  /** Calls `listener` when the served kinds change. Returns a function that removes it. */
+  /** Calls `listener` when the served kinds change. `onChange` returns a function that removes it. */
   onChange(listener: KindListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

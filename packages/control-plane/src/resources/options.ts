@@ -14,7 +14,6 @@ export interface WriteOptions {
   readonly fieldManager: string;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
   readonly force: boolean;
-  /** The options as the client sent them, for admission webhooks. */
   readonly given?: JsonObject;
 }
 
@@ -45,7 +44,7 @@ function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
 
-/** Parses a boolean in the query. Only `0`, `false` and an absent value are false. */
+/** Parses a boolean in the query. In a query, only `0`, `false` and an absent value are false. */
 export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
 
 /** Parses an integer in the query. @throws StatusError 400 with the text of strconv. */
@@ -206,7 +205,7 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   if (match !== '' && match !== 'NotOlderThan') {
     causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
   }
-  // In this error, the real server reports the wrong field name.
+  // The real server reports this error with a wrong field name.
   if (options.continue !== '') {
     causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }
@@ -219,7 +218,6 @@ export interface DeleteOptions {
   readonly gracePeriodSeconds: number | undefined;
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
-  /** The options as the client sent them, for admission webhooks. */
   readonly given?: JsonObject;
 }
 

@@ -34,13 +34,15 @@ export interface Target {
   readonly subresource: string;
 }
 
-/** The result of a write. The text has the requested version. */
+/** The result of a write. The text of a written object has the requested version. */
 export interface Written {
   readonly text: string;
   readonly created: boolean;
 }
 
-/** The object to which a service account token is bound. The token becomes invalid with this object. */
+/**
+ * The object to which a service account token is bound. When the bound object is deleted, the token becomes invalid.
+ */
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret' | 'Node';
   readonly name: string;
@@ -62,7 +64,7 @@ export interface TokenSigner {
   issue(facts: TokenFacts): string;
 }
 
-/** A create request for a kind whose objects are not stored. `object` is decoded, and has its managedFields. */
+/** A create request for a kind whose objects are not stored. `object` is decoded, and contains its managedFields. */
 export interface ReviewRequest {
   readonly object: ApiObject;
   readonly call: Call;
@@ -112,7 +114,7 @@ export class Registry {
     return this.clock.now();
   }
 
-  /** The stored object of a record in the version of `served`. The caller may change the result. */
+  /** The stored object of a record in the version of `served`. The caller may change the returned object. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
     return parseJson(served.storedTextOf(record)) as ApiObject;
   }
@@ -171,7 +173,9 @@ export class Registry {
     return { object: converted, gained: stringifyJson(converted) !== before };
   }
 
-  /** Deletes a record. Watches and the response get its last content with the revision of the deletion. */
+  /**
+   * Deletes a record. Watches and the response get the last content of the record with the revision of the deletion.
+   */
   remove(served: ServedKind, record: StoredRecord): StoredRecord {
     const { namespace, name, labels, fields } = record;
     return this.store.delete(served.resource, {
@@ -206,8 +210,8 @@ export class Registry {
 }
 
 function limited(text: string): string {
-  // A character has at most three bytes. Therefore only texts with more characters can exceed the limit, and only their
-  // bytes are counted.
+  // A character has at most three bytes, so only a long text can exceed the limit. The bytes of a text are counted only
+  // if it has enough characters.
   if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
     throw internal('etcdserver: request is too large');
   }

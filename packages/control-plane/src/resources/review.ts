@@ -3,7 +3,7 @@ import type { Registry, ReviewHandler, ReviewRequest } from './registry.ts';
 
 /**
  * Runs admission for a review, and returns the response. A Binding is an exception, because it runs admission before
- * its validation. @throws StatusError
+ * its validation.
  */
 export async function answerReview(
   registry: Registry,

@@ -9,12 +9,12 @@ import { factName, fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
 /**
- * A body does not match the types of the server. The response is a 400. A patch reports the error in another way, with Go's
- * text in `why`.
+ * A body does not match the types of the server. A body with a wrong type causes a response with code 400 (Bad
+ * Request). The error of a patch is different, and has Go's text in `why`.
  */
 export class DecodeError extends StatusError {
   readonly why: string;
-  /** The text of Go's converter from untyped objects. This converter decodes the result of a strategic merge patch. */
+  /** The text of Go's converter from untyped objects. The converter decodes the result of a strategic merge patch. */
   readonly converterWhy: string;
 
   constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
@@ -29,7 +29,7 @@ export class DecodeError extends StatusError {
   }
 }
 
-/** Thrown during decoding. The top level converts it to a DecodeError with the object. */
+/** Thrown during decoding. At the top level, a mismatch becomes a DecodeError with the object. */
 class Mismatch extends Error {
   readonly converterMessage: string;
 
@@ -67,7 +67,6 @@ const numberText = (value: number | bigint): string =>
 /** The Go kind of a value in an untyped object. */
 function untypedKind(value: unknown): string {
   if (typeof value === 'bigint') return 'int64';
-  // This number is above 2^53 and is not a bigint. Therefore its text had an exponent or more than 64 bits.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
   if (typeof value === 'boolean') return 'bool';
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
@@ -113,8 +112,8 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
 }
 
 /**
- * Whether the values come from an untyped Go object. In an untyped object, Go's converter truncates large integers. In
- * typed objects, Go's decoder refuses large integers.
+ * Whether the values come from an untyped Go object, whose large integers Go's converter truncates. In typed objects,
+ * Go's decoder refuses large integers.
  */
 let isConverting = false;
 
@@ -133,7 +132,7 @@ export function convertUntyped<T>(read: () => T): T {
 
 /**
  * The numbers in the current body that are mathematically integers but are not written as integers, such as `1e3`. The
- * map contains their texts by path and value.
+ * map contains the texts of the odd numbers by path and value.
  */
 let oddNumbers: ReadonlyMap<string, string> = new Map();
 
@@ -228,8 +227,8 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
 const ZERO_TIME = '0001-01-01T00:00:00';
 
 /**
- * Removes fields that are not in the model of a structure, also from nested structures. Returns the paths of the
- * removed fields. Mutates the value.
+ * Removes fields that are not in the model of a structure, also from nested structures. `dropUnknown` returns the paths
+ * of the removed fields. Mutates the value.
  */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
   if (Array.isArray(value)) {
@@ -254,7 +253,8 @@ function dropUnknown(value: unknown, type: string, path: string): string[] {
 }
 
 /**
- * Converts the metadata of an embedded object to the type of the server. Returns it with the paths of unknown fields.
+ * Converts the metadata of an embedded object to the type of the server. `readMeta` returns it with the paths of
+ * unknown fields.
  * @throws RangeError with the text of the decoder when a value has a wrong type
  */
 export function readMeta(given: unknown): { meta: Record<string, unknown>; unknown: string[] } {
@@ -272,11 +272,14 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   }
 }
 
-/** Removes unknown fields from the items of a list in the metadata. Returns their paths. Mutates. */
+/** Removes unknown fields from the items of a list in the metadata. `dropUnknownMeta` returns their paths. Mutates. */
 export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerReferences' | 'managedFields'): string[] =>
   dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
 
-/** The error for a value of a wrong type in the metadata of a custom object. Undefined if all types are right. */
+/**
+ * The error for a value of a wrong type in the metadata of a custom object. `metaFieldProblem` returns undefined if all
+ * types are right.
+ */
 export function metaFieldProblem(field: string, value: unknown): string | undefined {
   try {
     structureReader('V1ObjectMeta')({ [field]: structuredClone(value) }, '', '');
@@ -297,7 +300,7 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
   }
 }
 
-/** The error for a time that is not a string. The converter uses the decoder of times for it. */
+/** The error for a time that is not a string. For untyped objects, the converter calls the decoder of times. */
 export const noTime = (value: unknown): string =>
   `json: cannot unmarshal ${goKind(value)} into Go value of type string`;
 
@@ -323,7 +326,7 @@ const SPACES =
 
 function readQuantity(value: unknown, _owner: string, path: string): unknown {
   const isNumber = typeof value === 'number' || typeof value === 'bigint';
-  // Go trims spaces in the JSON text. Other white space is escaped in the JSON text, so Go does not trim it.
+  // In the JSON text, white space other than a space is escaped, so Go trims only spaces.
   const text = isNumber
     ? (oddNumber(value, path) ?? String(value))
     : typeof value === 'string'
@@ -350,7 +353,7 @@ const SCHEMA = 'V1JSONSchemaProps';
 
 /**
  * Decodes a nested schema. Go has a special decoder for nested schemas, so the paths in errors start at the nested
- * schema. This decoder does not report unknown fields.
+ * schema. The decoder of nested schemas does not report unknown fields.
  */
 function readSchema(value: unknown): unknown {
   dropUnknown(value, SCHEMA, '');
@@ -363,13 +366,13 @@ function readSchemaOrBool(value: unknown): unknown {
   throw new Mismatch('boolean or JSON schema expected');
 }
 
-/** Decodes one schema or a list of schemas. Other values are accepted. */
+/** Decodes one schema or a list of schemas. A value that is neither is accepted unchanged. */
 function readSchemaOrArray(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
   return Array.isArray(value) ? value.map((item) => readSchema(item ?? {})) : value;
 }
 
-/** Decodes a structure without fields. The only such structure is the status subresource in a CRD. */
+/** Decodes a structure without fields. The only structure without fields is the status subresource in a CRD. */
 function readEmpty(value: unknown, owner: string, path: string): unknown {
   if (isRecord(value)) return value;
   throw mismatch(value, owner, path, 'v1.CustomResourceSubresourceStatus');
@@ -540,7 +543,8 @@ function structureReader(model: string): Reader {
 
 /**
  * Converts a value in the same way as the Go types of the server do in a round trip. Quantities become canonical, times
- * become UTC, zero fields are omitted or set, and nulls are removed. Unknown fields stay. Mutates.
+ * become UTC, zero fields are omitted or set, and nulls are removed. Fields that the Go type does not have stay.
+ * Mutates.
  * @throws DecodeError when a value has a wrong type
  */
 export function roundTrip(object: ApiObject, model: string): void {

@@ -15,7 +15,8 @@ export interface CompiledSchema {
   readonly node: SchemaNode;
   /**
    * Removes fields that the schema does not know. `x-kubernetes-preserve-unknown-fields` and embedded resources are
-   * respected. Returns the sorted paths of removed fields, for example `spec.foo`. apiVersion, kind and metadata stay. Mutates.
+   * respected. `prune` returns the sorted paths of removed fields, for example `spec.foo`. apiVersion, kind and
+   * metadata stay. Mutates.
    */
   prune(object: ApiObject): string[];
   /** The paths that {@link prune} would remove, for strict field validation. Does not mutate. */
@@ -27,8 +28,8 @@ export interface CompiledSchema {
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
    * Returns the errors of an object. As in kube-apiserver, the order is: types, formats, limits, required fields and
-   * enums, then the errors of `scale`, list keys and CEL rules. With `old`, transition rules are also evaluated. If a
-   * value has not changed, its rule errors go to `warn`.
+   * enums, then the errors of `scale`, list keys and CEL rules. With `old`, transition rules are also evaluated. Rule
+   * errors of an unchanged value go to `warn`.
    */
   validate(
     object: ApiObject,
@@ -36,7 +37,10 @@ export interface CompiledSchema {
     scale?: readonly StatusCause[],
     warn?: (text: string) => void,
   ): StatusCause[];
-  /** Returns `earlier` errors, and then the errors of list keys and CEL rules. Used if the types are not validated. */
+  /**
+   * Returns `earlier` errors, and then the errors of list keys and CEL rules. This function is used if the types are
+   * not validated.
+   */
   validateRules(
     earlier: readonly StatusCause[],
     object: ApiObject,
@@ -68,11 +72,11 @@ export function compileSchema(schema: JsonSchema, options: { celRules?: boolean 
   const rulesAfter: CompiledSchema['validateRules'] = (earlier, object, old, warn) => {
     const causes = [...earlier];
     const lists = validateLists(object, node, '', []);
-    // A list may be stored again if its old version was already invalid (ratcheting of kube-apiserver).
+    // A list with errors may be stored again if its old version was already invalid (ratcheting of kube-apiserver).
     if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
     if (options.celRules === false || !node.rulesBelow) return causes;
-    // Another check reports a missing name. A missing name also prevents the evaluation of rules, like any missing
-    // required field.
+    // A separate check reports a missing name. Without a name, rules are not evaluated, as for any missing required
+    // field.
     const isNameless = (object.metadata.name ?? '') === '';
     if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
       causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));

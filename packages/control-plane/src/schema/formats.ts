@@ -85,7 +85,7 @@ const isbn13 = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** The string formats that kube-apiserver checks. All other formats are ignored. */
+/** The string formats that kube-apiserver checks. Formats outside of this table are ignored. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
   ['date-time', isDateTime],
   ['datetime', isDateTime],

@@ -19,8 +19,8 @@ import type { RuleSpec, SchemaNode } from './model/node.ts';
 interface Rule {
   readonly spec: RuleSpec;
   /**
-   * The compiled rule. The value is an error text if the rule does not compile. Such a rule is in a CRD that was stored
-   * before the server validated rules.
+   * The compiled rule. For a rule that does not compile, the value is an error text. Rules that do not compile come
+   * from a CRD that was stored before the server validated rules.
    */
   readonly program: Program | string;
   readonly usesOld: boolean;
@@ -55,7 +55,8 @@ function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Prog
   try {
     return compileCel(spec.messageExpression, variables);
   } catch (error) {
-    // A CRD with an invalid message expression is refused. If it was stored before, the plain message is used.
+    // A CRD with an invalid message expression is refused. A CRD with such an expression can be stored from before this
+    // check, and its plain message is used.
     if (error instanceof CelCompileError) return undefined;
     throw error;
   }
@@ -95,7 +96,7 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** The error for a failed rule. The error contains the value only if it is neither an object nor a list. */
+/** The error for a failed rule. An object or a list as the value does not appear in the error. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
   const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
@@ -112,7 +113,7 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
   }
 }
 
-/** The type of the value. The error for a rule without a result contains it. */
+/** The type of the value. The error for a rule without a result contains this type. */
 const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
 /**
@@ -182,8 +183,8 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // A stored value may violate a rule if the value has not changed. In this case, the error is only a warning
-      // (ratcheting).
+      // A stored value may violate a rule as long as the value does not change. For an unchanged value, the violation
+      // is only a warning (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {
@@ -233,8 +234,8 @@ function visit(
 
 /**
  * Evaluates the CEL rules of a schema for an object. With an old value, transition rules are also evaluated. Rules are
- * compiled once for each schema. If a value has not changed, its errors go to `warn`. `isResource` means that the value
- * is a whole object with metadata.
+ * compiled once for each schema. If a value has not changed, its rule errors go to `warn`. `isResource` means that the
+ * value is a whole object with metadata.
  */
 export function validateRules(
   value: unknown,

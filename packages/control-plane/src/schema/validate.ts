@@ -17,8 +17,8 @@ import type { SchemaNode } from './model/node.ts';
 import { RegExpError } from './model/regexp.ts';
 
 /**
- * The errors of a value for one schema. `matches` is the number of successful checks. The number selects the best of
- * several alternatives.
+ * The errors of a value for one schema. `matches` is the number of successful checks. The number of successful checks
+ * selects the best of several alternatives.
  */
 interface Verdict {
   readonly causes: StatusCause[];
@@ -48,7 +48,7 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    // Other integers had a fraction or an exponent in the text. Go reads them as floats.
+    // A number that is not a safe integer had a fraction or an exponent, and Go reads it as a float.
     return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };
@@ -136,7 +136,7 @@ function rangeProblem(value: number | bigint, node: SchemaNode, path: string): s
   return `Checked value must be of type ${type} ${format} in ${path}`;
 }
 
-/** The limit in an error. For an integer, it is truncated to an integer. */
+/** The limit in an error. For an integer, the limit is truncated to an integer. */
 const shownLimit = (limit: number, isInteger: boolean): string =>
   isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
 
@@ -302,8 +302,8 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
 }
 
 /**
- * Validates a value with a schema: types, limits, formats, required fields, enums and combinations. Other functions check
- * CEL rules and list keys.
+ * Validates a value with a schema: types, limits, formats, required fields, enums and combinations. CEL rules and list
+ * keys are checked by separate functions.
  */
 export function validateValue(value: unknown, node: SchemaNode, path = '', old?: unknown): StatusCause[] {
   const verdict: Verdict = { causes: [], matches: 0 };

@@ -62,7 +62,6 @@ function parseTerm(part: string, whole: string): Term {
 
 function refuse(kind: KindDefinition, field: string): Error {
   const known = Object.keys(kind.selectableFields ?? {});
-  // Kinds with a special conversion of field labels report another error.
   if (kind.custom) return badRequest(`field label not supported: ${field}`);
   if (kind.kind === 'Job') return badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
   if (known.length > 0) return badRequest(`field label not supported: ${field}`);
@@ -80,8 +79,8 @@ export const parseTerms = (text: string): Term[] =>
     .filter(({ field, value }) => field !== '' || value !== '');
 
 /**
- * The requirements of a selector, for authorizers. A requirement may contain any field. For an empty or invalid
- * selector, the list is empty.
+ * The requirements of a selector, for authorizers. The field of a requirement may be unknown to the server. For an
+ * empty or invalid selector, the list is empty.
  */
 export function fieldDemands(text: string): readonly Term[] {
   try {
@@ -92,7 +91,10 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
-/** Cluster-scoped built-in kinds with a special list of selectable fields. The list does not contain the namespace. */
+/**
+ * Cluster-scoped built-in kinds with a special list of selectable fields. The list of selectable fields lacks the
+ * namespace.
+ */
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',
@@ -100,14 +102,15 @@ const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a kind supports field selectors for the namespace. All other built-in kinds support them, including
- * cluster-scoped kinds.
+ * Whether a kind supports field selectors for the namespace. All built-in kinds without an entry support the namespace,
+ * including cluster-scoped kinds.
  */
 const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 
 /**
- * Parses the `fieldSelector` of a query: `a=b,c!=d`. Returns undefined if the selector matches everything.
+ * Parses the `fieldSelector` of a query: `a=b,c!=d`. `parseFieldSelector` returns undefined if the selector matches
+ * everything.
  * @throws StatusError 400 for an invalid selector and for fields that are not selectable.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {

@@ -204,8 +204,8 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
 }
 
 /**
- * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. Returns undefined if the selector matches
- * everything.
+ * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. `parseLabelSelector` returns undefined if the
+ * selector matches everything.
  * @throws StatusError 400 with the text of the real parser
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
@@ -260,7 +260,7 @@ const EXPRESSION_OPERATORS: Readonly<Record<string, Requirement['operator']>> = 
   DoesNotExist: '!',
 };
 
-/** The requirements of a selector. Undefined if one has an unknown operator. */
+/** The requirements of a selector. `requirementsOf` returns undefined if one has an unknown operator. */
 function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requirement[] | undefined {
   const requirements: Requirement[] = [];
   for (const [key, value] of Object.entries(matchLabels ?? {})) {

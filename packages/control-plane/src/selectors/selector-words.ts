@@ -7,9 +7,9 @@ const word = (namespace: string, key: string, value: unknown): string => `${name
 
 /**
  * Returns the index keys of an object with a label selector. With these keys, the index finds the objects whose
- * selector matches given labels. The result contains alternative sets, and one set is sufficient. A set has one key for
- * each allowed value of a label. A selector without values has one key for the namespace. An absent selector selects
- * nothing.
+ * selector matches given labels. The result contains alternative sets, of which one is sufficient. A set has one key
+ * for each allowed value of a label. A selector without values has one key for the namespace. An absent selector
+ * selects nothing.
  */
 export function wordsOfSelector(namespace: string, selector: SelectorObject | null | undefined): string[][] {
   if (selector === undefined || selector === null) return [];

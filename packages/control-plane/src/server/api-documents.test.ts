@@ -60,7 +60,6 @@ describe('after a change of a CRD', () => {
     expect(makers.map((maker) => vi.mocked(maker).mock.calls.length)).toEqual([0, 0, 0, 0]);
     kinds.setCustom('things.mine.dev', [custom('mine.dev'), custom('mine.dev', 'v2')]);
     askAll(documents, kinds);
-    // Each of the two versions is created once.
     expect(makers.map((maker) => vi.mocked(maker).mock.calls.length)).toEqual([2, 2, 2, 2]);
   });
 
@@ -70,7 +69,6 @@ describe('after a change of a CRD', () => {
     const change = (group: string, of: readonly KindDefinition[]) => kinds.setCustom(`things.${group}`, of);
     change('a.dev', [custom('a.dev', 'v1beta1')]);
     change('b.dev', [custom('b.dev')]);
-    // The group is also a built-in one.
     change('apps', [custom('apps', 'v1', 'gadgets'), custom('apps', 'v9')]);
     askAll(documents, kinds);
     change('a.dev', [custom('a.dev', 'v1'), custom('a.dev', 'v1beta1')]);

@@ -16,8 +16,8 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
 /**
- * One value for each group version. The value is created at the first request. A change of a kind removes the value of
- * its group version.
+ * One value for each group version. The value of a group version is created at the first request. If a kind changes,
+ * the value of its group version is removed.
  */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
@@ -90,7 +90,7 @@ export class ApiDocuments {
   }
 
   /**
-   * The ETag of the OpenAPI v2 document, with its quotes. The JSON and the protobuf form have the same ETag. Caches
+   * The ETag of the OpenAPI v2 document, with its quotes. The JSON and the protobuf form share this ETag. Caches
    * distinguish the two forms by `Vary`.
    */
   openApiV2Etag(): string {
@@ -104,7 +104,7 @@ export class ApiDocuments {
     });
   }
 
-  /** The OpenAPI v3 document of a group version. Undefined if it is not served. */
+  /** The OpenAPI v3 document of a group version. `openApiV3` returns undefined if it is not served. */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

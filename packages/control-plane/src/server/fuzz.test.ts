@@ -6,7 +6,9 @@ import { settle, startTestPlane } from '../testing.ts';
 import { isThorough } from '../thorough.testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';
 
-/** The number of requests in a run. For a longer run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
+/**
+ * The number of requests in a run. `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz` starts a longer run.
+ */
 const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (isThorough ? 6000 : 1000));
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
@@ -40,10 +42,10 @@ function seeded(): () => number {
   };
 }
 
-/** If an answer is missing after this number of clock advances, the test fails. */
+/** If a response is missing after this number of clock advances, the test fails. */
 const PATIENCE = 20;
 
-/** Sends a request and reads its whole response. For a watch, the function reads only the first events. */
+/** Sends a request and reads its whole response. Of the response of a watch, only the first events are read. */
 async function send({
   method,
   path,
@@ -62,7 +64,6 @@ async function send({
   for (let turn = 0; answer === undefined; turn++) {
     if (turn > PATIENCE) throw new Error('no answer');
     await Promise.race([pending, settle()]);
-    // The request waits for a future version.
     if (answer === undefined && turn > 2) await setup.clock.advance(5_000);
   }
   const response = answer as Response;
@@ -91,7 +92,6 @@ function checkRefusal({ status, text, type }: { status: number; text: string; ty
     expect(body.message).toEqual(expect.any(String));
     expect(body.message).not.toMatch(UNFORESEEN);
   } else if (type === 'application/yaml') expect(text).toMatch(/^kind: Status$/m);
-  // The response for an unknown path is plain text, as in the outer router of the real server.
   else if (status !== 404 || text !== '404 page not found\n') throw new Error(`a refusal of type ${type}: ${text}`);
 }
 
@@ -113,7 +113,6 @@ test(`${RUNS} mutated requests from seed ${SEED}: each gets an answer, each refu
     }),
     { numRuns: RUNS, seed: SEED, endOnFailure: true },
   );
-  // The test is useful only if the server accepts many requests.
   for (const taken of ['POST 201', 'PATCH 200', 'PUT 200', 'DELETE 200'])
     expect(answers.get(taken) ?? 0, taken).toBeGreaterThan(RUNS / 400);
   await everythingIsReadable();

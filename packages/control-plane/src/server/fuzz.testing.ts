@@ -29,7 +29,7 @@ export const samples = JSON.parse(
 export const values = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/values.json', import.meta.url), 'utf8'),
 ) as Record<'texts' | 'keys' | 'words' | 'tokens' | 'queryKeys' | 'accepts' | 'otherTypes', readonly string[]>;
-/** JSON texts. Some of them are not the text of any JavaScript value. */
+/** JSON texts. Some of these JSON texts are not the text of any JavaScript value. */
 const TEXTS = [
   ...values.texts,
   `"${'x'.repeat(70_000)}"`,
@@ -140,7 +140,7 @@ function damaged(text: string, harm: Harm): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Returns a protobuf message. If the mutated object has a type, half of the messages contain this object. The other
+ * Returns a protobuf message. If the mutated object has a type, half of the messages contain this object. The remaining
  * messages contain random bytes in an envelope.
  */
 function protobuf(object: ApiObject, text: string, noise: Uint8Array, harm: Harm): Uint8Array<ArrayBuffer> {
@@ -281,7 +281,8 @@ function yamlOf(text: string): string {
   try {
     return stringify(JSON.parse(text));
   } catch (error) {
-    // A text that is not JSON is sent unchanged. The parser either accepts the text as YAML flow style, or refuses it.
+    // A text that is not JSON is sent unchanged. The YAML parser either accepts such a text as flow style, or refuses
+    // the text.
     if (error instanceof SyntaxError) return text;
     throw error;
   }

@@ -36,7 +36,7 @@ export interface RequestLogEntry {
   readonly name: string;
   readonly userAgent: string;
   readonly code: number;
-  /** Milliseconds until the response was ready. For a watch, until it was open. */
+  /** Milliseconds until the response was ready. For a watch, `ms` ends when the watch is open. */
   readonly ms: number;
 }
 
@@ -51,7 +51,7 @@ export interface HandlerParts {
   readonly metrics?: RequestMetrics;
 }
 
-/** UIDs of a flow schema and a priority level. Headers of all responses contain them. */
+/** UIDs of a flow schema and a priority level. The headers of all responses contain these UIDs. */
 const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
 const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 
@@ -61,7 +61,7 @@ const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollecti
 /** Verbs and subresources with requests that run until the client ends them. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** Refuses an invalid timeout before all other checks. For a watch, the timeout is not read. @throws StatusError 400 */
+/** Refuses an invalid timeout before all other checks. The timeout of a watch is not read. */
 function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   const asked = request.query.get('timeout') ?? '';
   if (asked === '' || parseDuration(asked) !== undefined) return;
@@ -70,8 +70,8 @@ function checkTimeout(request: ServerRequest, info: RequestInfo): void {
 }
 
 /**
- * Returns the only name that a selector allows. Returns '' if no such name exists, or if the name is not a valid part
- * of a path.
+ * Returns the only name that a selector allows. `selectedName` returns '' if no such name exists, or if the name is not
+ * a valid part of a path.
  */
 function selectedName(fields: readonly FieldDemand[]): string {
   const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';
@@ -161,7 +161,7 @@ export class Handler {
   }
 }
 
-/** The Status of a failed request. An unexpected error is a 500 that names it. */
+/** The Status of a failed request. An unexpected error becomes a 500 that names the error. */
 function statusOf(error: unknown): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof RangeError && /call stack/.test(error.message)) {

@@ -27,7 +27,7 @@ const CHECKS: Readonly<Record<string, readonly string[]>> = {
 export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
 
 /**
- * Handles requests for `/healthz`, `/livez` and `/readyz`, or for one of their checks. A server that answers is
+ * Handles requests for `/healthz`, `/livez` and `/readyz`, or for one of their checks. A server that responds is
  * healthy, so no check can fail. `verbose` and `exclude` work as in the real server.
  */
 export function answerHealth(request: ServerRequest, [first = '', ...rest]: readonly string[]): ServerResponse {

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-/** Opens a connection. `over` resolves with all received data when it is closed. */
+/** Opens a connection. When the connection is closed, `over` resolves with all received data. */
 function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -23,7 +23,6 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
       const over = new Promise<string>((done) => socket.on('close', () => done(text)));
       resolve({ socket, over });
     });
-    // The test expects the disconnect.
     socket.on('error', reject);
     cleanups.push(() => socket.destroy());
   });
@@ -33,10 +32,7 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
-/**
- * Starts a listener with one short timeout. The handler reads the body. All other timeouts of the listener are
- * unlimited.
- */
+/** Starts a listener whose only limited timeout is a short one. The handler of the listener reads the body. */
 async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {
   const authority = createAuthority(new Date());
   const { key, certificate } = authority.issueServer(['127.0.0.1']);
@@ -91,7 +87,7 @@ test('an incomplete request stores nothing', async () => {
   const { port, client, head } = await plane();
   const { socket, over } = await open(port);
   const body = JSON.stringify({ metadata: { name: 'half' }, data: { k: 'v' } });
-  // The body is valid JSON, but shorter than its announced length. Therefore the server cannot know the rest.
+  // The body is valid JSON, but shorter than its announced length, so the server waits for the rest.
   socket.write(`POST ${PATH} HTTP/1.1\r\n${head}content-length: ${body.length + 10}\r\n\r\n${body}`);
   await new Promise((resolve) => socket.write('', resolve));
   socket.destroy();

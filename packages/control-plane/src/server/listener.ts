@@ -67,7 +67,7 @@ function certificateOf(socket: Socket): ServerRequest['certificate'] {
   return { commonName: list(subject.CN)[0] ?? '', organizations: list(subject.O) };
 }
 
-/** Certificates by connection. Each is parsed once. */
+/** Parsed certificates by connection. */
 const certificates = new WeakMap<Socket, { value: ServerRequest['certificate'] }>();
 
 function fromNode(message: IncomingMessage, response: NodeResponse): ServerRequest {
@@ -94,7 +94,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       body ??= readBody(message);
       return body;
     },
-    // The signal is created at its first use. Few handlers use it, and it is as expensive as parsing the headers.
+    // The signal is created at its first use, because it is as expensive as parsing the headers.
     get signal() {
       if (gone === undefined) {
         const controller = new AbortController();
@@ -119,7 +119,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
 const isForeign = (text: string): boolean => /[^\x20-\x7e]/.test(text);
 
 function send(answer: ServerResponse, response: NodeResponse): void {
-  // HTTP/1.1 connections stay open without this header, as in Go's server.
+  // As in Go's server, an HTTP/1.1 connection stays open without the header `Connection`.
   response.removeHeader('connection');
   const headers: Record<string, string | string[] | number> = { ...answer.headers };
   if (answer.warnings !== undefined && answer.warnings.length > 0) {
@@ -135,14 +135,14 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
   if (response.req.method === 'HEAD') response.end();
-  // Node.js sends a string body together with the head, and then encodes the head as UTF-8. Node.js sends bytes
+  // Node.js sends a string body together with the head, and then encodes the head as UTF-8. A body as bytes is sent
   // separately, after a head in Latin-1.
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 
 /**
- * Joins all writes of one turn of the event loop into one chunk. Therefore a busy watch needs one system call for each
- * turn, and not one for each event.
+ * Joins all writes of one turn of the event loop into one chunk. A busy watch needs one system call for each turn, and
+ * not one for each event.
  */
 function sinkOf(response: NodeResponse): Sink {
   let corked = false;
@@ -163,7 +163,8 @@ function sinkOf(response: NodeResponse): Sink {
     onClose: (listener) => {
       response.on('close', listener);
     },
-    // The end is sent separately. Some clients (@kubernetes/client-node) lose an event that arrives together with the end.
+    // The end of a response is sent separately from its last event. Some clients (@kubernetes/client-node) lose an
+    // event that arrives together with the end.
     end: () => {
       setImmediate(() => response.end());
     },

@@ -36,7 +36,6 @@ describe('the form of /openapi/v2', () => {
       'Accept',
     ]);
     const first = new Uint8Array(await answer.arrayBuffer())[0];
-    // The first byte is `{`, or the tag of the first field.
     expect(first).toBe(type === 'application/json' ? 0x7b : 0x0a);
   });
 

@@ -38,7 +38,10 @@ const VERSION = {
 /** The content type of the text format of Prometheus. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-/** Checks the method. The router serves these paths only for GET. Other paths ignore the method. @throws StatusError 405 */
+/**
+ * Checks the method. The router serves health and version paths only for GET. All paths outside of the router ignore
+ * the method.
+ */
 function checkRouted({ method }: ServerRequest): void {
   if (method !== 'GET') throw methodNotAllowed();
 }

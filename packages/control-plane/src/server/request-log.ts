@@ -1,7 +1,10 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { RequestLogEntry } from './handler.ts';
 
-/** The number of characters after which the lines are written. At the end of a turn, all lines are written. */
+/**
+ * The number of characters after which the lines are written. At the end of a turn of the event loop, all lines are
+ * written.
+ */
 const BUFFER_LENGTH = 64 * 1024;
 
 /** Appends requests to a file, as one line of JSON each. @throws when the file cannot be opened */
@@ -19,8 +22,8 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
     buffered = '';
     const lines = pending;
     pending = 0;
-    // A full disk must not end the server. The server continues, and a later line of the log contains the number of
-    // missing requests.
+    // A full disk must not end the server, so a failed write of the log is ignored. A later line of the log contains
+    // the number of missing requests.
     try {
       if (dropped > 0) writeSync(file, `\n${JSON.stringify({ dropped })}\n`);
       dropped = 0;

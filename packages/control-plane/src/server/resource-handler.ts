@@ -74,16 +74,18 @@ interface Context {
 const NO_STATUS_TABLES: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io']);
 /** Subresources whose response comes from a node or a service. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-/** The forms of a response. A write checks only after the operation whether the response may have this form. */
+/**
+ * The forms of a response. A write checks only after the operation whether the response may have the requested form.
+ */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
-/** The options of a write. In a creation, the type of the body is checked first. @throws StatusError 415 or 422 */
+/** The options of a write. In a creation, the type of the body is checked before the options. */
 function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying = false): WriteOptions {
   if (kind === 'CreateOptions') formOf(request);
   return parseWriteOptions(kind, request.query, call.userAgent, applying);
 }
 
-/** The error for a method that a path does not support. Handlers of custom kinds have another error. */
+/** The error for a method that a path does not support. Handlers of custom kinds send a different error. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 
@@ -100,7 +102,7 @@ export class ResourceHandler {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    // The path after `proxy` belongs to the target of the proxy. The handler of custom kinds ignores the rest of a
+    // The path after `proxy` belongs to the target of the proxy. The handler of custom kinds ignores the rest of such a
     // path.
     const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy' && served?.kind.custom !== true;
     if (served === undefined || misplaced || isTooDeep) {
@@ -168,7 +170,7 @@ export class ResourceHandler {
     const offers = (verb: string): boolean => kind.verbs?.includes(verb) ?? true;
     switch (request.method) {
       case 'GET':
-        // A request with a name and `watch=1` is a get. Only the deprecated prefix watches a single object.
+        // A request with a name and `watch=1` is a get. A single object can be watched only with the deprecated prefix.
         if (context.info.watchPrefix) return this.#listOrWatch(context);
         if (offers('get')) return this.#get(context);
         break;
@@ -217,7 +219,7 @@ export class ResourceHandler {
       if (kind.custom) throw notFound(kind, target.name);
       throw unknownResource();
     }
-    // Only a Scale has a Table. A connection has no forms.
+    // Of all subresources, only a Scale has a Table. A connection has no forms.
     const forms = CONNECTIONS.has(info.subresource) ? [] : FORMS;
     const isScale = info.subresource === 'scale';
     const format = this.#negotiate(context, isScale ? forms : forms.filter((form) => form !== 'Table'), false);
@@ -255,7 +257,6 @@ export class ResourceHandler {
       served: context.served,
       format,
       query: context.request.query,
-      // In a watch, the ages in a Table are relative to the time of each event.
       get now() {
         return registry.now();
       },
@@ -282,7 +283,6 @@ export class ResourceHandler {
     const { request, served, target } = context;
     const format = this.#negotiate(context, FORMS, false);
     const asked = request.query.get('resourceVersion') ?? '';
-    // The real server has no cache for events, so its store reports another error.
     const failure = served.kind.kind === 'Event' && !served.kind.custom ? 400 : 500;
     await awaitVersion(this.#registry, parseResourceVersion(asked, failure), asked);
     const record = await this.#durable(() => this.#registry.store.get(served.resource, target.namespace, target.name));
@@ -364,7 +364,7 @@ export class ResourceHandler {
       first = undefined;
       return object;
     };
-    // For Services, a write of the status can also create the object.
+    // For Services, a write of the status can create the object.
     const creates =
       served.kind.createOnUpdate === true && (target.subresource === '' || served.resource === '/services');
     const transformation = creates ? { next, create: next } : { next };

@@ -78,8 +78,8 @@ function answerOf(response: ServerResponse, method: string, signal: AbortSignal)
 }
 
 /**
- * Works like `fetch`, but without the Request, Response and streams of Node.js. Those objects are slow for a client in the
- * same process.
+ * Works like `fetch`, but without the Request, Response and streams of Node.js. The streams of Node.js are slow for a
+ * client in the same process.
  */
 export function transportTo(
   handle: (request: ServerRequest) => Promise<ServerResponse>,

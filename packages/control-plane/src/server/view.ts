@@ -78,7 +78,7 @@ const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['versi
 
 /**
  * Throws an error for a custom object with a field `items`, because the real server mistakes such an object for a list.
- * The real server performs the request, but cannot send the object in the response.
+ * The request is performed, but the response cannot contain the object.
  */
 function checkItems(text: string, { kind }: ServedKind): void {
   if (!kind.custom || !text.includes('"items":[')) return;
@@ -153,7 +153,7 @@ const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
 const zeroAnnotations = ({ kind }: ServedKind): Readonly<Record<string, string>> =>
   kind.group === 'apps' ? Object.fromEntries((kind.innerAnnotations ?? []).map((name) => [name, '0'])) : {};
 
-/** The fields of an empty object in Go, for bookmarks. Type and metadata are not included. */
+/** The fields of an empty object in Go, for bookmarks. Type and metadata of the empty object are not included. */
 function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   if (kind.custom || kind.model === undefined) return {};
   const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };

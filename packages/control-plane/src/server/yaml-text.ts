@@ -22,8 +22,8 @@ const isAmbiguous = (text: string): boolean =>
   WORDS.test(text) || NUMBER.test(text) || BASE_60.test(text) || TIME.test(text);
 
 /**
- * Prints a JSON value as Go's YAML encoder does. Ambiguous texts have double quotes. Other texts that need quotes have
- * single quotes.
+ * Prints a JSON value as Go's YAML encoder does. Ambiguous texts have double quotes. Unambiguous texts that need quotes
+ * have single quotes.
  */
 export function yamlText(value: unknown): string {
   const { Document, visit } = yaml();

@@ -1,6 +1,8 @@
 import type { StoreEvent } from './store.ts';
 
-/** A list of changes, oldest first. New changes are added at the end, and old ones are removed from the start. */
+/**
+ * A list of changes, oldest first. New changes are added at the end, and the oldest changes are removed from the start.
+ */
 export class ChangeLog {
   #events: StoreEvent[] = [];
   #start = 0;
@@ -28,8 +30,7 @@ export class ChangeLog {
   dropOldest(): void {
     if (this.size === 0) return;
     this.#start++;
-    // Removed changes stay in the array for a while, and the array frees them from time to time. Therefore the removal
-    // of a change is fast.
+    // Removed changes stay in the array for a while, so that the removal of a change is fast.
     if (this.#start > 16 && this.#start * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#start);
       this.#start = 0;

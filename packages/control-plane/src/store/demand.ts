@@ -15,7 +15,7 @@ interface Equality {
 }
 
 /**
- * A requirement for the values of a field. The field must have one of these values, or with `not`, none of them.
+ * A requirement for the values of a field. The field must have one of these values, or none of them with `not`.
  * `ABSENT` may be one of the values.
  */
 export interface Choice {
@@ -30,7 +30,9 @@ export type Demand = Equality | Choice;
 export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
-/** The only value that a requirement allows. Undefined if the requirement allows several values. */
+/**
+ * The only value that a requirement allows. `onlyValueOf` returns undefined if the requirement allows several values.
+ */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
@@ -56,8 +58,8 @@ export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =
   where.every((demand) => meetsOne(record, demand));
 
 /**
- * The only value of a field that all requirements allow. Undefined if the requirements allow several values or no
- * value.
+ * The only value of a field that all requirements allow. `pinned` returns undefined if the requirements allow several
+ * values or no value.
  */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {

@@ -68,7 +68,6 @@ test('a copy of the file made while the store runs contains every settled write 
   store.put('/xs', draft('a'));
   await store.settled();
   store.put('/xs', draft('b'));
-  // This reader sees the file as a process would find it after a crash at this time.
   const reader = new DatabaseSync(join(dir, 'data', 'store.sqlite'), { readOnly: true });
   const names = () =>
     reader

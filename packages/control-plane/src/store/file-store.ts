@@ -18,7 +18,7 @@ import { StorageFullError, type StoreEvent } from './store.ts';
 
 const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
-/** `PRAGMA application_id` of the store files ("mcmP"). Files without it belong to other programs. */
+/** `PRAGMA application_id` of the store files ("mcmP"). Store files without this ID belong to foreign programs. */
 const APPLICATION_ID = 0x6d636d50;
 /** Version of the table layout. A file with a newer version is refused. */
 const LAYOUT = 1;
@@ -31,9 +31,9 @@ export class StoreError extends Error {
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
   readonly onFailure?: (error: StoreError) => void;
-  /** The maximum size of the file in bytes. Default: unlimited. */
+  /** The maximum size of the file in bytes. By default, `maxBytes` is unlimited. */
   readonly maxBytes?: number | undefined;
-  /** Time in milliseconds for which the start waits for the lock of the folder. The default is 2 s. */
+  /** Time in milliseconds for which the start waits for the lock of the folder. By default, `lockWaitMs` is 2 s. */
   readonly lockWaitMs?: number | undefined;
 }
 
@@ -49,8 +49,8 @@ const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * If the program that started a control plane is killed, the control plane ends a moment later. A new start during this
- * moment must wait for the lock.
+ * If the parent program of a control plane is killed, the control plane ends a moment later. A new start in this moment
+ * must wait for the lock.
  */
 const LOCK_WAIT_MS = 2_000;
 
@@ -126,7 +126,10 @@ function keepPrivate(path: string, mode: number): void {
   }
 }
 
-/** Creates a missing file that only its owner may read. SQLite creates the other files of a database with the same mode. */
+/**
+ * Creates a missing file that only its owner may read. SQLite creates the remaining files of a database with the same
+ * mode.
+ */
 const makeFile = (path: string): void => closeSync(openSync(path, 'a', 0o600));
 
 /**
@@ -196,8 +199,8 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
 
 /**
  * A store in memory with a file. All writes of one turn of the event loop are one transaction. Responses and watch
- * events wait until the transaction is complete. Therefore a crash cannot undo a write after a client has received the
- * response or event.
+ * events wait until the transaction is complete. A crash cannot undo a write after a client has received the response
+ * or event.
  */
 export class FileStore extends MemoryStore {
   readonly #database: DatabaseSync;
@@ -233,8 +236,8 @@ export class FileStore extends MemoryStore {
   /**
    * Opens or creates the store of a data folder. If the disk is full, the store continues, and refuses writes until
    * space is free.
-   * @param options `onFailure` is called once when writes to the file fail permanently. After this call, no write is
-   *   acknowledged.
+   * @param options `onFailure` is called once when writes to the file fail permanently. After the call to `onFailure`,
+   * no write is acknowledged.
    * @throws StoreError if another process has the lock, or if the file is damaged, newer, or from another program
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {
@@ -293,8 +296,7 @@ export class FileStore extends MemoryStore {
     this.#pending.push({ event, deliver });
     if (this.#settled !== undefined) return;
     this.#settled = Promise.withResolvers();
-    // Callers that await the promise handle its failure. If there are no callers, this handler prevents an unhandled
-    // rejection.
+    // Callers that await the promise handle its failure. Without callers, this handler prevents an unhandled rejection.
     this.#settled.promise.catch(() => undefined);
     setImmediate(() => this.#commit());
   }

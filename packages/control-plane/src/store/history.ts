@@ -64,15 +64,16 @@ class ChangeIndex {
 
 /**
  * The latest changes of one resource, with the oldest change first. New changes remove old changes, so no timer is
- * needed. The indexes are by object and by the requirements of earlier replays. Therefore a replay reads only matching
- * changes.
+ * needed. The indexes are by object and by the requirements of earlier replays. A replay reads only matching changes.
  */
 export class History {
   readonly #limits: HistoryLimits;
   readonly #all = new ChangeLog();
   readonly #objects = new ChangeIndex({ field: KEY, scoped: false });
   readonly #indexes = new Map<string, ChangeIndex>();
-  /** Keys of deleted objects whose changes are stored. The keys are needed for the state at an older revision. */
+  /**
+   * Keys of deleted objects whose changes are stored. A read at an older revision needs the keys of deleted objects.
+   */
   readonly gone = new OrderedKeys();
   #compacted: number;
 
@@ -110,7 +111,8 @@ export class History {
   }
 
   /**
-   * The changes after a revision that may meet the requirements. Undefined if some of the changes are no longer available.
+   * The changes after a revision that may meet the requirements. `since` returns undefined if some of the changes are
+   * no longer available.
    */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;

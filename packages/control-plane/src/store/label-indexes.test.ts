@@ -25,8 +25,8 @@ const watched = (name: string, labels: Record<string, string>, looked: { at: num
 const KEYS = 400;
 
 /**
- * Returns the number of reads of stored objects. The test selects each of many labels twice in turn, and does not
- * select the other labels.
+ * Returns the number of reads of stored objects. The test selects each of many labels twice in turn, and no other
+ * label.
  */
 function looksInRotation(others: number): number {
   const looked = { at: 0 };

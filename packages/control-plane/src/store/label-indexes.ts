@@ -5,10 +5,10 @@ import { RecordIndex } from './record-index.ts';
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * The records of each label. If no request has selected a label, only the keys of its records are stored. The first
- * selection creates its index, which exists as long as records have the label. Each record is added to an index only
- * once. Therefore the total cost depends on the number of writes, and not on the order of selections. A write updates
- * only the indexes of the labels of its object.
+ * The records of each label. For a label that no request has selected, only the keys of its records are stored. The
+ * first selection creates its index, which exists as long as records have the label. Each record is added to an index
+ * only once. The total cost depends on the number of writes, and not on the order of selections. A write updates only
+ * the indexes of the labels of its object.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();

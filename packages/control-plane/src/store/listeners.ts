@@ -29,7 +29,8 @@ export class Listeners {
   readonly #labels = new Map<string, Map<string, Asked>>();
 
   /**
-   * Adds a listener. A listener without requirements gets all changes. Returns a function that removes the listener.
+   * Adds a listener. A listener without requirements gets all changes. `add` returns a function that removes the
+   * listener.
    */
   add(listener: StoreListener, where: readonly Demand[]): () => void {
     const pin = this.#leastAsked(pinsOf(where));

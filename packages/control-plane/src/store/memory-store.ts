@@ -124,19 +124,22 @@ export class MemoryStore implements Store {
     return store;
   }
 
-  /** Adds a record from a journal. No event is sent, and no change is stored. */
+  /** Adds a record from a journal. Restoring a record sends no event and stores no change. */
   protected restore(resource: string, record: StoredRecord): void {
     this.#resource(resource).table.set(record);
   }
 
-  /** Called once for each write, in order. `deliver` sends the event, and must be called in the same order. */
+  /**
+   * Called once for each write, in order. `deliver` sends the event of the write, and must be called in the order of
+   * the writes.
+   */
   protected journal(_event: StoreEvent, deliver: () => void): void {
     deliver();
   }
 
   /**
    * Undoes writes that could not be stored, starting with the newest. Revisions never decrease, so the revisions of
-   * these writes are not used again.
+   * undone writes are not used again.
    */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);

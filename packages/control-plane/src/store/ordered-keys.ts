@@ -1,12 +1,15 @@
 /** The maximum number of entries in a node. */
 const MAX = 64;
-/** If a node has fewer entries, it is joined with a neighbor that has space. */
+/** A node with fewer entries is joined with a neighbor that has space. */
 const MIN = 16;
 
 /** Compares keys by bytes, as etcd does. Names are ASCII, so a comparison of code units is sufficient. */
 export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** A node of the tree. A leaf contains keys, and all others contain nodes. `size` is the number of keys in it. */
+/**
+ * A node of the tree. A leaf contains keys, and an inner node contains nodes. `size` is the number of keys below the
+ * node.
+ */
 interface Leaf {
   readonly keys: string[];
   readonly nodes?: undefined;
@@ -162,7 +165,7 @@ export class OrderedKeys {
     return rank + lowerBound(node.keys, key);
   }
 
-  /** The key at a position. Undefined if there are not that many keys. */
+  /** The key at a position. `at` returns undefined if there are not that many keys. */
   at(rank: number): string | undefined {
     let left = rank;
     let node = this.#root;
@@ -183,7 +186,7 @@ export class OrderedKeys {
     return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }
 
-  /** The keys in a range, in order. The keys must not change during the iteration. */
+  /** The keys in a range, in order. During the iteration, the keys must not change. */
   *range(from: string, to: string | undefined): Generator<string> {
     let start = true;
     for (const keys of leavesFrom(this.#root, from)) {

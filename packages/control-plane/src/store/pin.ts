@@ -33,8 +33,9 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * Returns indexes with which a search can find the records that meet all requirements. One index is sufficient. If
- * there is no index, the search must read all records. With a namespace, each index covers only this namespace.
+ * Returns indexes with which a search can find the records that meet all requirements. One of the returned indexes is
+ * sufficient. Without an index, the search must read all records. With a namespace, each index covers only this
+ * namespace.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');
@@ -48,14 +49,14 @@ export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   return others.map((one) => ({ ...one, scoped: true, value: `${namespace}/${one.value}` }));
 }
 
-/** The label that all matching records have. Undefined if a record without a label may match. */
+/** The label that all matching records have. `labelOf` returns undefined if a record without a label may match. */
 export function labelOf({ field, choice }: Pin): string | undefined {
   if (!field.startsWith(LABEL)) return undefined;
   const needsIt = choice === undefined || choice.values.includes(ABSENT) === choice.not;
   return needsIt ? field.slice(LABEL.length) : undefined;
 }
 
-/** The key of an index. The key is different for each index. */
+/** The key of an index. Each index has a different key. */
 export const questionOf = ({ field, scoped, choice }: Omit<Pin, 'value'>): string => {
   const asked = `${scoped ? 'n' : 'a'} ${field}`;
   return choice === undefined ? asked : `${asked} ${choice.not ? 'not' : 'in'} ${JSON.stringify(choice.values)}`;

@@ -18,7 +18,7 @@ export interface KeySet {
 export class RecordIndex {
   readonly #field: string;
   readonly #values = new Map<string, OrderedKeys>();
-  /** The keys of records with the label. Records without the label need no memory in this index. */
+  /** The keys of records with the label. Records without the label need no memory in the index. */
   readonly #present = new OrderedKeys();
 
   constructor(field: string) {
@@ -66,8 +66,8 @@ export class RecordIndex {
 }
 
 /**
- * The first key of a set that is not less than `from`. Undefined if no such key exists. @param all the keys of all
- * records
+ * The first key of a set that is not less than `from`. `seek` returns undefined if no such key exists. @param all the
+ * keys of all records
  */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);
@@ -83,8 +83,8 @@ function seekInside(trees: readonly OrderedKeys[], from: string): string | undef
 
 /**
  * Returns the first key from `from` on that is in no tree. If fewer than n of the first n keys are in the trees, one of
- * these keys is in no tree. A binary search finds the smallest such n. Therefore the cost is logarithmic, even if the
- * trees contain many consecutive keys.
+ * these keys is in no tree. A binary search finds the smallest such n. The cost is logarithmic, even if the trees
+ * contain many consecutive keys.
  */
 function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
   const start = all.rank(from);

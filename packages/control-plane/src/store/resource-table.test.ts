@@ -176,7 +176,6 @@ test('an event reaches listeners that match its new or previous state, independe
       listen(`${index}`, [not(`label:key-${index}`, ABSENT)]);
       listen(`${index}`, [not('label:app', 'old', 'new', 'other')]);
       listen(`${index}`, [not('metadata.namespace', 'a')]);
-      // These listeners require one label that the pod has, and another label that the pod does not have.
       listen(`${index}`, [label('app', 'new'), label('instance', String(index))]);
     }
     listen('all', []);
@@ -193,8 +192,6 @@ test('an event reaches listeners that match its new or previous state, independe
     const leave = listen('gone', [POD]);
     leave();
     listeners.deliver(change(record('a', 'p', 'new'), record('a', 'p', 'old')));
-    // The index finds the first of these listeners by the shared label. When this listener was added, no other listener
-    // required the label.
     return calls.filter((call) => call !== '0 p').sort();
   };
   const expected = [

@@ -9,8 +9,8 @@ import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
 /**
- * The maximum number of requirements for which a search uses indexes. All other requirements are checked for each found
- * record.
+ * The maximum number of requirements for which a search uses indexes. Requirements above this number are checked for
+ * each found record.
  */
 const MAX_DEMANDS = 128;
 
@@ -33,7 +33,7 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
-/** The first matching records. If more records match, `remaining` is 1. */
+/** The first matching records. If further records match, `remaining` is 1. */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
   const chosen: StoredRecord[] = [];
   for (const record of records) {
@@ -132,7 +132,6 @@ export class ResourceTable {
     return { records: page.records, remaining: this.#keys.count(range) - page.records.length };
   }
 
-  /** A page at an older revision. All changes since then must be in the history. */
   pageAt(revision: number, history: History, options: PageOptions): RecordPage {
     const { where = [], matches, namespace, after } = options;
     if (where.length > 0) return take(this.#foundAt(revision, history, options), options);
@@ -188,8 +187,8 @@ export class ResourceTable {
   }
 
   /**
-   * The keys of a range whose records meet all requirements, in order. The smallest index provides the keys. If many of
-   * these keys do not meet the other requirements, the search jumps to the next key that may meet all requirements.
+   * The keys of a range whose records meet all requirements, in order. The smallest index provides the keys. If many
+   * keys of the smallest index fail a requirement, the search jumps to the next key that may meet all requirements.
    */
   *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
     const { to } = range;
@@ -253,8 +252,8 @@ export class ResourceTable {
   }
 
   /**
-   * The index of a field. The index is created at its first use. A kind has only a few selectable fields, and labels have
-   * their own indexes.
+   * The index of a field. The index of a field is created at its first use. A kind has only a few selectable fields,
+   * and labels have their own indexes.
    */
   #index(field: string): RecordIndex {
     if (field.startsWith(LABEL)) return this.#labels.index(field.slice(LABEL.length), (key) => this.#records.get(key));

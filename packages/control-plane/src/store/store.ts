@@ -40,31 +40,31 @@ export interface RecordPage {
 }
 
 export interface PageOptions {
-  /** Returns only records in this namespace. If absent, returns records of all namespaces. */
+  /** Returns only records in this namespace. If `namespace` is absent, returns records of all namespaces. */
   readonly namespace?: string | undefined;
   /** Returns only records that meet all these requirements. The store finds these records with an index. */
   readonly where?: readonly Demand[] | undefined;
   /** Returns only records for which this function is true. The function is not called for records after the page. */
   readonly matches?: ((record: StoredRecord) => boolean) | undefined;
-  /** The page starts after this key. */
+  /** The key after which the page starts. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
   /**
-   * The number of records after `after`, if the caller knows it. With this number, the store does not count the records
-   * of an older revision.
+   * The number of records after `after`, if the caller knows it. If the number is known, the store does not count the
+   * records of an older revision.
    */
   readonly left?: number | undefined;
   /**
-   * The page contains the state at this revision. If absent, the page contains the current state. Throws RangeError if
-   * the revision is compacted.
+   * The page contains the state at this revision. If `revision` is absent, the page contains the current state. Throws
+   * RangeError if the revision is compacted.
    */
   readonly revision?: number | undefined;
 }
 
 /**
- * Stores objects. A write takes effect immediately and in order. Therefore a read and a later write are one transaction
- * if there is no `await` between them. When `settled()` resolves, the writes are durable and were delivered to the
- * listeners. All resources have one counter of revisions. The counter never decreases, even after a restart.
+ * Stores objects. A write takes effect immediately and in order. A read and a later write are one transaction if there
+ * is no `await` between them. When `settled()` resolves, the writes are durable and were delivered to the listeners.
+ * All resources have one counter of revisions. The counter never decreases, even after a restart.
  *
  * The name of a resource is `group/plural`.
  */
@@ -81,8 +81,8 @@ export interface Store {
   list(resource: string, options?: PageOptions): RecordPage;
   count(resource: string): number;
   /**
-   * Returns the records with at least one of the words (see `Words`), in arbitrary order. The index is created at its
-   * first use.
+   * Returns the records with at least one of the words (see `Words`), in arbitrary order. The word index is created at
+   * its first use.
    */
   find(resource: string, words: Words, asked: Iterable<string>): readonly StoredRecord[];
   /** Creates or replaces an object. */
@@ -90,20 +90,20 @@ export interface Store {
   /** Deletes an object. `render` returns its last state, with the revision of the deletion. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
   /**
-   * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full. In this case, the
+   * Resolves when all earlier writes are durable. @throws StorageFullError if the disk is full. With a full disk, the
    * writes have no effect
    */
   settled(): Promise<void>;
   /**
-   * Returns the changes after `revision`, oldest first. Returns undefined if some changes are no longer available. With
-   * requirements, the result contains all changes of which the new or the previous record meets the requirements. The
-   * result may contain a few other changes.
+   * Returns the changes after `revision`, oldest first. `since` returns undefined if some changes are no longer
+   * available. With requirements, the result contains all changes of which the new or the previous record meets the
+   * requirements. The result may contain a few other changes.
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**
    * Calls `listener` for every later change of the resource, in order, after it is durable. With requirements,
    * `listener` gets all changes of which the new or the previous record meets the requirements, and a few other
-   * changes. Returns a function that removes the listener.
+   * changes. `subscribe` returns a function that removes the listener.
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;
@@ -117,7 +117,7 @@ export interface StoreSnapshot {
   readonly objects: readonly { readonly resource: string; readonly record: StoredRecord }[];
 }
 
-/** The disk is full, so the writes had no effect. Later writes are accepted when there is space. */
+/** The disk is full, so the writes had no effect. When there is space again, the store accepts writes. */
 export class StorageFullError extends StatusError {
   constructor(reason: string) {
     super({

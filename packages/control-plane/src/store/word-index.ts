@@ -4,7 +4,7 @@ import type { StoredRecord } from './record.ts';
 export interface Words {
   /**
    * Returns alternative sets of words. The index stores the record under all words of one set. The index selects the
-   * set with the rarest words. Called once for each record. Without a set, the record is not in the index.
+   * set with the rarest words. `of` is called once for each record. Without a set, the record is not in the index.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }

@@ -4,7 +4,7 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { ageOf } from './age.ts';
 import { compileJsonPath, JsonPathError } from './jsonPath.ts';
 
-/** The API documentation of `metadata.name`. Clients show it for the first column. */
+/** The API documentation of `metadata.name`. Clients show this text for the first column. */
 const NAME_DESCRIPTION =
   'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names';
 
@@ -16,7 +16,7 @@ type Cell = string | number | bigint | boolean | null;
 
 /** A column of a Table: its definition in the API and the function for its cells. */
 export interface TableColumn {
-  /** Absent if the Table does not define the column. */
+  /** `definition` is absent if the Table does not define the column. */
   readonly definition?: Record<string, unknown>;
   readonly cell: (object: ApiObject, now: Date) => Cell;
 }
@@ -41,7 +41,7 @@ const NAME: TableColumn = {
 
 const AGE: TableColumn = {
   definition: define('Age', 'date', CREATED_DESCRIPTION),
-  // A bookmark has no creation time, and a JSON path may have no value. In both cases, the cell is empty.
+  // The cell is empty for a bookmark, which has no creation time, and for a JSON path without a value.
   cell: ({ metadata: { creationTimestamp } }, now) =>
     typeof creationTimestamp === 'string' ? ageOf(creationTimestamp, now) : null,
 };

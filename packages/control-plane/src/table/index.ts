@@ -8,13 +8,16 @@ export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
-  /** Metadata of the list. Default: the resourceVersion of the single object. */
+  /** Metadata of the list. By default, `listMeta` is the resourceVersion of the single object. */
   readonly listMeta?: Record<string, unknown>;
-  /** The objects in their stored version, from which the server prints the cells. Default: the objects themselves. */
+  /**
+   * The objects in their stored version, from which the server prints the cells. By default, `stored` is the objects
+   * themselves.
+   */
   readonly stored?: readonly ApiObject[] | undefined;
   /** Whether column definitions are omitted, as in later events of a watch. */
   readonly noHeaders?: boolean;
-  /** The requested version of `meta.k8s.io`. Default: `v1`. */
+  /** The requested version of `meta.k8s.io`. By default, `version` is `v1`. */
   readonly version?: 'v1' | 'v1beta1';
 }
 

@@ -181,8 +181,8 @@ function parseFilter(text: string): (item: unknown) => boolean {
 }
 
 /**
- * The maximum number of values that a path may find in one object. A path with several `..` could otherwise find an
- * unlimited number of values in deep objects.
+ * The maximum number of values that a path may find in one object. A path with several `..` could find an unlimited
+ * number of values in deep objects.
  */
 const MAX_VALUES = 100_000;
 

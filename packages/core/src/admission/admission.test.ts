@@ -9,11 +9,9 @@ import { admitDefaults, admitValid } from './handlers.ts';
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const WEBHOOKS = new URL('../../../../deploy/kustomize/base/webhooks.yaml', import.meta.url);
-/** The webhooks of the installation ignore other namespaces. */
 const NAMESPACE = 'default';
 const MERGE = 'application/merge-patch+json';
 
-/** The webhooks have URLs, because the control plane of the test has no Services. */
 const configurations = () =>
   parseAllDocuments(readFileSync(WEBHOOKS, 'utf8')).flatMap((document) => {
     const { webhooks, ...rest } = document.toJS();
@@ -31,7 +29,6 @@ interface Answer {
   readonly spec?: MachineDeployment['spec'];
 }
 
-/** The defaulting webhook adds the missing defaults. */
 const WITH_HINT = ['RollingUpdate without its block'];
 
 async function start({ bare = false } = {}) {

@@ -72,8 +72,7 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
 
 /**
  * Returns a sentence with field and fix for each annotation that a write makes invalid. The API server must accept
- * changes of metadata, so the webhook sends these sentences as warnings. Warnings of the stored object are not
- * repeated.
+ * every change of metadata, so the webhook sends problems of annotations as warnings.
  */
 export function newAnnotationWarnings(kind: string, object: unknown, oldObject: unknown): readonly string[] {
   const check = CHECKS[kind];

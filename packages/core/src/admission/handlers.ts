@@ -52,8 +52,8 @@ const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
 /**
- * Returns true if a write changes the spec but not the strategy. The original accepts any percentage, so a stored
- * strategy may violate the rules of this webhook. An invalid stored strategy must not prevent a user or the
+ * Returns true if a write changes the spec but not the strategy. The original accepts any percentage, so the strategy
+ * of a stored object may violate the rules of this webhook. An invalid stored strategy must not prevent a user or the
  * cluster-autoscaler from scaling. The API server ratchets the rules of the CRDs in the same way.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
@@ -78,7 +78,6 @@ export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerd
 
 const asCause = ({ path, type, message }: FieldError): AdmissionCause => ({ field: path, reason: type, message });
 
-/** Only the webhook can refuse a scale-in before the server stores it. */
 function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   const text = field(metadataOf(object, 'annotations'), Annotations.ScaleIn);
   const pending = field(metadataOf(oldObject, 'annotations'), Annotations.ScaleIn);
@@ -106,8 +105,8 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
 /**
- * The names of other deployments that select machines of this deployment, and of deployments with machines that this
- * deployment selects.
+ * Returns the names of deployments whose selector matches machines of this deployment, and of deployments whose
+ * machines this deployment selects.
  */
 export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
   const selects = (a: MachineDeployment, b: MachineDeployment): boolean =>
@@ -133,8 +132,8 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 
 /**
  * The validating webhook. Deletions, changes of objects that are being deleted, and writes without a change of the
- * content are always allowed. Therefore an invalid stored object can still be deleted and repaired. An annotation that
- * a write makes invalid causes a warning.
+ * content are always allowed. An invalid stored object can still be deleted and repaired. An annotation that a write
+ * makes invalid causes a warning.
  */
 export const admitValid =
   (list?: ListDeployments) =>

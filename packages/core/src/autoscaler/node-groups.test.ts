@@ -33,7 +33,6 @@ async function started(
 
 const nodeOf = (name = '') => ({ name, providerID: '' });
 
-/** Lets the time pass until all requests have an answer, and throws the first error. */
 async function settled(world: World, requests: readonly Promise<void>[]): Promise<void> {
   let isSettled = false;
   const all = Promise.allSettled(requests).then((results) => {

@@ -20,13 +20,12 @@ import { isAccepted, ProcessedScaleIns, pendingScaleIn } from './processed.ts';
 import { type TemplateNode, templateNode } from './template-node.ts';
 import { Turns } from './turns.ts';
 
-/** The caches for node groups. Sets and machines need the indexes of the manager. */
+/** The caches for node groups. The caches of sets and machines need the indexes of the manager. */
 export interface NodeGroupCaches {
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly classes: Informer<MachineClass>;
-  /** Undefined without a target cluster. */
   readonly nodes: Informer<Node> | undefined;
 }
 
@@ -38,16 +37,17 @@ export interface NodeGroup {
   readonly debug: string;
 }
 
-/** A node with the names that the autoscaler uses. */
+/** The name and the provider ID by which an autoscaler refers to a node. */
 export interface NamedNode {
   readonly name: string;
   readonly providerID: string;
 }
 
-/** A machine of a node group. */
+/** A machine of a node group, as an autoscaler sees it. */
 export interface GroupInstance {
   /**
-   * The `spec.providerID` of the Node. Without a Node, the `spec.providerID` of the machine, or {@link requestedId}.
+   * The `spec.providerID` of the Node. For a machine without a Node, `id` is the `spec.providerID` of the machine, or
+   * {@link requestedId}.
    */
   readonly id: string;
   readonly state: 'running' | 'creating' | 'deleting';
@@ -60,10 +60,10 @@ interface Removal {
   reject(error: unknown): void;
 }
 
-/** Maximum number of attempts of a write that meets a conflict. */
+/** Maximum number of attempts of a write if each attempt ends with a conflict. */
 const ATTEMPTS = 10;
 
-/** The ID of a machine without a VM. */
+/** The autoscaler knows a requested machine without a VM by this ID. */
 const requestedId = ({ metadata }: Machine): string => `requested://${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** The node groups of an autoscaler: MachineDeployments with a minimum and a maximum size in annotations. */
@@ -88,7 +88,7 @@ export class NodeGroups {
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Undefined if the autoscaler must not change the node. */
+  /** `groupOfNode` returns undefined if the autoscaler must not change the node. */
   groupOfNode(node: NamedNode): NodeGroup | undefined {
     const machine = this.#machineOf(node);
     const deployment = machine && this.#deploymentOf(machine);
@@ -125,8 +125,9 @@ export class NodeGroups {
   }
 
   /**
-   * Removes requested machines without a Node. @param delta The change of the size, a negative number @throws
-   * AutoscalerError
+   * Reduces the size of the group by machines that have no Node yet.
+   * @param delta The change of the size, a negative number
+   * @throws AutoscalerError
    */
   async decrease(id: string, delta: number): Promise<void> {
     if (!Number.isSafeInteger(delta) || delta >= 0)
@@ -149,8 +150,9 @@ export class NodeGroups {
   }
 
   /**
-   * Removes the machines of these nodes, and reduces the size by their number. Resolves when the manager has accepted
-   * the scale-in. Requests that arrive during another request become one write. A repeated request changes nothing.
+   * Removes the machines of the given nodes, and reduces the size of the group by their number. The promise resolves
+   * when the manager has accepted the scale-in. Requests that arrive while a request is in progress become one write. A
+   * repeated request to remove nodes changes nothing.
    * @throws AutoscalerError
    */
   remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
@@ -167,8 +169,8 @@ export class NodeGroups {
   }
 
   /**
-   * Removes the nodes of several requests in one write. If one of these nodes cannot be removed, each request is
-   * written separately.
+   * Removes the nodes of several requests in one write. If one of the nodes cannot be removed, each request gets its
+   * own write.
    */
   async #removeEach(id: string, removals: readonly Removal[]): Promise<void> {
     try {
@@ -208,7 +210,6 @@ export class NodeGroups {
     if (requestID !== undefined) await this.#processed.accepted(id, requestID);
   }
 
-  /** The set without machines that are being deleted, and without machines in an accepted scale-in. */
   #leaving(id: string, deployment: MachineDeployment, nodes: readonly NamedNode[]): readonly string[] {
     const own = new Set(this.#machinesOf(deployment).map(({ metadata }) => metadata.uid));
     const names = nodes.flatMap((node) => {
@@ -222,8 +223,9 @@ export class NodeGroups {
   }
 
   /**
-   * Changes a deployment if it has not changed since it was read. After a conflict, the method decides again. The
-   * method never overwrites a pending scale-in, but waits until the manager has processed it.
+   * Writes the deployment only if its version has not changed since it was read. After a conflict, `#resize` reads the
+   * deployment and decides again. A pending scale-in is never overwritten: the write waits until the manager has
+   * processed it.
    */
   async #resize(
     id: string,
@@ -317,7 +319,6 @@ export class NodeGroups {
 
 const WANTED = `a node group is a MachineDeployment with the annotations ${Annotations.AutoscalerMinSize} and ${Annotations.AutoscalerMaxSize}, two integers`;
 
-/** No autoscaler scales a deployment without valid sizes. */
 function groupOf(deployment: MachineDeployment): NodeGroup | undefined {
   const sizes = autoscalerSizesOf(deployment);
   if (sizes === undefined || 'problem' in sizes) return undefined;

@@ -7,7 +7,10 @@ export type AutoscalerCode =
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED';
 
-/** An error for the autoscaler when a request is refused. The message is a sentence for the log of the autoscaler. */
+/**
+ * The error that an autoscaler receives when a request is refused. The error message is a sentence for the log of the
+ * autoscaler.
+ */
 export class AutoscalerError extends Error {
   readonly code: AutoscalerCode;
 

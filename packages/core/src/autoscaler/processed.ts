@@ -4,8 +4,8 @@ import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts'
 import { AutoscalerError } from './problem.ts';
 
 /**
- * Maximum wait for the manager. By default, the autoscaler waits 5 seconds for an answer, and then repeats the
- * request.
+ * Maximum time to wait until the manager processes a scale-in. By default, the autoscaler waits 5 seconds for an
+ * answer, and then repeats the request.
  */
 const PATIENCE_MS = 4_000;
 
@@ -13,7 +13,7 @@ const PATIENCE_MS = 4_000;
 export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
   metadata.annotations?.[Annotations.ScaleIn];
 
-/** An accepted scale-in contained the name of the machine, so the deletion of the machine follows. */
+/** Returns true if an accepted scale-in contains the name of the machine, so that its deletion follows. */
 export const isAccepted = (deployment: MachineDeployment, machine: string): boolean =>
   scaleInResults(deployment).some(
     ({ outcome, message }) => outcome === 'Accepted' && message.split(/[ ,:]+/).includes(machine),
@@ -25,7 +25,6 @@ const isNewer = (object: MachineDeployment, than: MachineDeployment): boolean =>
 export class ProcessedScaleIns {
   readonly #deployments: Informer<MachineDeployment>;
   readonly #clock: Clock;
-  /** Functions that are called after each change. */
   readonly #waiting = new Set<() => void>();
 
   constructor(deployments: Informer<MachineDeployment>, clock: Clock) {
@@ -45,7 +44,10 @@ export class ProcessedScaleIns {
     await this.#until(id, what, (object) => isNewer(object, deployment) && pendingScaleIn(object) === undefined);
   }
 
-  /** @throws AutoscalerError if the manager refused the scale-in, or after 4 seconds */
+  /**
+   * Waits until the manager accepts a scale-in. @throws AutoscalerError if the manager refuses the scale-in, or after 4
+   * seconds
+   */
   async accepted(id: string, requestID: string): Promise<void> {
     const resultOf = (object: MachineDeployment) => scaleInResults(object).find((each) => each.requestID === requestID);
     const deployment = await this.#until(id, requestID, (object) => resultOf(object) !== undefined);

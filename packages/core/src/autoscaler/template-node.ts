@@ -17,14 +17,14 @@ export interface TemplateNode {
   };
 }
 
-/** The default number of pods of a kubelet, for a class that does not set the number of pods. */
+/** The kubelet's default for the number of pods, for a class that does not set `pods`. */
 const PODS = '110';
 
 /**
- * Returns the Node that a new machine of the deployment would have. With this Node, the autoscaler decides whether a
- * scale-up helps pending pods, also for a group without machines.
- * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. The autoscaler then uses an existing
- * node.
+ * Returns the Node that a new machine of the deployment would have. The autoscaler simulates this Node to decide
+ * whether a scale-up helps pending pods, even if the group has no machines.
+ * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. Without a template Node, the autoscaler
+ * simulates an existing node of the group.
  */
 export function templateNode(deployment: MachineDeployment, machineClass: MachineClass | undefined): TemplateNode {
   const { name } = deployment.metadata;

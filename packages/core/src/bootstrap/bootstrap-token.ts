@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
-/** A token is valid for this time in addition to the creation timeout, because a VM may join at the last moment. */
+/** A bootstrap token stays valid for this time after the creation timeout, because a VM may join at the last moment. */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * Returns the ID of a machine's token: six characters of a hash of its UID. The original uses a part of the machine's
- * name. Two machines can share an ID, and a name of fewer than five characters crashes the process.
+ * Returns the ID of a machine's token: six characters of a hash of its UID. The original derives the token ID from a
+ * part of the machine's name. In the original, two machines can share a token ID, and a name of fewer than five
+ * characters crashes the process.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();
@@ -23,7 +24,7 @@ export interface TokenOptions {
   readonly creationTimeoutMs: number;
   /** Value of `--bootstrap-token-auth-extra-groups`; may be empty. */
   readonly extraGroups: string;
-  /** Must be cryptographically secure. */
+  /** `random` must be cryptographically secure. */
   readonly random: Random;
 }
 
@@ -61,9 +62,7 @@ export function tokenOf(secret: Secret): string | undefined {
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/**
- * Returns a merge patch that extends the expiry of a token. Returns undefined if the token is valid for long enough.
- */
+/** Returns a merge patch that extends the expiry of a token, or undefined if the token is valid for long enough. */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

@@ -15,17 +15,16 @@ import {
 import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-token.ts';
 
 export interface BootstrapTokenIssuer {
-  /** The token is valid for at least the creation timeout. */
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
-  /** Undefined if this process has not read or written the token. */
+  /** `livesUntil` returns undefined if this process has not read or written the token. */
   livesUntil(machine: Machine): Date | undefined;
   /**
-   * Extends the expiry of an existing token at least to this time. Without write permission, the method only reports
-   * the problem.
+   * Extends the expiry of an existing token to at least the given time. Without permission to write the token, `extend`
+   * only reports the problem.
    */
   extend(machine: Machine, until: Date): Promise<void>;
   read(machine: Machine): Promise<string | undefined>;
-  /** Never throws, because a remaining token expires. */
+  /** `remove` never throws, because a token that remains expires. */
   remove(machine: Machine): Promise<void>;
   issued(machine: Machine): boolean;
 }
@@ -68,7 +67,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    // An earlier process or attempt may have created the token. The caches do not contain the Secrets of kube-system.
+    // The caches do not contain the Secrets of kube-system, so the token is read from the server.
     const found = await this.#secrets.get(tokenSecretName(machine));
     const extension = extendToken(found, { now, creationTimeoutMs });
     if (!extension) return this.#read(found);
@@ -128,7 +127,10 @@ class Issuer implements BootstrapTokenIssuer {
 
 export const createTokenIssuer = (options: TokenIssuerOptions): BootstrapTokenIssuer => new Issuer(options);
 
-/** A token issuer for a process in dry-run mode. This issuer creates no tokens, because the process creates no VM. */
+/**
+ * A token issuer for a process in dry-run mode. A process in dry-run mode creates no VM, so its token issuer creates no
+ * tokens.
+ */
 export function observeOnlyTokens(): BootstrapTokenIssuer {
   const lives = new Map<string, Date>();
   return {

@@ -3,11 +3,13 @@ import { bytesOf } from '../driver/secrets/secret-value.ts';
 
 export interface UserDataValues {
   readonly machineName: string;
-  /** `<id>.<secret>`. Absent without a target cluster: the placeholder then stays in the user data. */
+  /**
+   * `<id>.<secret>`. `bootstrapToken` is absent without a target cluster, and the placeholder stays in the user data.
+   */
   readonly bootstrapToken?: string | undefined;
 }
 
-/** The token placeholder can be plain or URL-escaped. */
+/** The token placeholder in user data can be plain or URL-escaped. */
 export const asksForToken = (userData: Uint8Array): boolean => {
   const bytes = bytesOf(userData);
   const { BootstrapToken: plain, BootstrapTokenEscaped: escaped } = UserDataPlaceholders;
@@ -19,19 +21,19 @@ const queryEscape = (text: string): string =>
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 
-/** The URL-escaped form is replaced only if the plain form does not occur. */
+/** The URL-escaped placeholder is replaced only if the user data does not contain the plain placeholder. */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
   if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));
 }
 
 /**
- * Replaces the placeholders of user data. A placeholder without a value stays unchanged, and all other bytes stay
- * unchanged. Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
+ * Replaces the placeholders of user data. A placeholder without a value stays in the user data, and no other byte
+ * changes. Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;
-  // The encoding latin1 maps each byte to one character, so all other bytes stay unchanged.
+  // The encoding latin1 maps each byte to one character, so bytes that are not UTF-8 stay unchanged.
   const text = bytesOf(userData).toString('latin1');
   const withToken =
     values.bootstrapToken === undefined

@@ -10,7 +10,7 @@ export interface AttachLimitSources {
 }
 
 interface Room {
-  /** Number of volumes that can still be attached to the nodes with a limit. */
+  /** Number of volumes that can still be attached to the nodes with an attach limit. */
   free: number;
   /** Number of nodes on which the CSI driver has no limit. */
   boundless: number;
@@ -18,9 +18,9 @@ interface Room {
 
 interface NodeState {
   zone: string;
-  /** True if the node accepts pods: it is Ready, not cordoned and not being deleted. */
+  /** `usable` is true if the node accepts pods: it is Ready, not cordoned and not being deleted. */
   usable: boolean;
-  /** `allocatable.count` by CSI driver. Undefined if the driver has no limit. */
+  /** `limits` is undefined if the driver has no limit. */
   limits: ReadonlyMap<string, number | undefined>;
   readonly attached: Map<string, number>;
 }
@@ -82,8 +82,9 @@ export class AttachLimits {
   }
 
   /**
-   * Returns the number of volumes that a CSI driver may still attach to other nodes in the zone of this node. Undefined
-   * if the number is unknown. If no CSINode of the zone contains the driver, the driver has no limit.
+   * Returns the number of volumes that a CSI driver may still attach to nodes in the zone of this node, without this
+   * node. `roomOnOtherNodes` returns undefined if the number is unknown. If no CSINode of the zone contains the driver,
+   * the driver has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

@@ -1,7 +1,7 @@
 import type { LabelSelector } from '@mcm/api';
 import type { PodDisruptionBudget } from '@mcm/kube';
 
-/** Index term for budgets whose selector requires no exact label. No label can have this text. */
+/** Index key for budgets whose selector requires no exact label. No label of a pod is equal to this key. */
 const ANY = '*';
 
 /**

@@ -31,15 +31,18 @@ import { budgetTerm } from './budget-index.ts';
 import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 
 export interface TargetCaches {
-  /** Indexes: `machine` (the machine name in a label of the node), `instance` (see {@link instanceKey}). */
+  /**
+   * The node cache has two indexes: `machine` (the machine name in a label of the node) and `instance` (see {@link
+   * instanceKey}).
+   */
   readonly nodes: Informer<Node>;
   /** Indexes: `node`. */
   readonly pods: Informer<Pod>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
-  /** Indexes: `node`, `volume`. */
+  /** The cache of attachments has the indexes `node` and `volume`. */
   readonly attachments: Informer<VolumeAttachment>;
-  /** Indexes: `term`, see {@link budgetTerm}. */
+  /** The cache of budgets has the index `term`, see {@link budgetTerm}. */
   readonly budgets: Informer<PodDisruptionBudget>;
   /**
    * Limits of the CSI drivers. The controller does not wait until this informer has synced. Without permission to read
@@ -54,18 +57,18 @@ export interface Caches {
   /**
    * Indexes:
    * - `node`: the value of the node label
-   * - `class`: the name of the class
+   * - `class`: the name of the MachineClass
    * - `group`: machines that share a limit of replacements
    * - `unhealthyGroup`: unhealthy machines by group
    * - `interruptedGroup`: interrupted machines that are being deleted, by group
    * - `instance`: see {@link instanceKey}
    */
   readonly machines: Informer<Machine>;
-  /** Index: `secret` (keys of the Secrets of a class). */
+  /** The cache of classes has the index `secret`: the keys of the Secrets of a class. */
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
   readonly census: UnreachableCensus;
-  /** Undefined with `--target-kubeconfig=none`. */
+  /** `target` is undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
   readonly attachLimits: AttachLimits | undefined;
 }
@@ -73,7 +76,7 @@ export interface Caches {
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/** The machine may wait for its replacement. */
+/** A machine that leaves because of an interruption may wait for its replacement. */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 

@@ -16,7 +16,7 @@ import {
  * Projections of objects in the target cluster. The fields that the caches keep determine the memory of this process.
  */
 
-/** The same strings occur in many pods, so equal strings are stored only once. */
+/** Many pods contain equal strings, so each string is stored only once. */
 const pool = new Map<string, string>();
 const POOL_LIMIT = 10_000;
 
@@ -48,7 +48,7 @@ const volume = ({ name, persistentVolumeClaim, emptyDir, ephemeral }: PodVolume)
   return ephemeral ? { name, ephemeral: {} } : undefined;
 };
 
-/** Returns only the fields of a pod that drains read. */
+/** Returns the fields of a pod that drains read. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const owners = owner(pod);
@@ -83,7 +83,7 @@ export function projectPod(pod: Pod): Pod {
   };
 }
 
-/** Without images and kernel data. */
+/** Returns a Node without images and kernel data. */
 export function projectNode(node: Node): Node {
   const { capacity, conditions, volumesAttached, volumesInUse } = node.status ?? {};
   return {
@@ -119,7 +119,7 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
 /** Fields of a volume's spec that do not describe the volume source. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
-/** Drivers derive volume IDs from sources of any kind. */
+/** CSI drivers derive volume IDs from sources of any kind. */
 export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',

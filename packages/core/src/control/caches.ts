@@ -63,7 +63,6 @@ export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode
 /** Indexes that the informer of sets needs. */
 export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
 
-/** The node conditions in the machine cache: the progress of an in-place update, and whether the kubelet reports. */
 const KEPT: ReadonlySet<string> = new Set([NodeConditions.InPlaceUpdate, NodeConditions.Ready]);
 
 /** Returns a machine without addresses and without most of its node conditions. */
@@ -108,7 +107,10 @@ export interface ControllerContext {
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
-  /** The deployment controller of the same process reads the number of machines that the server has not confirmed. */
+  /**
+   * Number of machines whose creation the server has not confirmed; the deployment controller of the same process reads
+   * this number.
+   */
   readonly creations: CreationsUnderWay;
   readonly disruptions: DisruptionsUnderWay;
   readonly safeguards: Safeguards;
@@ -155,7 +157,7 @@ export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolea
 const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. Until the garbage collector has
- * removed the owner references of the children, a controller must not delete them.
+ * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. A controller must not delete the
+ * children of an orphaned object before the garbage collector has removed their owner references.
  */
 export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Counts create requests that the server has not answered, by the UID of the set. After a scale-down of the set, the
- * server still creates these machines. The deployment controller adds this count to the machines of the set, so that no
- * other set creates machines instead.
+ * Counts create requests that the server has not answered, by the UID of the set. The server still creates these
+ * machines after a scale-down of their set. The deployment controller adds the unanswered requests to the machines of
+ * the set, so that no second set creates the same machines.
  */
 export class CreationsUnderWay {
   readonly #counts = new Map<string, number>();
@@ -30,26 +30,25 @@ export type DeletionState = 'asked' | 'unanswered';
 const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 
 /**
- * Deletions that the cache does not show yet.
- * - Until the watch shows the deletion timestamp, a second reconcile would count the machine, and could delete another
- *   one. Therefore this class keeps the UIDs of deleted machines until the watch shows their deletion.
- * - Creations need no entry. The response to a create request updates the cache at once. A request without a response
- *   is repeated with the same name (see machine-names.ts).
+ * Machines that this process has deleted, although the cache does not show the deletion yet.
+ * - Without this class, a reconcile could count a deleted machine again, and delete a second machine. The UID of a
+ *   deleted machine stays in this class until the watch shows the deletion.
+ * - Created machines need no entry, because the response to a create request updates the cache at once. A create
+ *   request without a response is repeated with the same name (see machine-names.ts).
  * - The original counts expected events and forgets them after five minutes without verification (BUG-3). Entries of
- *   this class do not expire.
+ *   `PendingDeletions` do not expire.
  */
 export class PendingDeletions {
   readonly #uids = new Map<string, DeletionState>();
-  /** The resource version of each machine at the decision to delete it. */
   readonly #versions = new Map<string, string>();
   readonly #shared: Set<string>;
 
-  /** @param shared another set to which this object adds each UID, for decisions about several MachineSets */
+  /** @param shared a second set that receives each UID, for decisions about several MachineSets */
   constructor(shared = new Set<string>()) {
     this.#shared = shared;
   }
 
-  /** The delete request and its repetitions use this resource version as a precondition. */
+  /** The delete request and its retries use this resource version as a precondition. */
   begin({ metadata: { uid, resourceVersion } }: Machine): void {
     if (!this.#versions.has(uid) && resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
     this.note(uid, 'unanswered');
@@ -69,7 +68,6 @@ export class PendingDeletions {
     this.#shared.add(uid);
   }
 
-  /** Removes the entry after the server refused the deletion. */
   forget(uid: string): void {
     this.#uids.delete(uid);
     this.#versions.delete(uid);

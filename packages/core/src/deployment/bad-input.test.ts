@@ -18,8 +18,8 @@ const template = (machineClass: object) => ({
 });
 
 /**
- * Errors of the deployment alone. Each row has the title, the change of a valid deployment, and the field in the
- * error.
+ * Errors that the deployment alone shows, without its class or its sets. Each row has the title, the change of a valid
+ * deployment, and the field in the error.
  */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],

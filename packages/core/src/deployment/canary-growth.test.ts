@@ -17,7 +17,6 @@ const CANARY = {
 };
 const { [Annotations.RolloutPauseOnFailure]: _onFailure, ...UNPAUSED } = CANARY;
 
-/** Machines of the class `large` never become Running. */
 const isGood = ({ spec }: Machine): boolean => spec.class.name !== 'large';
 const start = (options: WorldOptions = {}) =>
   World.start(startControlPlane, { birthMs: (machine) => (isGood(machine) ? 100 : undefined), ...options });

@@ -21,11 +21,11 @@ import { messageOf } from './writes/set-writer.ts';
 import type { StatusWriter } from './writes/status-writer.ts';
 
 /**
- * Delay before the next attempt to write the marks of a node, in milliseconds. The rollout does not wait for this
- * attempt.
+ * Delay until the controller retries to write the marks of a node, in milliseconds. A rollout does not wait for the
+ * marks of a node.
  */
 const NODE_RETRY_MS = 5_000;
-/** Delay after a conflict on a node, until the cache shows the change of the other client. */
+/** Delay after a conflict on a node, until the cache shows the write that caused the conflict. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -33,18 +33,18 @@ const PARALLEL_NODES = 16;
 export interface DeploymentOptions {
   readonly protectNodesDuringRollout: boolean;
   readonly readyCondition?: boolean | undefined;
-  /** Replaces {@link planRollout} in tests of failures. */
+  /** `decide` replaces {@link planRollout} in tests of failures. */
   readonly decide?: typeof planRollout;
 }
 
-/** Executes rollout plans. After a crash between any two writes, the next reconcile continues. */
+/** Executes rollout plans. After a crash between any two writes of a plan, the next reconcile continues the plan. */
 export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
   /**
-   * Refused rollbacks to missing revisions, by deployment. The status reports a refusal until the generation of the
-   * deployment changes.
+   * Refused rollbacks to missing revisions, by deployment. The status reports a refused rollback until the generation
+   * of the deployment changes.
    */
   readonly #refused = new Map<
     string,
@@ -78,7 +78,6 @@ export class PlanExecution {
     if (creation?.kind === 'collision') return this.#collide(revised, signal);
     const written = new Map<string, MachineSet>();
     for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
-    // After the previous writes, old sets create no machines, and the new set does not delete machines with its label.
     await this.#handOver(plan, signal);
     await this.#deselect(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
@@ -112,9 +111,8 @@ export class PlanExecution {
   }
 
   /**
-   * One request writes the pause and its reason. If there were two requests, a crash between them could pause a resumed
-   * rollout again for the same failure. For an undo, the next reconcile executes the rollback like the request of a
-   * user.
+   * A single request writes both the pause and its reason. With two requests, a crash between them could pause a
+   * rollout that a user has resumed. For an undo, the next reconcile executes the rollback like the request of a user.
    */
   async #pause(
     deployment: MachineDeployment,
@@ -154,8 +152,8 @@ export class PlanExecution {
   }
 
   /**
-   * Removes the update selection from nodes with the current template. The method reads the deployment from the server,
-   * because the cache may be outdated: a user may have just changed the template and selected nodes.
+   * Removes the update selection from nodes with the current template. The deployment is read from the server, because
+   * the cache may lack a new template and a new selection by a user.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
@@ -192,7 +190,7 @@ export class PlanExecution {
   }
 
   /**
-   * A set of another template or owner already has this name, so the next reconcile uses another name
+   * A set of another template or owner has the wanted name, so the next reconcile chooses a new name
    * (docs/compatibility/rules-deployments.md §2.7).
    */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {

@@ -11,7 +11,7 @@ import { World } from './testing/world.ts';
 
 interface Faults {
   /**
-   * Two fractions of the writes: writes that the server executes without a response, and writes that the server never
+   * The fraction of writes that the server executes without a response, and the fraction that the server never
    * executes.
    */
   readonly lost: number;
@@ -63,7 +63,7 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/** The requests of the user. A request stays in the list until every cache is newer. */
+/** The requests of the user. A user request stays in the list until every cache is newer than the request. */
 class Wishes {
   /** Maximum age of a cache including retries, in milliseconds. */
   static readonly memoryMs = 15_000;
@@ -83,7 +83,6 @@ class Wishes {
   least = (now: Date): number => Math.min(...this.#recent(now));
 }
 
-/** Such a set replaces the machine. */
 function isRefilled(world: World, machine: Machine): boolean {
   const uid = controllerOf(machine)?.uid;
   const set = world.context.sets.store.list().find(({ metadata }) => metadata.uid === uid);

@@ -14,7 +14,6 @@ interface Given {
   readonly phase?: MachinePhase;
   readonly marks?: readonly Mark[];
   readonly reason?: string;
-  /** True if the size of the set does not include the moved machine yet. */
   readonly moved?: boolean;
   readonly deleting?: boolean;
 }
@@ -242,7 +241,6 @@ describe('the current set', () => {
             blockOwnerDeletion: true,
           },
         ],
-        // The selectors of both sets contain only `app`, so the move keeps the labels `name` and `node`.
         labels: { app: 'pool', 'machine-template-hash': 'NEW', [Labels.UpdateResult]: 'successful' },
       },
     });

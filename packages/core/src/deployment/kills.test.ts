@@ -12,7 +12,7 @@ const KILLS = Number(process.env.MCM_KILLS ?? thoroughly(2, 1));
 const SEED = Number(process.env.MCM_SEED ?? 1);
 const MACHINES = 100;
 const SURGE = 10;
-/** Ends a test that hangs. The limit does not measure speed, because a busy machine takes ten times as long. */
+/** Ends a test that hangs. The limit does not measure speed, because a busy computer takes ten times as long. */
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**
@@ -66,7 +66,9 @@ async function picture(world: World): Promise<object> {
   };
 }
 
-/** Rolls out a hundred machines. Kills the manager at these times after the start of the rollout, in milliseconds. */
+/**
+ * Rolls out a hundred machines, and kills the manager at these times after the start of the rollout, in milliseconds.
+ */
 async function roll(killsAt: readonly number[]) {
   const wire = new Wire();
   const ms = (_machine: unknown, index: number) => 200 + (index % 10) * 90;

@@ -96,7 +96,7 @@ describe('a rollback of spec.rollbackTo', () => {
   });
 });
 
-/** A connection that fails at one request of the manager. After the failure, the manager stops. */
+/** A connection that fails at one request of the manager and stops the manager. */
 class Break {
   requests = 0;
   dead = false;
@@ -118,7 +118,7 @@ class Break {
   };
 }
 
-/** Returns undefined if the manager needs fewer than `at` requests. */
+/** `dies` returns undefined if the manager needs fewer than `at` requests. */
 async function dies(at: number, executed: boolean) {
   const broken = new Break(at, executed);
   await using world = await World.start(startControlPlane, { fault: broken.fault });

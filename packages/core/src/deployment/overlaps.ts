@@ -7,7 +7,8 @@ interface Entry {
   readonly deployment: MachineDeployment;
   readonly matches: Matcher;
   /**
-   * The index key of the selector: one of its required labels, or {@link ANY} for a selector that only has expressions.
+   * Returns the index key of a selector: one of its required labels, or {@link ANY} for a selector that has only
+   * expressions.
    */
   readonly place: string;
 }
@@ -49,8 +50,8 @@ export class SelectorOverlaps {
   }
 
   /**
-   * Returns the keys of deployments that select machines of this deployment, and of deployments with machines that this
-   * deployment selects.
+   * Returns the keys of deployments whose selector matches machines of this deployment, and of deployments whose
+   * machines this deployment selects.
    */
   of(key: Key): readonly Key[] {
     return [...(this.#partners.get(key) ?? [])];

@@ -51,7 +51,7 @@ test.each(['RollingUpdate', 'Recreate'])(
       return plan.remove.map(({ metadata }) => metadata.name);
     };
     expect(removed(machinesOf(2, 'Running'))).toEqual(['old']);
-    // One machine has not joined, so a user may still want to return to the former template.
+    // One machine of the new template has not joined, so a user may still want to return to the former template.
     expect(removed([...machinesOf(1, 'Running'), machine('late', { phase: 'Pending', age: 1 })])).toEqual([]);
     expect(removed(machinesOf(1, 'Running'))).toEqual([]);
   },
@@ -116,7 +116,6 @@ describe('sets of a deployment', () => {
     const old = former(3, { annotations: { [Annotations.DesiredReplicas]: '3', [Annotations.MaxReplicas]: '4' } });
     const fresh = set('new', 1, { annotations: { [Annotations.DesiredReplicas]: '3' }, className: 'small' });
     expect(sizesAfter(deployment(3), [old], [machinesOf(3, 'Running')])).toEqual({ old: 3, created: 1 });
-    // The machine of the new set does not exist yet, so no status includes it.
     expect(sizesAfter(deployment(3), [old, fresh], [machinesOf(3, 'Running'), []])).toEqual({ old: 3, new: 1 });
   });
   test('an unknown strategy deletes no machine [U-10]', () => {
@@ -147,7 +146,7 @@ describe('sets of a deployment', () => {
     const plan = planRollout(
       snapshot(deployment(2, { className: 'former' }), [emptied, current], [[], machinesOf(2, 'Running')]),
     );
-    // The former set is now an old set and gets the taint with any annotations.
+    // The former current set becomes an old set, and gets the taint with any annotations.
     expect(plan.nodes.taint.map(({ metadata }) => metadata.name)).toEqual(['ms']);
   });
 });

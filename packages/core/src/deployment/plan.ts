@@ -44,8 +44,8 @@ import { zoneStep } from './zones/zone-step.ts';
 
 /**
  * Decides the next step of a deployment. The function is pure.
- * @throws PlanRefused if the plan would break a limit. Such a plan is a defect of the planner, and the caller must
- * write nothing.
+ * @throws PlanRefused if the plan would break a limit. A plan that breaks a limit is a defect of the planner, and the
+ * caller must write nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -113,7 +113,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // The pause is the first step, before steps that would create more machines of the template.
+  // The pause of a failed rollout comes before steps that would create more machines of the failed template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   const waits = blocked
@@ -151,7 +151,7 @@ function automaticPause({
     return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   const failures = failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of));
-  // After a rollback was refused, the controller does not request it again.
+  // After a refused rollback, the controller does not request the rollback again.
   const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   return pauseOn(deployment, failures, (goodSet && revisionOf(goodSet)) || undefined);
@@ -165,8 +165,7 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
 
 /**
  * Returns the set to record as the last good set, for deployments with rollout annotations. If a user adds the
- * annotations together with a new template, the set of the previous revision is recorded, provided that it had
- * machines.
+ * annotations with a new template, the set of the previous revision becomes the last good set if it had machines.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, rolloutSettings, complete, counted, replicas, split } = view;
@@ -222,7 +221,7 @@ function held(view: View, step: Step): Step {
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
-  // The soak time is reported as the reason for waiting only if no other reason stops the rollout.
+  // The soak time is the reported reason for waiting only if nothing else stops the rollout.
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };

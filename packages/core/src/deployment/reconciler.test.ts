@@ -80,10 +80,9 @@ describe('rolling update', () => {
     const { writes } = world;
     expect(writes.get('POST machines')).toBe(100);
     expect(writes.get('DELETE machines')).toBe(100);
-    // An old node gets the taint and the annotations in one write. A new node gets the annotations in one write and
-    // loses them in another write.
+    // An old node gets the taint and the annotations in one write. A new node gets the annotations in one write, and a
+    // later write removes the annotations.
     expect(writes.get('PATCH nodes')).toBe(300);
-    // The controller writes the replicas of the set once for each group of new machines.
     expect(world.totalWrites() - 500).toBeLessThanOrEqual(130);
     for (const node of await world.nodes()) {
       expect(node.metadata.annotations ?? {}).toEqual({});
@@ -252,7 +251,6 @@ describe('pause, rollback, scaling', () => {
     await world.pass(1_300);
     expect(await world.sizes()).toBe('large:1 small:3');
     await world.change({ spec: { replicas: 4 } });
-    // The canary is not available yet, so the set with the former template grows.
     await world.until(async () => (await world.sizes()) === 'large:1 small:4', 60);
   });
 

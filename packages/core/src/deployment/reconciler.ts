@@ -62,18 +62,21 @@ import { DeploymentAccess } from './writes/access.ts';
 import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
-/** Many machines become unreachable at about the same time. This delay combines their changes into one reconcile. */
+/**
+ * Many machines that fail together become unreachable within seconds of each other. A delay combines the changes of
+ * unreachable machines into one reconcile.
+ */
 const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
 type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked' }> & {
-  /** If absent, the type of the condition is the reason of the event. */
+  /** If `event` is absent, the type of the condition is the reason of the event. */
   readonly event?: EventReason;
 };
 
 /**
- * A selector that matches everything would adopt every machine of the namespace
+ * A selector that matches every label would adopt every machine of the namespace
  * (docs/compatibility/rules-deployments.md §1.4).
  */
 const SELECTS_ALL: Refusal = {
@@ -123,7 +126,8 @@ export class DeploymentReconciler {
       this.#access.context.rollouts?.forget(key);
       return done;
     }
-    // The cache contains a repaired copy of a malformed spec. No decision may use this copy.
+    // The cache contains a repaired copy of a malformed spec. No decision may use the repaired copy of a malformed
+    // spec.
     const fault = isHeld(stored) ? faultText(stored) : undefined;
     if (fault !== undefined)
       return this.#refuse(
@@ -169,7 +173,6 @@ export class DeploymentReconciler {
       now,
     };
     const { plan, entry } = await this.#plan(snapshot, signal);
-    // The plan may still write a set that deletes named machines, so the method writes this set first.
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
     try {
@@ -196,7 +199,7 @@ export class DeploymentReconciler {
     };
   }
 
-  /** Prevents a wrong warning about a missing class: the class may exist in the API server but not yet in the cache. */
+  /** Reads a class that the cache lacks from the API server, to prevent a wrong warning about a missing class. */
   async #isClassNew(key: string, { spec, status }: MachineDeployment, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classLookup.lacks(template) || findCondition(status?.conditions ?? [], INVALID_SPEC)) return false;
@@ -214,7 +217,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Reports the problem once, as a condition and as an event. Writes no other change. */
+  /** Reports a problem of the deployment once, as a condition and as an event, and writes nothing else. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -252,7 +255,7 @@ export class DeploymentReconciler {
     const { journal } = this.#access.context;
     try {
       const decided = journal ? decideRecorded(journal, snapshot, this.#decide) : { plan: this.#decide(snapshot) };
-      // This call comes before the first `await`, so that reconciles of sets see the disruptions immediately.
+      // The plan's disruptions are recorded before the first `await`, so that reconciles of sets see them immediately.
       this.#note(snapshot, decided.plan);
       const { rollouts } = this.#access.context;
       rollouts?.report(keyOf(snapshot.deployment), needsOf(snapshot.deployment, decided.plan));
@@ -279,8 +282,8 @@ export class DeploymentReconciler {
   async #delete(key: string, deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const { uid, name, resourceVersion, finalizers = [] } = deployment.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(deployment)) return done;
-    // The garbage collector deletes the objects of a deleted owner. Therefore an invalid selector must not stop the
-    // deletion of the owner.
+    // The garbage collector deletes the objects of a deleted owner. An invalid selector must not stop the deletion of
+    // the owner.
     const matches = matcherOf(deployment.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#access.setsOf(deployment));
     const warm = this.#warm.of(deployment);

@@ -9,7 +9,7 @@ import { PlanRefused } from './state/guard.ts';
 import type { RolloutPlan } from './state/step.ts';
 import type { DeploymentSnapshot } from './state/view.ts';
 
-/** The results of calls to {@link Guards} during a decision. */
+/** The results of calls to {@link Guards} during one decision of the deployment controller. */
 interface GuardAnswers extends Omit<Guards, 'breakerOf' | 'hasClass' | 'classAnnotations'> {
   readonly breakers: ReadonlyMap<string, OpenBreaker | undefined>;
   readonly classes: ReadonlyMap<string, boolean>;
@@ -22,7 +22,7 @@ export interface DeploymentInput {
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   readonly creating: ReadonlyMap<string, number>;
   readonly leaving: ReadonlySet<string>;
-  /** The nodes that the decision looked up. Absent without access to the nodes. */
+  /** The nodes that the recorded decision looked up. `nodes` is absent without access to the nodes. */
   readonly nodes?: ReadonlyMap<string, Node | undefined> | undefined;
   readonly nodesUnseen?: string | undefined;
   readonly guards?: GuardAnswers | undefined;
@@ -30,7 +30,7 @@ export interface DeploymentInput {
   readonly refusedRollback?: string | undefined;
 }
 
-/** The functions of the returned snapshot add their results to the input that the journal records. */
+/** Returns a snapshot whose functions add their results to the input that the journal records. */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;
   readonly input: DeploymentInput;
@@ -100,7 +100,7 @@ function snapshotGuards({ breakers, classes, classAnnotations, ...settings }: Gu
 }
 
 /**
- * Decides the next step of a deployment, and records the decision or its refusal.
+ * Decides the next step of a deployment, and records the decision or its refusal in the journal.
  * @throws PlanRefused if `decide` throws PlanRefused
  */
 export function decideRecorded(

@@ -22,7 +22,7 @@ import { planRollback } from './state/rollback.ts';
 import { type CountedSets, deploymentStatus } from './state/status.ts';
 import { validateDeployment } from './validation.ts';
 
-/** Each title ends with the section of the rule in docs/compatibility/rules-deployments.md. */
+/** Each test title ends with the section of the rule in docs/compatibility/rules-deployments.md. */
 
 const counts = (replicas: number, more: object = {}) => ({
   replicas,
@@ -145,8 +145,6 @@ describe('deployment [1]', () => {
     const back = planRollout(snapshot(deployment(6, { ...all, paused: false }), sets, machines));
     expect([back.rollback?.event.reason, sizes(back).old]).toEqual(['DeploymentRollback', undefined]);
     const scaled = planRollout(snapshot(deployment(6), sets, machines));
-    // The set grows to 6 + 1 in one step. In a step of a rollout, the number of existing machines would limit the
-    // growth.
     expect([scaled.because, sizes(scaled)]).toEqual(['in proportion', { old: 2, new: 5 }]);
     const step = planRollout(snapshot(deployment(2), sets, machines));
     expect(sizes(step)).toEqual({ old: 1 });
@@ -319,7 +317,7 @@ describe('rolling update [3]', () => {
     const current = size('c', 3, 1);
     const old = [size('a', 1, 5), size('b', 2, 5)];
     const limits = { surge: 0, annotatedSurge: 0, unavailable: 10 };
-    // 5 × 5 / 10 = 2.5 becomes 3, and 1 × 5 / 10 = 0.5 becomes 1. The first set gets the remaining two replicas.
+    // 5 × 5 / 10 = 2.5 becomes 3, and 1 × 5 / 10 = 0.5 becomes 1.
     const { resize } = planScaling(
       { current, old },
       { replicas: 5, limits, strategy: 'RollingUpdate', statusReplicas: 11 },

@@ -60,7 +60,6 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
-      // Without names, the set would delete the oldest machines.
       const named = first.slice(1).reverse();
       for (let at = 0; at < named.length; at += step) {
         await scaler.scaleDown(named.slice(at, at + step));
@@ -71,8 +70,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // If a mark has only a priority, it does not show a later scale-up, so the next scale-down deletes the marked
-    // machine.
+    // A mark with only a priority does not show a later scale-up, so the next scale-down deletes the marked machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
@@ -237,7 +235,7 @@ class Wire {
   };
 }
 
-/** A manager that stops at its n-th write from now on. A new manager follows. */
+/** A manager that stops at its n-th write, and that a new manager replaces. */
 class CrashingManager {
   readonly #world: World;
   readonly #wire: Wire;
@@ -277,7 +275,10 @@ async function dyingAt(
   return { first, budget, left: await names(world), died: manager.died };
 }
 
-/** Thorough runs stop the manager at each write. Plain runs stop the manager at some of the writes. */
+/**
+ * Thorough runs stop the manager at each of its writes. Plain runs stop the manager at some of its writes, to save
+ * time.
+ */
 const STEP = thoroughly(8, 16, 1);
 const MANY_WRITES = 60;
 
@@ -407,8 +408,8 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
           }
           await world.pass(SETTLES_S);
           const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-          // The controller learns a late name only after the scale-down. The named machine stays, because the
-          // scale-down has deleted another machine.
+          // The controller learns the name of a machine only after the scale-down. A machine that is named too late
+          // stays, because the scale-down has deleted another machine.
           expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
           if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
         }

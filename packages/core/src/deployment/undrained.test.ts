@@ -6,18 +6,14 @@ import { planRollout } from './plan.ts';
 import { rounds, strategy } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** The undrainable policy `Hold` or `Quarantine` keeps the VMs of machines whose drain cannot end. */
-
 const DAYS_MS = 30 * 24 * 3_600_000;
 
-/** The undrainable policy keeps the first `count` deleted machines. */
 const start = (count: number, options: WorldOptions = {}) =>
   World.start(startControlPlane, { ...options, deathMs: (_, index) => (index < count ? DAYS_MS : 100) });
 
 const terminating = async (world: World): Promise<readonly Machine[]> =>
   (await world.machines()).filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
 
-/** Writes the annotation of the machine controller at the end of the drain timeout. */
 async function setAside(world: World): Promise<void> {
   for (const { metadata } of await terminating(world)) {
     await world.patchMachine(metadata.name, { metadata: { annotations: { [Annotations.Undrained]: 'Hold' } } });

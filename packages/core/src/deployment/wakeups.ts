@@ -8,7 +8,7 @@ import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
  * The controller combines all changes of machines within this time into one reconcile of the deployment. If ten
- * machines join within this time, the controller writes once instead of ten times.
+ * machines join within this time, the controller writes the status once instead of ten times.
  */
 const SWARM_MS = 200;
 
@@ -25,14 +25,17 @@ function interested(set: MachineSet, context: ControllerContext): Key[] {
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** Source: docs/compatibility/rules-deployments.md §1.1. A change of the counts in the status affects no deployment. */
+/**
+ * Returns the deployments that a change of a set affects (docs/compatibility/rules-deployments.md §1.1). A change of
+ * the counts in the status of a set affects no deployment.
+ */
 function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type === 'deleted') return controllerOf(object) === undefined ? [] : interested(object, context);
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  // A set that has no machines and an up-to-date status can be deleted if the revision history is too long.
+  // A set without machines and with an up-to-date status can be deleted if the revision history is too long.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   return changedHands(old, object)
@@ -40,7 +43,6 @@ function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerC
     : interested(object, context);
 }
 
-/** Whether a change can affect a rollout or the status of the deployment. */
 function matters(old: Machine, machine: Machine): boolean {
   return (
     isAvailable(old) !== isAvailable(machine) ||
@@ -54,7 +56,7 @@ function matters(old: Machine, machine: Machine): boolean {
   );
 }
 
-/** Labels of an in-place update, and the label that postpones a rollout. */
+/** The labels of an in-place update, and the label that postpones a rollout. */
 const MARKS = [
   Labels.CandidateForUpdate,
   Labels.SelectedForUpdate,
@@ -70,7 +72,7 @@ function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** A machine with a new controller affects the old and the new deployment. */
+/** A machine with a new controller affects the former and the new deployment. */
 function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const now = deploymentOfMachine(change.object, context);
   const moved = change.type === 'updated' && changedHands(change.old, change.object);
@@ -85,15 +87,12 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // Most updates of sets are scaling operations by this controller. One reconcile handles these updates together with
-  // the changes of machines.
+  // Most updates of sets are scaling operations by this controller.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;
   });
   controller.watch(context.machines, (change) =>
-    // The event of a failed machine is not delayed, so that the deployment controller sees the failure before the set
-    // replaces the machine.
     change.type === 'updated' && !matters(change.old, change.object)
       ? []
       : (isFailed(change.object) ? (keys: readonly Key[]) => keys : soon)(deploymentsOfMachineChange(change, context)),

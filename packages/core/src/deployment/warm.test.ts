@@ -4,8 +4,6 @@ import { controllerOf } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
-/** The machine controller is simulated. */
-
 const KEEPS_ONE = { [Annotations.WarmMachines]: '1', [Annotations.WarmState]: 'Running' };
 
 const warmOf = async (world: World) =>

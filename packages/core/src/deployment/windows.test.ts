@@ -8,7 +8,7 @@ import { rounds, strategy } from './testing/in-place-agents.ts';
 import { rolling } from './testing/transcript.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** The world starts on Thursday at 12:00 UTC. This window opens at 14:00 for ten minutes. */
+/** The maintenance window opens at 14:00 for ten minutes. */
 const AFTERNOON = '0 14 * * * UTC 10m';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

@@ -4,8 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { zoneOfferingOf } from '../driver/offerings/alternative.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** The machine controller is simulated. */
-
 const { Zones, ZonesEvacuated, ZonesMaxUnavailable, ZonesStandby } = Annotations;
 const LIST = JSON.stringify([{ zone: 'a' }, { zone: 'b', subnet: 'sb' }, { zone: 'c' }]);
 
@@ -86,7 +84,7 @@ test('a rollout keeps the zones balanced, within its limits', async () => {
   expect(await counts(world)).toEqual([3, 3, 3]);
 });
 
-/** Deletes the only machine of zone b. After that, zones a and c have one machine each. */
+/** Deletes the only machine of zone b. */
 const withoutMachineInB = async (options: WorldOptions = {}): Promise<World> => {
   const world = await start(3, {}, options);
   const [named] = await inZone(world, 'b');

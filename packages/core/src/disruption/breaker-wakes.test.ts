@@ -8,7 +8,6 @@ import { BREAKER_DEFAULTS, isUnreachable, reachabilityMarks, scopesOf } from './
 
 const ZONE = 'topology.kubernetes.io/zone';
 
-/** `since` is the start of the phase, in minutes from now. */
 const one = (name: string, phase: MachinePhase, since = -11, zone = 'a'): Machine =>
   machine({
     name,
@@ -119,7 +118,6 @@ test('deleted machines no longer count, and a machine with a new class follows t
   expect(scope()).toBe('cluster');
   for (const each of others) machines.lose(each);
   expect(scope()).toBeUndefined();
-  // A change of this class no longer affects the machines.
   classes.put(classOf('large', 'x'));
   expect(scope()).toBeUndefined();
 });

@@ -69,7 +69,6 @@ test('failed machines above the size of their set are being deleted, so nothing 
   const failed = machinesOf(2, 'Failed', 'f');
   expect(budget(set(8, machinesOf(8, 'Running'), failed))).toMatchObject({ missing: 2, underWay: 2 });
   expect(budget(set(9, machinesOf(8, 'Running'), failed))).toMatchObject({ missing: 2, underWay: 1 });
-  // A replica without a machine does not increase this number.
   expect(budget(set(10, machinesOf(7, 'Running'), failed))).toMatchObject({ missing: 3, underWay: 1 });
 });
 

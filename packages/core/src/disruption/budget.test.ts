@@ -125,8 +125,8 @@ describe('room', () => {
   });
 
   test('during a rollout both together keep to maxUnavailable', () => {
-    // With 10 replicas, 3 machines may be unavailable. One old machine was deleted and has no replacement yet. One
-    // machine has failed.
+    // With 10 replicas and this strategy, 3 machines may be unavailable. One old machine was deleted and has no
+    // replacement yet. One machine has failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const budget = disruptionBudgetOf(
       input({ unavailable: 3, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),
@@ -197,7 +197,6 @@ test.each([
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const taken = disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current, old: [account(9, old)] }));
     expect(repairRoom(taken, 1)).toBe(room);
-    // This controller created the machine without the mark of a replacement, so the rollout created it.
     const ours = { ...current, isOurs: () => true };
     expect(
       repairRoom(disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current: ours, old: [account(9, old)] })), 2),
@@ -241,7 +240,6 @@ test('rollout and repair together never take more than the deployment allows', (
       const { replicas, unavailable, available, missing, underWay, repairing, rolling, failed } = budget;
       expect([underWay >= 0, underWay <= missing, missing <= replicas]).toEqual([true, true, true]);
       const given = rolling ? rolloutRoom(available, replicas, unavailable) : 0;
-      // A rollout deletes available machines only if their number exceeds the minimum.
       if (given > 0) expect(available - given).toBeGreaterThanOrEqual(replicas - unavailable);
       const begun = Math.min(repairRoom(budget, limit), failed);
       if (begun === 0) return;

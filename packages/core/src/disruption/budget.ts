@@ -5,21 +5,21 @@ import { createdAt, formerLostState, isAvailable, isFailed, isTerminating } from
 export interface BudgetSet {
   /** `spec.replicas`. */
   readonly replicas: number;
-  /** Including machines that are being deleted. */
+  /** `machines` includes machines that are being deleted. */
   readonly machines: readonly Machine[];
   /**
-   * Number of replicas that lost their machine and have no replacement yet. Default: the number of machines that are
-   * being deleted.
+   * Number of replicas that lost their machine and have no replacement yet. `lost` is by default the number of machines
+   * that are being deleted.
    */
   readonly lost?: number;
   /**
-   * Returns true if this controller created the machine. Only this controller marks replacements, so for machines of
-   * other controllers the reason of the creation is unknown. Default: this controller created all machines.
+   * Returns true if this controller created the machine. Only this controller marks replacements, so it does not know
+   * why another controller created a machine. By default, this controller created all machines.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }
 
-/** The budget is for a deployment, or for a set without a deployment. */
+/** The input for the budget of a deployment, or of a set without a deployment. */
 export interface BudgetInput {
   readonly replicas: number;
   /** `maxUnavailable` as a number. */
@@ -28,9 +28,12 @@ export interface BudgetInput {
   readonly old: readonly BudgetSet[];
   /** Returns true if a delete request was sent, but the cache does not show the deletion yet. */
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
-  /** Returns true if the node is selected for an in-place update, so that the machine will become unavailable. */
+  /** Returns true if the node is selected for an in-place update, so that its machine will become unavailable. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
-  /** True if the last rollout is known to be complete. Default: true if no old machine exists. */
+  /**
+   * `finished` is true if the last rollout is known to be complete. By default, `finished` is true if no old machine
+   * exists.
+   */
   readonly finished?: boolean;
   readonly now: Date;
 }
@@ -43,7 +46,10 @@ export interface DisruptionBudget {
   readonly replicas: number;
   /** Number of machines that may be unavailable. */
   readonly unavailable: number;
-  /** Available machines within the replicas of their set. The set deletes the machines above its replicas. */
+  /**
+   * Available machines within the replicas of their set. Machines above the replicas do not count, because the set
+   * deletes them.
+   */
   readonly available: number;
   /** Failed machines whose replacement has not started. */
   readonly failed: number;
@@ -52,7 +58,7 @@ export interface DisruptionBudget {
   readonly joining: number;
   /**
    * Machines that have been in creation for longer than {@link joinPatienceMs} and have not joined. Rollouts and
-   * replacements do not wait for these machines.
+   * replacements do not wait for late machines.
    */
   readonly late: number;
   /** Machines with an in-place update that is selected, in progress or failed. */
@@ -60,7 +66,7 @@ export interface DisruptionBudget {
   readonly leaving: number;
   readonly missing: number;
   /**
-   * The part of `missing` that is being replaced, rolled out or updated. The remaining part are failed machines that
+   * The part of `missing` that is being replaced, rolled out or updated. The rest of `missing` are failed machines that
    * wait.
    */
   readonly underWay: number;
@@ -68,16 +74,16 @@ export interface DisruptionBudget {
    * Replicas that lost their machine and whose replacement has not joined yet.
    * - An annotation marks the replacement, because the former machine may already be removed.
    * - Machines that an old set creates count without the annotation.
-   * - Machines that another controller created also count. After a take-over, a replacement by the original cannot be
-   *   distinguished from a step of a rollout.
+   * - Machines that another controller created count as replacements. After a take-over, a replacement by the original
+   *   cannot be distinguished from a step of a rollout.
    */
   readonly repairing: number;
   /**
-   * The part of `repairing` that delays the next replacement of a machine that never joined. A replica does not count
-   * if its former machine never joined, this machine is removed, and the replacement exists.
+   * The part of `repairing` that delays the next replacement of a machine that never joined. A replica without a pod to
+   * move does not count: its former machine never joined, the machine is removed, and the replacement exists.
    */
   readonly holding: number;
-  /** True if machines of an older template exist, or if the rollout is not complete yet. */
+  /** `rolling` is true if machines of an older template exist, or if the rollout is not complete yet. */
   readonly rolling: boolean;
   readonly free: number;
   /** The time at which the first of the `joining` machines becomes `late`. */
@@ -88,8 +94,8 @@ export interface DisruptionBudget {
 export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
- * Returns the longest time that other machines wait for a new machine, in milliseconds. After this time, the machine
- * has joined, or the machine controller has marked it as Failed.
+ * Returns the longest time for which replacements and rollouts wait for a new machine, in milliseconds. After this
+ * time, the new machine has joined, or the machine controller has marked it as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??
@@ -110,7 +116,9 @@ interface Tally {
   joining: number;
   late: number;
   updating: number;
-  /** The part of `updating` that failed. Failed updates no longer use the disruption budget. */
+  /**
+   * The part of `updating` whose in-place update failed. Failed in-place updates no longer use the disruption budget.
+   */
   failedUpdates: number;
   leaving: number;
   /** The part of `joining` that replaces other machines. */
@@ -118,7 +126,7 @@ interface Tally {
   /** The part of `successors` whose former machine never joined. */
   ofUnjoined: number;
   alive: number;
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   lateAt: number;
 }
 
@@ -188,7 +196,7 @@ function holds(set: BudgetSet, tally: Tally): number {
 
 /**
  * Unavailable machines that are neither being replaced nor updated. A set with more machines than replicas first
- * deletes such machines, so the surplus is subtracted.
+ * deletes unavailable machines, so the surplus is subtracted.
  */
 function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
@@ -202,7 +210,7 @@ function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** The function is pure, and stores no state that could become outdated. */
+/** `disruptionBudgetOf` is pure, and stores no state that could become outdated. */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -218,7 +226,6 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const underWay = Math.max(missing - waiting, 0);
   const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
   const standing = old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0);
-  // These machines are not available yet, but neither a rollout nor a replacement is the cause.
   const scaleUps = add(oldTallies, ({ set, tally }) => createdByScaleUp(set, tally));
   return {
     replicas,
@@ -240,10 +247,9 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   };
 }
 
-/** The result is at least 1, so that one replacement is possible even with `maxUnavailable` 0. */
 const budgetOf = (unavailable: number): number => Math.max(unavailable, 1);
 
-/** The number of available machines that a rollout may delete without falling below the minimum. */
+/** Returns the number of available machines that a rollout may delete without falling below the minimum. */
 export const rolloutRoom = (available: number, replicas: number, unavailable: number): number =>
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
@@ -259,15 +265,16 @@ export const repairAllowance = (
 
 /**
  * Returns the number of failed machines that may be replaced now.
- * - During a rollout, the result is at most the free part of the disruption budget. While a failed machine waits, the
- *   rollout starts no new disruption. A disruption by the rollout ends when the new machine joins or fails (incident
- *   14).
+ * - During a rollout, the result is at most the free part of the disruption budget. While a failed machine waits for
+ *   its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the new machine joins
+ *   or fails (incident 14).
  * - Without a rollout, changes by the user always leave room for one replacement.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;
   const allowance = repairAllowance(budget, limit);
-  // During a rollout, surge machines can compensate for machines that are being replaced. The replacements still count.
+  // During a rollout, surge machines can compensate for machines that are being replaced. A replacement uses the budget
+  // even if a surge machine compensates for it.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;

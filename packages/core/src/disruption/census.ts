@@ -22,15 +22,14 @@ export interface Source<T extends KubeObject> extends Pick<Informer<T>, 'onChang
 export interface CensusSources {
   readonly machines: Source<Machine>;
   readonly classes: Source<MachineClass>;
-  /** Undefined without a target cluster. */
+  /** `nodes` is undefined without a target cluster. */
   readonly nodes: Source<Node> | undefined;
-  /** The clusters of the same region. Absent outside of a fleet. */
+  /** The clusters of the same region. `region` is absent outside of a fleet. */
   readonly region?: (() => RegionReach | undefined) | undefined;
 }
 
 const UNREACHABLE = 'unreachable/';
 
-/** Callbacks by the ID of the caller. Each callback is called once. */
 type Listeners = Map<string, () => void>;
 
 interface Filed {
@@ -43,15 +42,15 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
 
 /**
  * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole
- * fleet. All data comes from the API objects. Therefore a restart changes no count, and the manager and the machine
- * controller compute the same counts.
+ * fleet. All data comes from the API objects. After a restart, the counts are the same, and the manager and the machine
+ * controller compute equal counts.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * The marks of machines that are unreachable now, by scope, with their times in milliseconds. The marks of recovered
-   * machines are only included in the counts.
+   * The marks of machines that are unreachable now, by scope, with their times in milliseconds. Recovered machines have
+   * no entry in `#outages`, but the counts include them.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
@@ -74,7 +73,7 @@ export class UnreachableCensus {
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // A machine keeps the zone of its deleted Node. The Node may have been deleted because the machine is
+      // A machine keeps the zone of its deleted Node. The deletion of a Node can be a sign that the machine is
       // unreachable.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
@@ -129,7 +128,8 @@ export class UnreachableCensus {
   /**
    * Calls `wake` once, at the next change of the counts or the class that can open or close a circuit breaker of the
    * machine.
-   * @param id Identifies the caller. A new registration replaces the previous registration of the same scope.
+   * @param id Identifies the caller. A second registration for a scope replaces the first registration of the same
+   * caller.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
     const scopes = this.#filed.get(keyOf(machine))?.scopes ?? [];
@@ -142,8 +142,8 @@ export class UnreachableCensus {
 
   /**
    * Returns the zone of a machine from the labels of its node template, its class, or its Node. For an alternative
-   * class in another zone, the Node takes precedence, because the template has a different zone. A machine whose Node
-   * was deleted keeps its former zone.
+   * class, the zone of the Node takes precedence, because the node template may name a different zone. A machine whose
+   * Node was deleted keeps its former zone.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
@@ -160,9 +160,9 @@ export class UnreachableCensus {
 
   /**
    * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, the circuit breaker
-   * counts machines that became unreachable at about the same time. For all other machines, it counts every group that
-   * became unreachable together, and recently recovered machines. Source: incidents 12 and 13. In a
-   * fleet, the clusters of the region count too.
+   * counts machines that became unreachable at about the same time. For a reachable machine, the circuit breaker counts
+   * every group that became unreachable together, and recently recovered machines. Source: incidents 12 and 13. In a
+   * fleet, the circuit breaker also counts the clusters of the region.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
@@ -177,9 +177,9 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns a value if the machine is unreachable and the cluster has too few machines for a circuit breaker. `peers`
-   * is set if the cluster has at least two machines and all of them are unreachable. In this case, the cause can be the
-   * network or the machines.
+   * Returns a value if the machine is unreachable and its cluster has too few machines for a circuit breaker. `peers`
+   * is set if the cluster has at least two machines and all of them are unreachable. If all machines of a cluster are
+   * unreachable, the cause can be the network or the machines.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isUnreachable(machine)) return undefined;

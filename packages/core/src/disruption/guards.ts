@@ -10,7 +10,7 @@ export interface Guards {
   readonly countTerminating: boolean;
   /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments are used. */
   readonly rolloutAnnotations: boolean;
-  /** Undefined if no circuit breaker is open, or if an annotation overrides it. */
+  /** `breakerOf` returns undefined if no circuit breaker is open, or if an annotation overrides it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly hasClass: (name: string) => boolean;
   /** The rollout budget of a fleet, if it does not allow disruptions by rollouts. */

@@ -45,7 +45,10 @@ const history = fc.record({
   unavailable: fc.nat(3),
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
-  /** Number of events during which the original is active. The original writes no marks and ignores the limits. */
+  /**
+   * Number of events during which the original is active. The original writes no marks of replacements and ignores the
+   * limits.
+   */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
@@ -53,7 +56,7 @@ type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 /** All data that the test knows about a replacement, including data that is unknown to the controller. */
 interface Repair {
   readonly former: string;
-  /** True if the machine failed before it joined, outside of a rollout. */
+  /** `idle` is true if the machine failed before it joined, outside of a rollout. */
   readonly idle: boolean;
   successor: string | undefined;
 }
@@ -78,7 +81,6 @@ class Model {
   readonly surge: number;
   readonly unavailable: number;
   readonly limit: number;
-  /** The last set is the current one. */
   sets: TestSet[] = [];
   readonly broken: string[] = [];
   original = false;
@@ -145,7 +147,7 @@ class Model {
     });
   }
 
-  /** Runs a reconcile of a set. At most `makes` of its creations succeed. */
+  /** Runs a reconcile of a set. At most `makes` of the machines that the set creates come into existence. */
   sync(testSet: TestSet, makes = Number.POSITIVE_INFINITY): void {
     const { set: owner, pending, machines, lost } = testSet;
     const deleting = new Map([...pending].map((uid) => [uid, 'asked' as const]));
@@ -178,7 +180,6 @@ class Model {
     const open = Math.max((testSet.set.spec.replicas ?? 0) - alive.length, 0);
     testSet.repairs = testSet.repairs.filter((repair) => {
       const made = alive.find(({ metadata }) => metadata.uid === repair.successor);
-      // The replacement was lost before it was Running, so the replica has no machine.
       if (!made) repair.successor = undefined;
       if (!made) return true;
       return phaseOf(made) === 'Pending' && createdAt(made) + JOIN_PATIENCE_MS > this.now;
@@ -186,7 +187,7 @@ class Model {
     const filled = testSet.repairs.filter(({ successor }) => successor !== undefined);
     const empty = testSet.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
     testSet.repairs = [...filled, ...empty];
-    // These former machines never ran pods, so a new machine can replace any of them.
+    // Machines that never ran pods, so that a new machine can replace any of them.
     const idle = filled.filter((repair) => repair.idle).length;
     const there = new Set(testSet.machines.map(({ metadata }) => metadata.uid));
     const formers = testSet.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
@@ -196,8 +197,8 @@ class Model {
 
   verify(testSet: TestSet, toDelete: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Outside of a rollout, a machine that never joined ran no pods. The replacement of such a machine ends when the
-    // machine is deleted and a new machine exists.
+    // Outside of a rollout, a machine that never joined ran no pods. The replacement of a machine that never joined
+    // ends when the machine is deleted and a new machine exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = toDelete.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
@@ -216,15 +217,14 @@ class Model {
   }
 
   /**
-   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Both numbers use the
-   * same budget.
+   * Number of machines that are being replaced, plus replicas that the rollout makes unavailable. Replacements and
+   * rollouts use the same budget.
    */
   sum(): number {
     const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
     return Math.max(repairs, this.missing());
   }
 
-  /** @param before The sum before this decision. */
   verifySum(what: string, before: number): void {
     const [sum, allowed] = [this.sum(), Math.max(this.most, 1)];
     if (!this.rolls || sum <= allowed || sum <= before) return;
@@ -233,7 +233,7 @@ class Model {
 
   /**
    * Number of replicas without an available machine because of a replacement or rollout, after the sets have deleted
-   * their surplus machines. Machines that an old set creates for a scale-up do not count.
+   * their surplus machines. Machines that an old set creates for a scale-up do not count as missing.
    */
   missing(): number {
     const now = new Date(this.now);
@@ -260,7 +260,7 @@ class Model {
     });
   }
 
-  /** A later event executes the writes. */
+  /** The planned writes are executed by a later event of the test. */
   decide(): void {
     this.land();
     const sizes = this.sizes();
@@ -359,7 +359,6 @@ function onMachine(model: Model, { do: what, which: nth }: { readonly do: string
   if (what === 'run' || what === 'fail')
     model.change(one, owner, inPhase(what === 'run' ? 'Running' : 'Failed', model.now));
   if (what === 'spoil') model.change(one, owner, spoilt(model.now));
-  // A replacement has ended if the new machine has failed.
   for (const testSet of model.sets) model.underWay(testSet);
 }
 
@@ -437,7 +436,7 @@ test('a set whose last machine was lost knows it after a restart, though its sta
     { do: 'template' },
     { do: 'create', which: 0, most: 0 },
     { do: 'kill' },
-    // A machine of the new set never joins. A replacement of this machine would exceed the limit.
+    // A machine of the new set never joins. A replacement of the machine that never joined would exceed the limit.
     { do: 'sync', which: 1 },
     { do: 'spoil', which: 0 },
     { do: 'template' },

@@ -9,7 +9,7 @@ import type { SafeguardSettings } from './safeguards.ts';
 export interface FleetReading {
   readonly machines: readonly Machine[];
   readonly classes: readonly MachineClass[];
-  /** Undefined if the caller cannot read the Nodes. */
+  /** `nodes` is undefined if the caller cannot read the Nodes. */
   readonly nodes: readonly Node[] | undefined;
 }
 
@@ -22,10 +22,10 @@ function reported<T extends KubeObject>(objects: readonly T[]): Source<T> {
   return { store: { get: (key) => byKey.get(key) }, onChange };
 }
 
-/** Returns the guards that the controllers use with these settings at this time. */
+/** Returns the guards that the controllers use with given settings at a given time. */
 export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
-/** The cost of a call does not depend on the size of the fleet. */
+/** Returns the guards of the controllers from caches, at a cost that does not depend on the size of the fleet. */
 export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']): GuardsAt {
   const census = new UnreachableCensus(sources);
   const classOf = ({ metadata, spec }: Machine) =>

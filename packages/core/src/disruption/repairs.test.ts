@@ -18,7 +18,6 @@ async function born(world: World, replicas: number, spec: object = {}): Promise<
   return world.machines();
 }
 
-/** Replicas do not count while their failed machine waits for a replacement. */
 function underWay(world: World, replicas: number): number {
   const alive = fleet(world).filter((machine) => !going(machine));
   const filled = alive.filter((machine) => phase(machine) === 'Running').length;

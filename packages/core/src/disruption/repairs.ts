@@ -10,16 +10,19 @@ import type { OpenBreaker } from './unreachable.ts';
 
 /** The state that decides which failed machines of one deployment, or of a set without a deployment, are replaced. */
 export interface RepairSnapshot extends BudgetInput {
-  /** `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
+  /** `limit` is `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /** True while a set of the deployment shrinks and the result is unknown. No replacement starts during this time. */
+  /**
+   * `unsettled` is true while a set of the deployment shrinks and the result is unknown. While `unsettled` is true, no
+   * replacement starts.
+   */
   readonly unsettled?: boolean;
   /**
-   * Set if the rollout is paused while its template is not proven. In this case, the failed machines of the current set
-   * are kept at least until this time.
+   * `keeps` is set if the rollout is paused while its template is not proven. The failed machines of the current set
+   * are kept at least until the time `keeps`.
    */
   readonly keeps?: { readonly until: Date | undefined };
-  /** Undefined if no circuit breaker is open, or if an annotation overrides it. */
+  /** `breakerOf` returns undefined if no circuit breaker is open, or if an annotation overrides it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
 }
@@ -35,7 +38,7 @@ export interface RepairPlan {
   readonly budget: DisruptionBudget;
   /** The maximum number of replacements at the same time. */
   readonly allowance: number;
-  /** Machines to delete now. The sets of these machines create the replacements. */
+  /** Machines to delete now. The sets of the deleted machines create the replacements. */
   readonly go: readonly Machine[];
   /** Failed machines that wait until other replacements have ended. */
   readonly waiting: readonly Machine[];
@@ -59,8 +62,8 @@ const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unkno
 
 /**
  * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment
- * computes the same list, and deletes only machines of the set. Therefore the number for all sets together does not
- * exceed the limit.
+ * computes the same list, and deletes only its own machines. The number of machines in the lists of all sets together
+ * does not exceed the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
@@ -103,8 +106,8 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 /**
  * Selects the machines that failed first.
  * - During a rollout, old and new machines are in one queue, so that neither group waits forever for the other.
- * - Without a rollout, a machine that never joined does not wait for the end of another replacement. Therefore, after
- *   an outage of the cloud, a deployment recovers as fast as VMs can be created.
+ * - Without a rollout, a machine that never joined does not wait for the end of another replacement. After an outage of
+ *   the cloud, a deployment recovers as fast as VMs can be created.
  */
 function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number): readonly Machine[] {
   const room = repairRoom(budget, limit);
@@ -114,10 +117,13 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
-/** During this time, a rollout deletes no available machine. */
+/** While failed machines wait for their replacement, a rollout deletes no available machine. */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
-/** Returns the reason why failed machines wait, as a sentence for users. Undefined if no failed machine waits. */
+/**
+ * Returns the reason why failed machines wait, as a sentence for users. `whyWaiting` returns undefined if no failed
+ * machine waits.
+ */
 export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;
   const parts = [

@@ -21,8 +21,8 @@ const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOf
 
 /**
  * Counts the disruptions of a group for any cause. A machine counts if its phase is neither Running nor Unknown, unless
- * it is preserved. If the drain of a machine cannot end, the machine does not count, because it would block all other
- * replacements of the group. The original counts a Terminating machine twice, which makes no difference to its limit of
+ * it is preserved. A machine whose drain cannot end does not count, because it would block all other replacements of
+ * the group. The original counts a Terminating machine twice, which makes no difference to its limit of
  * 1. Source: machine_util.go, isMarkableForFailure.
  * @param options.making True if machines that are being created count.
  */
@@ -46,12 +46,13 @@ export function countReplacements(machines: Iterable<Machine>, options: { readon
 export const replacementLimit = (limit: number | string, groupSize: number): number =>
   Math.max(resolveIntOrPercent(limit, groupSize, 'down') ?? 1, 1);
 
-/** Default of `--max-unhealthy-replacements`. The original has this value as a constant. */
+/** Default of `--max-unhealthy-replacements`. In the original, this value is a constant. */
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * Returns the time until which an unhealthy machine waits for machines in creation. The maximum wait is twice the
- * health timeout. Without this limit, the replacement and a rollout could wait for each other (incident 14).
+ * Returns the time until which an unhealthy machine waits for machines in creation. An unhealthy machine waits for at
+ * most twice the health timeout. Without a limit for the wait, a replacement and a rollout could wait for each other
+ * (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

@@ -41,7 +41,7 @@ export class Safeguards {
     this.#census = new UnreachableCensus(sources);
   }
 
-  /** Undefined if no circuit breaker is open, or if an annotation overrides it. */
+  /** `breakerOf` returns undefined if no circuit breaker is open, or if an annotation overrides it. */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
     return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
@@ -59,8 +59,8 @@ export class Safeguards {
 
 /**
  * Returns a function that decides whether a machine counts as a replica of the deployment. A machine whose drain cannot
- * end does not count, because a rollout would wait for it forever. If the user requested that terminating machines
- * count, this machine also counts.
+ * end does not count, because a rollout would wait for the machine forever. If the user requested that terminating
+ * machines count, a machine whose drain cannot end also counts.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,

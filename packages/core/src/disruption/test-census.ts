@@ -23,7 +23,7 @@ class Reported<T extends KubeObject> {
   }
 }
 
-/** @param options `target` is false if there is no target cluster. */
+/** @param options.target `false` if there is no target cluster */
 export function fixedCensus({
   target = true,
   region,

@@ -3,10 +3,6 @@ import { expect, test } from 'vitest';
 import { node } from '../machine/testing.ts';
 import { DisruptionsUnderWay } from './under-way.ts';
 
-/**
- * One controller must count the disruptions that another controller has started, until the cache shows their results.
- */
-
 const set = (resourceVersion: string, replicas?: number): MachineSet =>
   ({ metadata: { name: 's', uid: 'uid-s', resourceVersion }, spec: { replicas } }) as MachineSet;
 

@@ -4,14 +4,17 @@ import type { Node } from '@mcm/kube';
 /** A set for which a write with fewer replicas was decided. */
 interface Shrinking {
   readonly replicas: number;
-  /** Resource version of the set at the decision. When the version changes, the cache shows the result of the write. */
+  /**
+   * Resource version of the set at the decision. When the version of the set changes, the cache shows the result of the
+   * write.
+   */
   readonly resourceVersion: string | undefined;
   readonly deployment: string;
 }
 
 /**
- * Decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements. Without
- * this class, both controllers could use the same part of the disruption budget.
+ * Decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements from the
+ * same caches. Without this class, both controllers could use the same part of the disruption budget.
  */
 export class DisruptionsUnderWay {
   readonly leaving = new Set<string>();
@@ -33,7 +36,7 @@ export class DisruptionsUnderWay {
     return shrinking !== undefined && shrinking.resourceVersion === metadata.resourceVersion;
   }
 
-  /** The smaller number of two: the replicas in the cache, and the replicas that will be written. */
+  /** Returns the smaller of two numbers: the replicas in the cache, and the replicas that will be written. */
   replicasOf(set: MachineSet): number {
     const replicas = set.spec.replicas ?? 0;
     const shrinking = this.#shrinking.get(set.metadata.uid);

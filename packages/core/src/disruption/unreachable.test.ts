@@ -8,7 +8,7 @@ import { BREAKER_DEFAULTS, reachabilityMarks } from './unreachable.ts';
 
 interface Given {
   readonly phase: MachinePhase;
-  /** Minutes after noon. */
+  /** Number of minutes after noon. */
   readonly since?: number;
   readonly zone?: string;
 }

@@ -2,12 +2,12 @@ import type { Machine } from '@mcm/api';
 import type { RegionReach } from '@mcm/kube';
 import { millis } from '../values/timestamps.ts';
 
-/** Times are rounded to the minute, so counting over a time window needs only a few lookups. */
+/** Times are rounded to the minute, so the count for a time window needs only a few lookups. */
 const BUCKET_MS = 60_000;
 
 export const CLUSTER = 'cluster';
 
-/** Start of the description of a machine's last operation if its Node is gone. The original writes this text. */
+/** Start of the description of a machine's last operation if its Node is gone. The original writes the same text. */
 const NODE_LOST = 'Node object went missing';
 
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
@@ -33,7 +33,7 @@ export function isUnreachable(machine: Machine): boolean {
 }
 
 /**
- * Returns true if the last change of the phase was a recovery. The object no longer shows why the machine was
+ * Returns true if the last change of the phase was a recovery. A recovered machine no longer shows why it was
  * unhealthy.
  */
 function hasRecovered(machine: Machine): boolean {
@@ -70,8 +70,8 @@ export interface BreakerLimits {
    */
   readonly thresholdPercent: number;
   /**
-   * If fewer machines are unreachable, mcm replaces them. Exception: all machines of the cluster are unreachable, and
-   * the cloud reports that their VMs run.
+   * If fewer machines than this number are unreachable, mcm replaces them. Exception to `minimumCount`: all machines of
+   * the cluster are unreachable, and the cloud reports that their VMs run.
    */
   readonly minimumCount: number;
   /** A recovered machine counts as unreachable for this time, so that an unstable network causes no replacement. */
@@ -91,16 +91,16 @@ export interface OpenBreaker {
   readonly scope: string;
   readonly unreachable: number;
   readonly joined: number;
-  /** What the two numbers count. The default is machines. */
+  /** What the two numbers of the circuit breaker count. `counted` is by default machines. */
   readonly counted?: 'machines' | 'clusters' | undefined;
   /**
-   * The time at which a recovered machine no longer counts as unreachable. Undefined if only events can change the
-   * circuit breaker.
+   * The time at which a recovered machine no longer counts as unreachable. `lookAgainAt` is undefined if only events
+   * can change the circuit breaker.
    */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** For machines that became unreachable at `since`. Undefined if the circuit breaker is closed. */
+/** Returns the open circuit breaker for machines that became unreachable at `since`, or undefined. */
 export function openBreaker(
   scope: string,
   since: number,
@@ -118,10 +118,15 @@ export function openBreaker(
   return { scope, unreachable, joined, lookAgainAt };
 }
 
-/** Another look at the clusters of a region. No event reports that a cluster answers again. */
+/**
+ * Delay of the next check of the clusters of a region. No event reports that a cluster of the region responds again.
+ */
 const REGION_LOOK_MS = 60_000;
 
-/** In a region with many clusters that do not answer, the network is the likely cause. The limits are those of machines. */
+/**
+ * If many clusters of a region do not respond, the network is the likely cause. The limits for clusters are equal to
+ * the limits for machines.
+ */
 export function regionBreaker(
   reach: RegionReach | undefined,
   { minimumCount, thresholdPercent }: BreakerLimits,

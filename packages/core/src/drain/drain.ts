@@ -21,55 +21,52 @@ import { beginMove, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.t
 
 /** The actions of a drain on the pods of a node at this time. */
 export interface DrainPlan {
-  /** True if the drain waits for no pod and no volume. */
+  /** `drained` is true if the drain waits for no pod and no volume. */
   readonly drained: boolean;
-  /** True if the drain was forced. Volumes may then still be attached. */
+  /** `forced` is true if the drain was forced. After a forced drain, volumes may still be attached. */
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
   /** Pods to delete now with grace period 0. */
   readonly remove: readonly DrainPod[];
-  /** The reason why these pods are deleted instead of evicted. The text is the end of a sentence. */
+  /** The reason why these pods are deleted instead of evicted, as the end of a sentence. */
   readonly removeBecause: string;
   /** Pods that are terminating or wait for their eviction. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * Set if pods remain after the drain timeout and this policy keeps them. Undefined while the drain can still end
-   * without an action of a user.
+   * `undrained` is set if pods remain after the drain timeout and this policy keeps them. `undrained` is undefined
+   * while the drain can still end without an action of a user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**
-   * Set if the cache shows no pods to evict, but its watch was interrupted. The drain waits until the watch continues.
+   * `awaitsWatch` is set if the cache shows no pods to evict, but the watch of pods was interrupted. The drain waits
+   * until the watch of pods continues.
    */
   readonly awaitsWatch?: true;
-  /** Set if the plan needs a new read of the Evictions of the requested pods. */
+  /** `readsResponders` is set if the plan must read the Evictions of the requested pods again. */
   readonly readsResponders?: true;
-  /** Volumes that were not detached in time. The drain no longer waits for these volumes. */
+  /** Volumes that were not detached in time. The drain no longer waits for volumes that were not detached in time. */
   readonly leftAttached: readonly Blocker[];
-  /** Time of the next reconcile if no event causes one earlier. */
+  /** Time of the next reconcile if no event causes an earlier reconcile. */
   readonly lookAgainAt?: Date | undefined;
 }
 
 /** The drain reports a terminating pod that exceeds its grace period by this time. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
-/** This delay covers the case that the changes of a budget and of a pod arrive in the wrong order. */
 const BUDGET_RECHECK_MS = 120_000;
 
-/**
- * Delay before the drain checks whether an interrupted watch of pods has continued. The watch can continue after a
- * single request.
- */
+/** Delay before the drain checks whether an interrupted watch of pods has continued. */
 const WATCH_RECHECK_MS = 1_000;
 
-/** Delays between retries of a refused eviction. The first delay is 20 s as in the original. */
+/** Delays between retries of a refused eviction. The first delay of a retry is 20 s, as in the original. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
- * Plans the next actions of a drain: the pods to evict now, and the reason for each pod that waits. The function does
- * not wait. Changes of pods, budgets and attachments cause the next plan. Without a change, the next plan follows at
- * `lookAgainAt`.
+ * Plans the next actions of a drain: the pods to evict now, and the reason for each pod that waits. `planDrain` does
+ * not wait. Changes of pods, budgets and attachments cause the next plan. Without a change of an object, the next plan
+ * follows at `lookAgainAt`.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -101,7 +98,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     undrained,
   };
   const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
-  // No event reports that the watch continues, so a timer causes the next plan.
+  // No event reports that an interrupted watch continues, so a timer causes the next plan.
   if (isEmpty && o.podsUnproven && !overdue)
     return { ...plan, drained: false, awaitsWatch: true, lookAgainAt: new Date(now.getTime() + WATCH_RECHECK_MS) };
   if (isEmpty) return { ...plan, drained: true };
@@ -112,8 +109,8 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
 }
 
 /**
- * The plan of a drain that cannot read the pods. Timeouts do not force this drain, because running pods could lose
- * their VM.
+ * Plans a drain that cannot read the pods. Timeouts do not force a drain without pods in view, because running pods
+ * could lose their VM.
  */
 const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
   ...NOTHING,
@@ -121,8 +118,8 @@ const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
 });
 
 /**
- * A pod with claims must not be evicted if the drain cannot read volumes, because the drain could not notice when the
- * volumes are detached.
+ * A pod with claims is not evicted if the drain cannot read volumes, because the detach of the volumes would stay
+ * unnoticed.
  */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
@@ -162,8 +159,8 @@ function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date)
 }
 
 /**
- * Returns true if the pod's budgets have changed since the last eviction attempt, and now allow the eviction. The
- * first attempt of a process is always allowed, because the budgets may have changed before its start.
+ * Returns true if the pod's budgets have changed since the last eviction attempt, and now allow the eviction. The first
+ * eviction attempt of a process is always allowed, because the budgets may have changed before its start.
  */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (pod.dueAt || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
@@ -171,7 +168,10 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   return o.memory.attempts.get(pod.uid)?.budgets !== budgetVersions(pod);
 }
 
-/** Deletes every pod once, with grace period 0. The drain does not wait for the pods, and continues after an error. */
+/**
+ * Deletes every pod of a forced drain once and without a grace period. A forced drain does not wait for the pods, and
+ * continues after an error.
+ */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
   const removeBecause = o.forced
@@ -195,7 +195,10 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
 
 const EVICTION_TIMED_OUT = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
 
-/** The key for deletions with grace period 0. It differs from the key for evictions of the same pod. */
+/**
+ * The key for deletions with grace period 0. The key of a forced deletion differs from the key for evictions of the
+ * same pod.
+ */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
 
 interface PodPlan {
@@ -203,9 +206,8 @@ interface PodPlan {
   readonly verb: 'evict' | 'remove' | 'wait';
   readonly until?: Date | undefined;
   readonly blocker?: Blocker | undefined;
-  /** Set if the pod waits until the volumes of other pods have moved. */
+  /** `turn` is set if the pod waits until the volumes of other pods have moved. */
   readonly turn?: true;
-  /** True if the plan needs the Eviction of the pod. */
   readonly read?: boolean;
 }
 
@@ -228,9 +230,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
   }
   // A responder can prepare the eviction of a pod whose budget forbids the eviction now. A pod with volumes gets no
-  // such request, because it would use the volume limit of another pod.
+  // EvictionRequest while its budget blocks, because it would use the volume limit of another pod.
   if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
-  // The API server accepted the eviction, but the watch does not show the pod's deletionTimestamp yet.
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
   }
@@ -252,7 +253,6 @@ function budgetBlockerOf(pod: DrainPod): Blocker | undefined {
   return blocking && budgetBlocker(pod, blocking);
 }
 
-/** Other pods are evicted while this pod waits. */
 function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   if (!attempt || attempt.result === 'asked') return { pod, verb: 'evict' };
   const assessed = !pod.budgets.some(({ stale }) => stale);
@@ -265,7 +265,6 @@ function planRetry(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodP
   return { pod, verb: 'wait', until, blocker: refusedBlocker(pod, attempt) };
 }
 
-/** The drain deletes the pod with grace period 0, even if a budget forbids the disruption of the pod. */
 function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const attempt = o.memory.attempts.get(forcedKey(pod));
   if (!attempt) return { pod, verb: 'remove' };

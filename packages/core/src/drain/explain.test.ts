@@ -46,7 +46,6 @@ test('of two pods under a budget that allows one disruption, the second waits fo
     ['default/b', 'turn', 'pod disruption budget default/web allows 1 disruption at the same time'],
     ['default/c', 'evict'],
   ]);
-  // The budget does not protect a pod that is not ready or has ended, so the API server evicts such a pod immediately.
   for (const change of [{ ready: false }, { phase: 'Succeeded' }]) expect(fates(change)[1]?.[1]).toBe('evict');
 });
 

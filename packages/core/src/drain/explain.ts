@@ -20,7 +20,7 @@ export interface ExplainedPod {
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** For a terminating pod: the expected end of the pod, and the time from which the drain reports the pod. */
+  /** For a terminating pod, `ends` is the expected end of the pod and the time from which the drain reports the pod. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
   /** Names of the PersistentVolumes that move with the pod. */
   readonly volumes: readonly string[];
@@ -37,12 +37,15 @@ export interface DrainExplanation {
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
   /** Names of PersistentVolumes of deleted pods that must still be detached from the node. */
   readonly detaching?: readonly string[] | undefined;
-  /** True if the drain waits for no pod and no volume. */
+  /** `drained` is true if the drain waits for no pod and no volume. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
-  /** The time from which pods are deleted instead of evicted. Absent if the policy forbids the deletion. */
+  /**
+   * The time from which pods are deleted instead of evicted. `deletesFrom` is absent if the policy forbids the
+   * deletion.
+   */
   readonly deletesFrom?: Date | undefined;
-  /** The end of the drain timeout. `policy` defines the action at this time. */
+  /** The end of the drain timeout. `policy` defines what happens at the end of the drain timeout. */
   readonly overAt: Date;
 }
 
@@ -87,8 +90,8 @@ const rank = (pod: DrainPod): number => (verdictOf(pod).pod === 'stay' ? 2 : beg
 const inOrder = (a: DrainPod, b: DrainPod): number => rank(a) - rank(b) || byPriority(a, b);
 
 /**
- * The drain sends all evictions at the same time. The API server refuses the evictions of these pods, because their
- * budget first allows the disruption of other pods. Keys are UIDs of pods.
+ * The drain sends all evictions at the same time. The API server refuses some evictions, because the budget of these
+ * pods first allows the disruption of other pods. The keys are UIDs of pods.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

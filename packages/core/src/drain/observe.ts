@@ -30,34 +30,30 @@ export interface ObserveDrainOptions {
   readonly node: Node;
   readonly caches: DrainCaches;
   /**
-   * Returns the cloud's ID of a volume, as in the status of the Node. If the ID is unknown, only VolumeAttachments show
-   * where the volume is attached.
+   * Returns the cloud's ID of a volume, as in the status of the Node. If the cloud's ID is unknown, only
+   * VolumeAttachments show where the volume is attached.
    */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
-  /** Limits for attaching volumes, if known. */
+  /** Limits for attaching volumes, if the limits are known. */
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly now: Date;
   readonly requests?: DrainObservation['requests'];
-  /** If absent, `Force`. */
   readonly choice?: PolicyChoice;
-  /** The times of the interruption of the VM, if the cloud has announced one. */
+  /** The times of the interruption of the VM, if the cloud has announced an interruption. */
   readonly interrupted?: InterruptionTimes | undefined;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/**
- * Reads the observation of a drain from the caches. The cost depends on the number of pods and attachments of the
- * node.
- */
+/** Reads the observation of a drain from the caches. */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
-  // A drain for a preservation starts with the preservation, and a special label forces it. A drain for an in-place
-  // update starts with the selection of the node.
+  // A drain for a preservation starts with the preservation, and a special label forces this drain. A drain for an
+  // in-place update starts with the selection of the node.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );
@@ -156,7 +152,6 @@ function unseenOf(
   return podsUnseen === undefined && volumes === '' ? {} : { unseen };
 }
 
-/** The cache may be outdated, and the API server makes the final decision. */
 const budgetsOf = (caches: DrainCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>
   (caches.budgets.refused ? [] : podTerms(namespace, labels))
     .flatMap((term) => caches.budgets.store.byIndex('term', term))
@@ -190,7 +185,8 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
 
 /**
  * Returns the expected end of a terminating pod. When a pod has ended, its kubelet deletes it with grace period 0,
- * which sets the deletionTimestamp to the time of this request. The pod must not count as overdue at that moment.
+ * which sets the deletionTimestamp to the time of this request. A pod that ends at that moment must not count as
+ * overdue.
  */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
   const due = parseTime(metadata.deletionTimestamp);

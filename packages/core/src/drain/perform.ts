@@ -6,7 +6,7 @@ import { isAskedFor } from './requests/requested.ts';
 import { beginMove } from './volumes/volumes.ts';
 
 export interface Requests {
-  /** Returns false if the API server refuses the request. */
+  /** `ask` returns false if the API server refuses the request. */
   readonly ask: (pod: PodRef) => Promise<boolean>;
 }
 
@@ -18,8 +18,8 @@ interface DrainScope {
 }
 
 /**
- * Maximum number of concurrent requests for one node. With this limit, a drain of hundreds of pods does not delay other
- * drains.
+ * Maximum number of concurrent requests for one node. With a limit for each node, a drain of hundreds of pods does not
+ * delay the drains of other nodes.
  */
 const PARALLEL = 20;
 
@@ -78,7 +78,7 @@ export async function evictPods(
   return deleted;
 }
 
-/** The drain does not evict a pod with an EvictionRequest. */
+/** The drain does not evict a pod that has an EvictionRequest. */
 async function isRequested(
   pod: DrainPod | undefined,
   { o, now }: DrainScope,
@@ -88,7 +88,6 @@ async function isRequested(
   return requests.ask(pod);
 }
 
-/** The API server refuses an Eviction in a terminating namespace, because an Eviction is a new object. */
 const refusal = (error: KubeError): Attempt['result'] => {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;
   if (isTooManyRequests(error)) return 'blocked';

@@ -8,7 +8,7 @@ export interface PlayTimes {
   readonly graceMs: number;
   readonly detachMs: number;
   readonly attachMs: number;
-  /** Number of volumes that all other nodes can attach in total. Undefined means no limit. */
+  /** Number of volumes that all other nodes can attach in total. `slots` is undefined if there is no limit. */
   readonly slots?: number;
 }
 
@@ -16,15 +16,16 @@ export interface Played {
   readonly order: readonly string[];
   readonly tookMs: number;
   /**
-   * Maximum number of pods that moved at the same time. A move lasts from the eviction of the pod until its volumes are
+   * Maximum number of pods that moved at the same time. The move of a pod lasts from its eviction until its volumes are
    * attached to another node, or until the wait for its volumes ends.
    */
   readonly mostUnderWay: number;
 }
 
 /**
- * Simulates a drain in steps of one second. An evicted pod ends after `graceMs`. After another `detachMs`, the volume
- * of the pod is detached. After another `attachMs`, the volume is attached to another node with a free slot.
+ * Simulates a drain in steps of one second. In the simulation, an evicted pod ends after `graceMs`. The volume of the
+ * pod is detached `detachMs` after the end of the pod. The volume is attached to a node with a free slot `attachMs`
+ * after it was detached.
  */
 export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
   const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;

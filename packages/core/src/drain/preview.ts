@@ -30,8 +30,8 @@ export interface PreviewOptions {
   /** Defaults of the machine controller's flags, if known. */
   readonly defaults?: MachineDefaults;
   /**
-   * Called for each kind that the preview may not read. The preview then omits this kind. Without this function, the
-   * preview rejects.
+   * `onRefused` is called for each kind that the preview may not read. The preview omits kinds that it may not read.
+   * Without `onRefused`, the preview rejects.
    */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
   /** The cause of the planned deletion. The default is a deletion by a user. */
@@ -43,7 +43,8 @@ export interface FollowedDrain {
   /** Resolves when all objects have been read once. */
   readonly synced: Promise<void>;
   /**
-   * Explains the current state from the caches, without a request. Returns undefined if the machine has no Node.
+   * Explains the current state of the drain from the caches, without a request. `explain` returns undefined if the
+   * machine has no Node.
    * @param defaults Defaults of the machine controller's flags, if known
    */
   explain(
@@ -60,14 +61,14 @@ export interface FollowedDrain {
 /** Options for watching a drain. */
 export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
-  /** Called after each change of an object that the drain reads. */
+  /** `onChange` is called after each change of an object that the drain reads. */
   readonly onChange?: () => void;
 };
 
 /**
- * Watches the objects that a drain of one node reads until the signal aborts. The explanation uses the same decision as
- * the controller. For a machine that is not being deleted, the explanation is about a drain that starts now. Durations
- * come from the machine's spec. If the spec has none, they come from `defaults`, and then from the default flags.
+ * Watches the objects that a drain of one node reads until the signal aborts. The explanation uses the same decision
+ * code as the controller. For a machine that is not being deleted, the explanation is about a drain that starts now.
+ * Durations come from the machine's spec, then from `defaults`, and then from the default flags.
  */
 export function followDrain({
   target,
@@ -124,7 +125,6 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
   try {
     return await requestedMemory(target, signal, runtime.clock.now());
   } catch (error) {
-    // The API server no longer serves the API of EvictionRequests.
     if (isNotFound(error)) return NO_DRAIN_MEMORY;
     if (onRefused === undefined || !isForbidden(error)) throw error;
     onRefused(error);
@@ -134,7 +134,6 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
 
 /** The caches contain only the objects of one node, so that a preview does not read the pods of the whole cluster. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
-  // A preview moves one pod with volumes at a time, so it needs no attach limits from CSINodes.
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${nodeName}`,
     pods: `spec.nodeName=${nodeName}`,

@@ -27,7 +27,7 @@ export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => (
 export const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
   pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
 
-/** The budget `default/web`. The budget allows no disruption. */
+/** The budget `default/web`, which allows no disruption. */
 export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   key: 'default/web',
   resourceVersion: '7',
@@ -38,7 +38,7 @@ export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   ...change,
 });
 
-/** Returns a drain that started at NOON. Pods are evicted for one hour. After two hours, the drain is forced. */
+/** Returns a drain that started at NOON. The drain evicts pods for one hour. The drain is forced after two hours. */
 export const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
   nodeName: 'fakeNode-0',
   pods,

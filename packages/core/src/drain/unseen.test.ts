@@ -19,11 +19,10 @@ interface Environment {
   readonly refused?: Readonly<Record<string, KubeError>>;
   readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
   readonly memory?: DrainMemory;
-  /** The default is one pod without volumes. */
+  /** By default, there is one pod without volumes. */
   readonly pods?: readonly Pod[];
 }
 
-/** A budget protects the pod of the node. */
 function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Environment = {}) {
   const kind = (resource: string, found: readonly object[] = []) => ({
     resource,

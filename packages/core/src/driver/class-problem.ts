@@ -10,8 +10,8 @@ import { placeOf } from './schemas/hint.ts';
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;
 
 /**
- * Returns why no VM can be created from the provider spec, as in the event `InvalidClass`. Undefined if the spec is
- * valid.
+ * Returns why no VM can be created from the provider spec, as in the event `InvalidClass`. `providerSpecProblem`
+ * returns undefined if the provider spec is valid.
  */
 export function providerSpecProblem(read: ReadProviderSpec, machineClass: MachineClass): string | undefined {
   try {

@@ -21,7 +21,7 @@ export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
   readonly machineName: string;
-  /** UID of the Machine. A repeated create finds the VM by this UID. */
+  /** UID of the Machine. A repeated `create` finds the VM by this UID. */
   readonly uid: string;
   /** The user data as text, with U+FFFD for bytes that are not UTF-8. */
   readonly userData: string;
@@ -37,8 +37,8 @@ export interface FakeVm {
 }
 
 /**
- * Returns the provider ID that the cloud controller of the fake cloud writes to the Node. This ID contains the zone
- * and differs from the ID of the driver.
+ * Returns the provider ID that the cloud controller of the fake cloud writes to the Node. The provider ID of the cloud
+ * controller contains the zone and differs from the ID of the driver.
  */
 export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
@@ -54,7 +54,7 @@ export type FakeMethod =
   | 'evidence'
   | 'watchInterruptions';
 
-/** A failure of a later call. With `after`, the call takes effect, but its response is lost. */
+/** A failure of a later call of the fake driver. With `after`, the call takes effect, but its response is lost. */
 export interface FakeFailure {
   readonly code: MachineCode;
   readonly message?: string;
@@ -64,31 +64,31 @@ export interface FakeFailure {
 
 /** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** If absent, the driver has no `initialize` method. */
+  /** If `initializes` is absent, the driver has no `initialize` method. */
   readonly initializes?: boolean;
   /**
-   * Called at the start of each call and before each answer. A test can wait, throw or stop the process in this
-   * function.
+   * `gate` is called at the start of each call and before each response. A test can wait, throw or stop the process in
+   * `gate`.
    */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
-  /** If absent, the cloud accepts all credentials. */
+  /** If `accepts` is absent, the cloud accepts all credentials. */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
-  /** If absent, the driver has no `evidence` method. */
+  /** If `console` is absent, the driver has no `evidence` method. */
   readonly console?: (vm: FakeVm) => string;
   /** The default is the name of the machine. */
   readonly nodeName?: (machineName: string) => string;
   /** Returns true for VMs that a list omits, because an eventually consistent cloud may omit new VMs. */
   readonly hides?: (vm: FakeVm) => boolean;
-  /** If absent, the driver cannot stop and start VMs. */
+  /** If `stops` is absent, the driver cannot stop and start VMs. */
   readonly stops?: boolean;
   readonly onPower?: (vm: FakeVm) => void;
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** If absent, the driver does not watch for interruptions. */
+  /** If `announces` is absent, the driver does not watch for interruptions. */
   readonly announces?: boolean;
   /** Returns true if an offering such as `small b` has capacity. By default, all offerings have capacity. */
   readonly room?: (offering: string) => boolean;
-  /** True if lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
+  /** `zonal` is true if lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
   readonly zonal?: boolean;
   readonly now?: () => string;
 }
@@ -104,8 +104,8 @@ const credentials = z.looseObject({ userData: z.string().optional(), key: z.stri
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
 /**
- * A cloud in memory for tests. The VMs exist independently of drivers, and calls fail on request. Tests should check
- * `vms` and `made` instead of the calls.
+ * A cloud in memory for tests. The VMs of the fake cloud exist independently of drivers, and calls fail on request.
+ * Tests should check `vms` and `made` instead of the calls.
  */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;
@@ -153,7 +153,7 @@ export class FakeCloud {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /** Announces notices. Each notice stays in the queue until a driver removes it. */
+  /** Announces notices of interruptions. Each notice stays in the queue until a driver removes it. */
   announce(...notices: readonly InterruptionNotice[]): void {
     this.notices.push(...notices);
     this.#announced.resolve();
@@ -223,7 +223,7 @@ export class FakeCloud {
     return result;
   }
 
-  /** As in real clouds, a machine without a provider ID is also looked up by its name. */
+  /** As in real clouds, a machine without a provider ID is looked up by its name too. */
   #look({ machine, owner, formerOwners, spec }: MachineRequest<FakeSpec, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
     const found = this.#find(uid, machine.spec.providerID);
@@ -261,7 +261,6 @@ export class FakeCloud {
     });
   }
 
-  /** Creates a driver. Several processes may each use a separate driver. */
   driver(): FakeDriver {
     const { initializes } = this.#options;
     const base: FakeDriver = {
@@ -364,7 +363,6 @@ const ALTERNATIVES: AlternativeRules<FakeSpec> = {
   listing: ({ zone = '' }) => zone,
 };
 
-/** The fake cloud supports CSI volumes and the in-tree volumes of AWS. */
 const volumeId = ({ csi, awsElasticBlockStore }: VolumeSource): string | undefined =>
   csi?.volumeHandle ?? inTree.safeParse(awsElasticBlockStore).data?.volumeID;
 

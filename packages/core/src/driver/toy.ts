@@ -35,10 +35,6 @@ export const machineOf = (name: string, className: string): Machine => ({
   spec: { class: { kind: 'MachineClass', name: className } },
 });
 
-/**
- * Credentials by pool. The pools `a` and `b` have the same credentials, and the pool `other` has different
- * credentials.
- */
 export const TOKENS: Readonly<Record<string, string>> = {
   a: 'token-shared',
   b: 'token-shared',
@@ -52,10 +48,7 @@ const spec = z.object({
 const credentials = z.looseObject({ token: z.string() });
 export type Toy = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
-/**
- * Returns an invoker with a toy driver, in a cluster with every class and Secret. Tests can replace methods of the
- * driver.
- */
+/** Returns an invoker with a toy driver, in a cluster with every class and Secret. */
 export function play(
   change: Partial<Toy>,
   options: Partial<InvokerOptions<z.infer<typeof spec>, z.infer<typeof credentials>>> = {},

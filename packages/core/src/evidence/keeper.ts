@@ -25,7 +25,7 @@ import { Lane } from '../flow/lane.ts';
 export interface KeeperOptions {
   readonly control: KubeClient;
   readonly invoker: Pick<DriverInvoker, 'can' | 'evidence' | 'classOf' | 'secretsOf'>;
-  /** The bootstrap tokens. Undefined without a target cluster, because machines then get no token. */
+  /** The bootstrap tokens, or undefined without a target cluster, because machines then get no token. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
   /** Maximum number of stored failures for each class; 0 stores none. */
@@ -56,7 +56,10 @@ export class EvidenceKeeper {
     return this.#running;
   }
 
-  /** At the end, including after an error, the keeper calls `settled` and reconciles the machine. */
+  /**
+   * Stores the evidence of a machine; at the end, even after an error, `settled` is called and the machine is
+   * reconciled.
+   */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
     this.#running++;
@@ -92,7 +95,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** If the keeper does not know which secrets to remove, it stores no data of the VM. */
+  /** Without the list of secrets to remove, the keeper stores no data of the VM. */
   async #known(
     machine: Machine,
     gaps: string[],

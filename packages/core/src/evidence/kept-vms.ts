@@ -48,7 +48,7 @@ export interface KeptVmsOptions extends KeptVmOptions {
   readonly namespace: string;
   readonly log: Logger;
   /**
-   * False if no component would later delete the kept VM, because the driver cannot list VMs or because orphans are
+   * `collected` is false if no component would later delete the kept VM: the driver cannot list VMs, or orphans are
    * only reported.
    */
   readonly collected: boolean;
@@ -79,8 +79,8 @@ export class KeptVms {
   }
 
   /**
-   * Starts the creation of a record, and then reconciles the machine. `settled` gets the record. `settled` gets
-   * undefined if the limit is reached or an error occurred.
+   * Creates the record of a kept VM, and then reconciles the machine. `settled` gets the record, or undefined if the
+   * limit is reached or an error occurred.
    */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
@@ -140,7 +140,7 @@ export class KeptVms {
     };
   }
 
-  /** Including expired records. */
+  /** Lists all records, including expired records. */
   async list(className: string): Promise<readonly KeptVm[]> {
     const { items } = await this.#client().list({ labelSelector: `${KeptVmLabels.Class}=${labelOf(className)}` });
     return items.map(parse);

@@ -14,7 +14,7 @@ export interface KeptEvidence {
   readonly missing?: string | undefined;
 }
 
-/** Newest first. The machine may already be deleted. */
+/** Returns the evidence of a machine that may already be deleted, newest first. */
 export async function readEvidence(
   client: KubeClient,
   namespace: string,

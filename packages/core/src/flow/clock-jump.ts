@@ -1,11 +1,10 @@
 import type { Clock } from '@mcm/kube';
 
-/** Maximum drift of a synchronized clock between two calls, in milliseconds. */
 const DRIFT_MS = 2_000;
 
 /**
- * Detects that a user set the system clock since the last call. The caller must not use an interval that contains this
- * change.
+ * Detects that a user set the system clock since the last call. The caller must not use a time interval in which the
+ * clock was set.
  */
 export class ClockJump {
   readonly #clock: Clock;

@@ -1,14 +1,14 @@
 export interface SlowStart {
   readonly succeeded: number;
-  /** The first error of the batch after which the slow start stopped. */
   readonly error: unknown;
-  /** Number of items for which `task` did not run. */
   readonly skipped: number;
 }
 
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /** Called before each batch. If it returns false, the remaining items are skipped without a failure. */
+  /**
+   * `wanted` is called before each batch. If `wanted` returns false, the remaining items are skipped without a failure.
+   */
   readonly wanted?: () => boolean;
 }
 

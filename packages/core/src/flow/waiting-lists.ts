@@ -7,7 +7,7 @@ export class WaitingLists {
   readonly #waiting = new Map<string, Set<Key>>();
   readonly #causes = new Map<Key, readonly string[]>();
 
-  /** The new causes replace the former ones. */
+  /** The new causes replace the causes of an earlier call. */
   set(key: Key, causes: readonly string[]): void {
     const before = this.#causes.get(key) ?? NO_KEYS;
     if (before.length === 0 && causes.length === 0) return;
@@ -27,8 +27,8 @@ export class WaitingLists {
   }
 
   /**
-   * Returns the first `count` keys that wait for a cause, and moves them to the end of the list. Therefore a key that
-   * cannot continue does not block the remaining keys.
+   * Returns the first `count` keys that wait for a cause, and moves them to the end of the list. A key that cannot
+   * continue does not block the remaining keys.
    */
   takeTurns(cause: string, count: number): readonly Key[] {
     const waiting = this.#waiting.get(cause);

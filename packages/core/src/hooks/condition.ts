@@ -2,8 +2,8 @@ import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import type { Machine } from '@mcm/api';
 
 /**
- * The limits make the evaluation cheap for every machine. A condition has at most one loop. A condition has no regular
- * expression, because the regular expressions of JavaScript can take exponential time.
+ * Limits that make the evaluation of a condition cheap for every machine. A condition has at most one loop. A condition
+ * has no regular expression, because the regular expressions of JavaScript can take exponential time.
  */
 const LIMITS = { maxAstNodes: 200, maxDepth: 20, maxListElements: 50, maxMapEntries: 20, maxCallArguments: 8 } as const;
 const LONGEST = 1_000;
@@ -34,7 +34,7 @@ function compiled(text: string): ParseResult {
   return environment.parse(text);
 }
 
-/** Returns the problem of a condition, as a clause. Undefined if the condition is valid. */
+/** Returns the problem of a condition, as a clause. `conditionProblem` returns undefined if the condition is valid. */
 export function conditionProblem(text: string): string | undefined {
   try {
     const { valid, type, error } = compiled(text).check();
@@ -63,7 +63,7 @@ export function evaluateCondition(text: string, { metadata, spec }: Machine): bo
     const result: unknown = compiled(text)({ machine });
     return typeof result === 'boolean' ? result : undefined;
   } catch {
-    // The caller decides about a failed evaluation.
+    // The caller decides what a failed evaluation means.
     return undefined;
   }
 }

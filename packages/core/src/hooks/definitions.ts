@@ -17,7 +17,7 @@ export interface Hook {
   readonly timeoutMs: number;
   /** `Continue` ends the wait, and `Block` continues the wait without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
-  /** A condition in CEL. Absent if the hook applies to all machines. */
+  /** A condition in CEL. `condition` is absent if the hook applies to all machines. */
   readonly condition?: string;
 }
 
@@ -55,7 +55,6 @@ function parseEntry(entry: string): Hook | string {
   return { stage, name, owner, timeoutMs, afterTimeout, condition };
 }
 
-/** The condition follows the word `if` after the five words of the hook. */
 function splitCondition(entry: string): readonly [words: string, condition?: string] {
   const [, words, condition] = /^((?:\S+\s+){4}\S+)\s+if(?:\s+([\s\S]*))?$/.exec(entry) ?? [];
   return words === undefined ? [entry] : [words, (condition ?? '').trim()];

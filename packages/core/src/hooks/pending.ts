@@ -18,16 +18,19 @@ export interface PendingHook {
 }
 
 export type StageState =
-  /** The stage has no hooks, or all its hooks have finished. */
+  /** The stage has no hooks, or all hooks of the stage have finished. */
   | { readonly is: 'done' }
-  /** The stage has hooks and has not started. A write of these annotations starts it. */
+  /** The hooks of the stage have not started. A write of these annotations starts the stage. */
   | { readonly is: 'new'; readonly annotations: Readonly<Record<string, string>>; readonly hooks: readonly Hook[] }
-  /** Some hooks have not finished. The machine continues without the hooks in `expired`, whose timeout has ended. */
+  /**
+   * Some hooks of the stage have not finished. The machine continues without the hooks in `expired`, whose timeout has
+   * ended.
+   */
   | { readonly is: 'pending'; readonly pending: readonly PendingHook[]; readonly expired: readonly PendingHook[] };
 
 const DONE: StageState = { is: 'done' };
 
-/** The annotation has the form `before-drain=2026-01-01T00:00:00Z,…`. */
+/** The annotation with the start times has the form `before-drain=2026-01-01T00:00:00Z,…`. */
 function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.HooksBegun] ?? '').split(',').map((entry) => entry.split('='));
   const begun = new Map<string, Date>();
@@ -38,13 +41,12 @@ function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
   return begun;
 }
 
-/** If the evaluation of a condition fails, only a hook with `Block` applies. */
 const applies = ({ condition, afterTimeout }: Hook, machine: Machine): boolean =>
   condition === undefined || (evaluateCondition(condition, machine) ?? afterTimeout === 'Block');
 
 /**
  * Returns the state of a stage. One write of the Machine starts a stage, with the time and an annotation for each hook.
- * The owner of a hook removes its annotation. Therefore a restart of any program loses no state.
+ * The owner of a hook removes its annotation. A restart of any program loses no state.
  */
 export function stageState(
   machine: Machine,
@@ -90,7 +92,7 @@ export const pendingHooksOf = (
     return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
   });
 
-/** Returns a clause for a message. The text changes only when a hook ends or its timeout expires. */
+/** Returns a clause of a message about the hooks. The clause changes only when a hook ends or its timeout expires. */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
     const late = until <= now ? ' (the timeout has passed)' : '';

@@ -3,29 +3,29 @@ import type { Interruption } from './notice.ts';
 const MINUTE = 60_000;
 
 /**
- * Minimum notice that leaves time to wait for a replacement: twice the time from a create call to a Ready node. With a
- * shorter notice, the drain starts immediately, while the replacement is created.
+ * With a shorter notice, the drain starts immediately, while the replacement is created. This minimum is twice the time
+ * from a create call to a Ready node, so that there is time to wait for a replacement.
  */
 const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 
 /** Maximum time between the forced drain and the end of the VM. */
 const LONGEST_MARGIN_MS = 10_000;
 
-/** If a VM still exists at this time after the deadline, its interruption no longer has an effect. */
+/** If a VM still exists this long after the deadline, its interruption no longer has an effect. */
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {
-  /** Latest start of the drain. Before this time, the machine waits for its replacement. */
+  /** Latest start of the drain; before this time, the machine waits for its replacement. */
   readonly drainAt: Date;
   readonly forceAt: Date;
-  /** True if the drain starts immediately and evicts all pods at the same time. */
+  /** `short` is true if the drain starts immediately and evicts all pods at the same time. */
   readonly short: boolean;
 }
 
 /**
  * Returns the times for an interruption. With a notice of 120 s, the drain is forced 10 s before the end of the VM.
- * With a notice of 30 s, the drain is forced 5 s before the end. With a longer notice, the machine first waits for its
- * replacement, but keeps half of the notice or the drain timeout for the drain.
+ * With a notice of 30 s, the drain is forced 5 s before the end. With a longer notice than 120 s, the machine first
+ * waits for its replacement, but keeps time for the drain.
  */
 export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: number): InterruptionTimes {
   const notice = Math.max(deadline.getTime() - noticedAt.getTime(), 0);

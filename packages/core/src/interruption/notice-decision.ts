@@ -6,7 +6,6 @@ import { type Interruption, interruptionIn, interruptionOf, isOnlyReported } fro
 
 export type Verdict =
   | { readonly do: 'record'; readonly interruption: Interruption }
-  /** mcm only sends an event. */
   | { readonly do: 'report' }
   /** mcm records the interruption if the VM has ended. */
   | { readonly do: 'confirm'; readonly interruption: Interruption }
@@ -21,13 +20,13 @@ const UNKNOWN_VM_MS = 120_000;
 const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => ({ do: 'drop', because });
 
 /**
- * Decides about a notice. The decision depends only on its arguments, so notices may be repeated, late, or in another
+ * Decides about a notice. The decision depends only on its arguments, so notices may be repeated, late, or in the wrong
  * order.
  * - A notice about an unknown VM, such as one of another cluster, has no effect.
  * - A notice from before the creation of the machine is about an earlier VM of the same name.
  * - Of several notices, the notice with the earliest deadline is used.
- * - After the deadline, the notice is valid only if the VM has ended. Otherwise the notice is outdated, and the VM
- *   was restarted.
+ * - After the deadline, the notice is valid only if the VM has ended. If the VM has not ended by then, the notice is
+ *   outdated, and the VM was restarted.
  * @param machine Undefined if no machine has the VM
  */
 export function decideNotice(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
@@ -39,9 +38,8 @@ export function decideNotice(notice: InterruptionNotice, machine: Machine | unde
   const known = interruptionOf(machine);
   if (known && known.deadline <= interruption.deadline) return drop('duplicate');
   if (interruption.kind !== 'Ended' && now <= interruption.deadline) return { do: 'record', interruption };
-  // mcm itself has stopped the VM of this warm machine.
   if (powerOf(machine)) return drop('stale');
-  // The deletion of the VM has started, or the recorded interruption will start it.
+  // The deletion of the VM has started, or the recorded interruption will start the deletion.
   if (known || machine.metadata.deletionTimestamp !== undefined) return drop('duplicate');
   return { do: 'confirm', interruption };
 }

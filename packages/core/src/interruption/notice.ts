@@ -15,7 +15,7 @@ export interface Interruption {
 const REPLACING: ReadonlySet<string> = new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);
 const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 'Rebalance']);
 
-/** Assumed time between a notice without a deadline and the end of the VM. No cloud has a shorter notice. */
+/** Assumed time between a notice without a deadline and the end of the VM. No cloud gives less time than this. */
 const SHORTEST_NOTICE_MS = 30_000;
 
 /** Maximum length of a text from a cloud, so that a forged notice cannot fill an object. */
@@ -28,7 +28,7 @@ interface Annotated {
 export const printInterruption = ({ kind, id, noticedAt, deadline, detail }: Interruption): string =>
   JSON.stringify({ kind, id, noticedAt: formatTime(noticedAt), deadline: formatTime(deadline), detail });
 
-/** Returns undefined if the annotation is absent or invalid. */
+/** Returns the recorded interruption of a machine, or undefined if the annotation is absent or invalid. */
 export function interruptionOf(object: Annotated | undefined): Interruption | undefined {
   const text = object?.metadata.annotations?.[Annotations.Interruption];
   return text === undefined ? undefined : interruptionIn(fieldsOf(text));
@@ -48,7 +48,7 @@ const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' 
 
 const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
 
-/** Returns undefined if the notice is invalid, or if no machine must be replaced. */
+/** Returns the interruption of a notice, or undefined if the notice is invalid or no machine must be replaced. */
 export function interruptionIn(
   fields: {
     readonly [K in keyof InterruptionNotice]?: unknown;

@@ -6,7 +6,7 @@ import { interruptionOf } from './notice.ts';
 /**
  * Returns whether the replacement of an interrupted machine is Running. Each Running machine of the set that was
  * created after the interruption replaces one interrupted machine, in the order of their deletions.
- * @param group Machines of the set and of others
+ * @param group Machines of the set, and possibly of other sets.
  * @returns undefined for a machine without a set, because such a machine gets no replacement
  */
 export function successorOf(machine: Machine, group: readonly Machine[]): 'running' | 'awaited' | undefined {

@@ -41,8 +41,8 @@ const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
 const SHORTEST_WAIT_MS = 1_000;
 
 /**
- * Waits for notices of all sources, and records them on Machines. After that, the driver removes the notices from its
- * queue.
+ * Waits for notices of all sources, and records the notices on Machines. When a notice is recorded, the driver removes
+ * it from its queue.
  */
 export class InterruptionWatcher {
   readonly #options: WatcherOptions;
@@ -52,7 +52,7 @@ export class InterruptionWatcher {
     this.#options = options;
   }
 
-  /** The sources change with the classes. */
+  /** Runs one loop for each source; the sources change with the classes. */
   async run(signal: AbortSignal): Promise<void> {
     const { caches, invoker } = this.#options;
     if (!invoker.can.interruptions || signal.aborted) return;
@@ -79,7 +79,6 @@ export class InterruptionWatcher {
     await Promise.all(loops);
   }
 
-  /** The first class of each source, sorted by name. */
   #sources(): ReadonlyMap<string, MachineClass> {
     const { caches, invoker } = this.#options;
     const found = new Map<string, MachineClass>();
@@ -156,7 +155,10 @@ export class InterruptionWatcher {
       .find(({ spec }) => isInstance(spec.providerID, providerId));
   }
 
-  /** A notice may be outdated or forged. If the cloud does not respond, the notice stays in the queue. */
+  /**
+   * Asks the cloud whether the VM has ended, because a notice may be outdated or forged. If the cloud does not respond,
+   * the notice stays in the queue.
+   */
   async #hasEnded(machine: Machine): Promise<boolean> {
     const { invoker } = this.#options;
     if (!invoker.can.status) return false;

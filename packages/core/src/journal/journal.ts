@@ -1,6 +1,6 @@
 import type { KubeObject } from '@mcm/kube';
 
-/** These names must never change, because records of older versions contain them. */
+/** The names of decision kinds must never change, because records of older versions contain them. */
 export const DECISION_KINDS = [
   'machinedeployment',
   'machineset',
@@ -22,8 +22,8 @@ export interface Subject {
 }
 
 /**
- * A decision as a controller reports it. The journal keeps references to its parts, so no code may change these parts
- * later.
+ * A decision as a controller reports it. The journal keeps references to the parts of a decision, so no code may change
+ * these parts later.
  */
 export interface Decided {
   readonly kind: DecisionKind;
@@ -33,7 +33,7 @@ export interface Decided {
   readonly input: object;
   readonly decision: unknown;
   readonly because: string;
-  /** Empty if the object waits. */
+  /** `actions` is empty if the object waits. */
   readonly actions: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export interface JournalEntry extends Decided {
   /** The time of the first of the equal decisions. */
   readonly firstAt: Date;
   readonly count: number;
-  /** `running` while the actions have not ended. */
+  /** `outcome` is `running` while the actions have not ended. */
   readonly outcome: string;
 }
 
@@ -70,7 +70,7 @@ interface Slot {
 }
 
 export interface OpenEntry {
-  /** @param problem The error without secrets. Absent if there was no error */
+  /** @param problem The error without secrets, or undefined if there was no error */
   ended(problem?: string): void;
 }
 
@@ -85,12 +85,13 @@ export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
 
 /**
  * The last decisions about each object, in the memory of this process.
- * - A record contains references to objects of the caches. These objects never change, so a record needs no copies.
+ * - A record contains references to objects of the caches. The objects of a cache never change, so a record needs no
+ *   copies.
  * - Consecutive equal decisions are one record, with a count and the newest input.
  */
 export class Journal {
   readonly #limits: JournalLimits;
-  /** By the kind of decision and the UID of the object, oldest first. */
+  /** Records by the kind of decision and the UID of the object, oldest first. */
   readonly #byObject = new Map<string, Slot[]>();
   /** Oldest first. */
   readonly #acting = new Set<Slot>();

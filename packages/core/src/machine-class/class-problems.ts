@@ -2,7 +2,7 @@ import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
-/** Number of failures after which a problem is reported. A single failed connection needs no report. */
+/** Number of failures after which a problem is reported. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {
   CredentialsRefused: 1,
   CloudRefuses: 1,
@@ -16,7 +16,8 @@ interface Failing {
 
 /**
  * Reports problems of the cloud with a MachineClass in events. Each problem causes one event at its start, for all
- * machines, and one event when the failed calls succeed again. After a restart, an existing problem is reported again.
+ * machines, and one event when the failed calls succeed again. After a restart of the process, an existing problem is
+ * reported again.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;

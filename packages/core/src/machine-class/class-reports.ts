@@ -20,7 +20,7 @@ interface ClassReportsOptions {
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** If there are problems, the alternatives have no effect. */
+  /** If a list of alternatives has problems, its alternatives have no effect. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 
@@ -28,10 +28,6 @@ interface ClassReportsOptions {
 export class ClassReports {
   readonly #options: ClassReportsOptions;
   readonly #reported = new Map<Key, string>();
-  /**
-   * The time since which a class has unreported problems. A user may create a Secret a moment after its class, so the
-   * report waits.
-   */
   readonly #since = new Map<Key, number>();
   readonly #warned = { UnknownField: new Map<Key, string>(), InvalidClass: new Map<Key, string>() };
 
@@ -39,7 +35,7 @@ export class ClassReports {
     this.#options = options;
   }
 
-  /** Returns the time of the next reconcile. */
+  /** Reports the problems of a class, and returns the time of the next reconcile. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
     const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];
@@ -64,7 +60,7 @@ export class ClassReports {
     this.#since.delete(key);
   }
 
-  /** These problems do not prevent the creation of VMs. */
+  /** These problems do not prevent the creation of VMs, so they are only warnings. */
   #warn(key: Key, machineClass: MachineClass, reason: 'UnknownField' | 'InvalidClass', text: string): void {
     const warned = this.#warned[reason];
     if (text === (warned.get(key) ?? '')) return;

@@ -4,9 +4,9 @@ import { Annotations, type MachineClass } from '@mcm/api';
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * Keeps the last valid provider spec of each class. With this spec, mcm can still look up and delete the machines of a
- * class that becomes invalid. While the class is invalid, an annotation of the class contains the spec, so that a
- * restart does not lose it.
+ * Keeps the last valid provider spec of each class. With the last valid spec, mcm can still look up and delete the
+ * machines of a class that becomes invalid. While the class is invalid, an annotation of the class contains the last
+ * valid spec, so that a restart does not lose it.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
@@ -25,7 +25,7 @@ export class FormerSpecs {
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /** The value null removes the annotation, and undefined leaves it unchanged. */
+  /** The value null removes the annotation, and undefined leaves the annotation unchanged. */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;
@@ -36,7 +36,7 @@ export class FormerSpecs {
   }
 }
 
-/** A user may have written any value. The driver's schema validates the value later. */
+/** A user may have written any value to the annotation. The driver's schema validates the value later. */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {

@@ -30,7 +30,7 @@ export interface ClassReconcilerOptions {
   readonly log: Logger;
   readonly former: FormerSpecs;
   readonly forget: (key: Key) => void;
-  /** VMs that are kept for investigation. Without their class, no component could find these VMs. */
+  /** VMs that are kept for investigation. Without their class, no component could find kept VMs. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
@@ -40,7 +40,7 @@ export interface ClassReconcilerOptions {
  */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
-/** The API server refuses new finalizers on an object that is being deleted. */
+/** Plans the finalizer of an object; the API server refuses a new finalizer while the object is being deleted. */
 export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
   const has = object.metadata.finalizers?.includes(finalizer) ?? false;
   if (users === 0) return has ? 'remove' : 'leave';
@@ -126,7 +126,6 @@ async function keepWhileUsed(
   return outcome;
 }
 
-/** Without their class, no component could find the kept VMs. */
 function heldByKept(
   recorder: EventRecorder<EventReason>,
   machineClass: MachineClass,
@@ -139,7 +138,10 @@ function heldByKept(
   return again(KEPT_RECHECK_MS.deleted);
 }
 
-/** Keeps a Secret while a class refers to it. Source: secret.go. */
+/**
+ * Keeps a Secret while a class refers to it. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/secret.go.
+ */
 export const createSecretReconcile =
   ({ client, caches }: Pick<ClassReconcilerOptions, 'client' | 'caches'>) =>
   async (key: Key): Promise<Outcome> => {

@@ -33,7 +33,7 @@ export const nextStep = (o: MachineObservation, now: Date): Plan => {
   return o.blockedBy || o.machine.status?.blockedBy ? withBlockedBy(plan, o, now) : plan;
 };
 
-/** The input of all concerns. A concern is one reason to act. */
+/** The input of all concerns. A concern is one reason to act on a machine. */
 interface Look {
   readonly o: MachineObservation;
   readonly now: Date;
@@ -42,10 +42,6 @@ interface Look {
 
 interface Concern {
   readonly plan: (look: Look) => Plan | undefined;
-  /**
-   * True if this plan is final even without actions. Otherwise a plan without actions only limits the time of the next
-   * reconcile, and the next step decides.
-   */
   readonly decides: boolean;
 }
 
@@ -129,7 +125,6 @@ function nodesUnseen({ o, now }: Look): Plan | undefined {
 }
 
 function nodeDeletion({ o }: Look): Plan | undefined {
-  // mcm deletes the Node of a VM that it stops. After the start, the Node registers again.
   const wasDeleted = o.nodeWasDeleted && powerOf(o.machine) === undefined;
   if (!o.machine.metadata.labels?.node || !(wasDeleted || isOwnNodeDeleting(o))) return undefined;
   return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'the Node is being deleted' };
@@ -172,10 +167,6 @@ function withWait(decided: Plan, other: Plan): Plan {
 const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>
   node?.metadata.deletionTimestamp !== undefined && isNodeOf(machine, node);
 
-/**
- * Extends the bootstrap token after an increase of the creation timeout (incident 25). The expiry of an earlier
- * process's token is unknown, so mcm reads it once.
- */
 function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings }: MachineObservation, now: Date) {
   if (!hasTarget || !asksForToken || machine.status?.currentStatus?.phase !== 'Pending') return undefined;
   const until = joinDeadline(machine, settings);

@@ -135,7 +135,7 @@ function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'
   return why === undefined ? {} : { nodesUnseen: why };
 }
 
-/** If the class cannot be read, it may forbid a forced drain. Therefore the policy is `Hold`. */
+/** If the class cannot be read, the policy is `Hold`, because the class may forbid a forced drain. */
 function policyOf(machine: Machine, machineClass: MachineClass | undefined, { classes }: Caches): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
@@ -143,7 +143,7 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   return { policy: 'Hold', problem: `cannot determine the undrainable policy of the class: ${why}` };
 }
 
-/** Missing read permissions no longer block the drain after the deletion of the VM has started. */
+/** After the deletion of the VM has started, missing read permissions no longer block the drain. */
 function withMissingPermissionsIgnored(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
@@ -161,7 +161,7 @@ function alternativeWarnings(
   return invoker.alternativeProblems(machineClass, own).map((problem) => `metadata.annotations: ${problem}`);
 }
 
-/** A value of the machine replaces the value of its class. */
+/** A value of the machine replaces the value of its class, so only the effective value is checked. */
 function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
   const given = Object.entries(machineClass?.metadata.annotations ?? {});
   const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);
@@ -174,7 +174,7 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
   return name ? caches.machines.store.byIndex('node', name) : [];
 };
 
-/** Matters only before the join. The result is cached with the decoded text of the Secret. */
+/** The user data matters only before the join. The result is cached with the decoded text of the Secret. */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
   return asksForToken(invoker.userDataOf(machine) ?? new Uint8Array());
@@ -221,8 +221,8 @@ function replacements(
 }
 
 /**
- * Finds the Node in the label of the machine. Without a label, the Node whose label or provider ID matches the machine.
- * A Node of another machine does not match.
+ * Finds the Node in the label of the machine. Without a label, the label or provider ID of the Node must match the
+ * machine. A Node of another machine does not match.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
@@ -256,7 +256,6 @@ function conflictingNodeOf(
   return owned ? {} : { conflictingNode, conflictCameBack: memory.releasedNode === undefined ? undefined : true };
 }
 
-/** A user edited the label, or two VMs share a name. */
 function nodeOfOther(machine: Machine, caches: Caches): Pick<MachineObservation, 'nodeOfOther'> {
   const name = machine.metadata.labels?.[Labels.Node];
   const store = caches.target?.nodes.store;
@@ -286,7 +285,7 @@ function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { 
 }
 
 /**
- * Order of preference: the machine with the VM of the Node, the machine in the label of the Node, the oldest machine.
+ * The preferred machine of a Node is the machine with its VM, then the machine in its label, then the oldest machine.
  */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));

@@ -27,7 +27,7 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
 }
 
 /**
- * Many machines become unreachable at about the same time. After this delay, one pass reconciles all machines that the
+ * Many machines become unreachable at about the same time. A delay combines the reconciles of all machines that the
  * circuit breaker stopped.
  */
 const BREAKER_SWARM_MS = 5_000;
@@ -72,8 +72,6 @@ export class MachineReconciler {
     const { clock, memories, log, waitFor } = this.#options;
     const now = clock.now();
     const memory = memories.of(machine.metadata.uid);
-    // The removal of the last finalizer deletes the object without a new version, so the cache still contains the
-    // object.
     if (memory.finishedVersion === machine.metadata.resourceVersion) return done;
     const o = observe(machine, memory, this.#observeOptions, now);
     this.#options.traceDrain?.(machine, o.drain);
@@ -90,7 +88,7 @@ export class MachineReconciler {
     if (plan.actions.length > 0) {
       const trace_id = this.#options.traceIdOf?.(machine.metadata.uid);
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because, trace_id };
-      // A repeated decision is a retry or the synchronization of a node.
+      // A repeated decision is a retry or the synchronization of a node, so the log omits it.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);
       memory.decided = plan.because;
@@ -113,7 +111,6 @@ export class MachineReconciler {
     if (plan.actions.some((action) => action.do === 'removeFinalizer')) return done;
     if (plan.next.kind === 'continue') return undefined;
     if (plan.next.kind === 'wait') return done;
-    // The wait is one millisecond longer, because a deadline passes only after its time.
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 

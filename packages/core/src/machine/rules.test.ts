@@ -7,8 +7,6 @@ import { after } from '../values/timestamps.ts';
 import { CREATE_RETRY, DELETE_RETRY, INITIALIZE_RETRY, LOOKUP_RETRY, retryAfter } from './model/retry.ts';
 import { at, machine, NOON } from './testing.ts';
 
-/** Tests of rules without an ID. docs/compatibility/rules-machines.md refers to the titles of these tests. */
-
 const MINUTE = 60_000;
 
 test('the spec of a machine overrides the flag, for each setting', () => {

@@ -4,7 +4,6 @@ import type { Condition, Node } from '@mcm/kube';
 
 export const NOON = new Date('2026-01-01T12:00:00Z');
 
-/** NOON plus a number of minutes, as a stored time. The number may be negative. */
 export const at = (minutes: number): string =>
   new Date(NOON.getTime() + minutes * 60_000).toISOString().replace('.000Z', 'Z');
 
@@ -54,7 +53,6 @@ export const node = ({
   status: { conditions, ...status },
 });
 
-/** All conditions except `Ready` are healthy. */
 export const hc = (ready: Condition['status'], since = at(0)): Condition[] => [
   condition('Ready', ready, since),
   ...['KernelDeadlock', 'ReadonlyFilesystem', 'DiskPressure', 'NetworkUnavailable'].map((type) =>

@@ -18,9 +18,6 @@ import { conditionsDiffer, mirrored } from '../settings/conditions.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { MachineMemories } from './model/memory.ts';
 
-/**
- * Finds the machines to reconcile after a change of another object, with a cost that is independent of the fleet size.
- */
 export class Wakes {
   readonly #caches: Caches;
   readonly #memories: MachineMemories;
@@ -34,7 +31,6 @@ export class Wakes {
     this.#namespace = namespace;
   }
 
-  /** The change also concerns unhealthy machines of its group and interrupted machines that wait for a replacement. */
   readonly machine = (change: Change<Machine>): readonly Key[] => {
     if (change.type === 'deleted') this.waitFor(change.key, [], []);
     if (change.type !== 'deleted' && change.type !== 'updated') return [change.key];
@@ -51,7 +47,8 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // After a restore of the API server, a Node that is missing in the cache counts as existing, because the kubelet may still run pods.
+    // After a restore of the API server, a Node that the cache lacks counts as existing, because the kubelet may still
+    // run pods.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
@@ -59,7 +56,10 @@ export class Wakes {
     return back ? [...keys, makeKey(this.#namespace, back)] : keys;
   };
 
-  /** Machines that a user created with the provider ID of the Node. The Node name is not in their label yet. */
+  /**
+   * Machines that a user created with the provider ID of the Node. The label of such a machine does not contain the
+   * Node name yet.
+   */
   #withoutNode({ spec: { providerID } }: Node): readonly Machine[] {
     const ofVm = providerID ? this.#caches.machines.store.byIndex('instance', instanceKey(providerID)) : [];
     return ofVm.filter(({ metadata }) => metadata.labels?.[Labels.Node] === undefined);
@@ -93,14 +93,17 @@ export class Wakes {
     return machines.filter(mayDrain).map(keyOf);
   }
 
-  /** Returns as many waiting machines as the budget allows evictions. The API server would refuse further evictions. */
+  /**
+   * Returns as many waiting machines as the budget allows evictions. The API server would refuse further evictions
+   * under this budget.
+   */
   readonly budget = (change: Change<PodDisruptionBudget>): readonly Key[] => {
     const waiting = this.#byBudget.waitingFor(change.key);
     if (waiting.length === 0) return [];
     const { status } = change.object;
     if (change.type === 'deleted') return waiting;
     // The API server refuses every eviction under this budget until the disruption controller has processed the new
-    // spec. The processed spec arrives as another change.
+    // spec. The processed spec of the budget arrives as another change.
     if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };
@@ -115,7 +118,6 @@ export class Wakes {
   }
 }
 
-/** A machine drains during its deletion, its preservation as Failed, or its in-place update. */
 const mayDrain = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined ||
   (status?.currentStatus?.phase === 'Failed' && Boolean(status.currentStatus.preserveExpiryTime)) ||
@@ -135,5 +137,4 @@ const nodeMatters = (before: Node, after: Node): boolean =>
   !jsonEquals(before.spec.taints, after.spec.taints) ||
   !jsonEquals(before.status?.capacity, after.status?.capacity) ||
   !jsonEquals(before.status?.volumesAttached, after.status?.volumesAttached) ||
-  // mcm reads the volumes in use only during a drain.
   (after.spec.unschedulable === true && !jsonEquals(before.status?.volumesInUse, after.status?.volumesInUse));

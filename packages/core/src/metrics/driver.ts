@@ -6,8 +6,8 @@ import type { ObserveCall, ObserveWait } from '../driver/invoker/api/invoker-api
 import type { StageObserver } from './machine.ts';
 
 /**
- * Registers metrics of every driver's calls, and of the stages of a machine's life that end with a call. Drivers need
- * no separate metrics.
+ * Registers metrics of the calls of every driver, and of the stages of a machine's life that end with a call. A driver
+ * needs no metrics of its own.
  */
 export function registerDriverMetrics(meters: Meters, provider: string, clock: Clock): DriverMetrics {
   const took = meters.histogram({
@@ -75,7 +75,6 @@ export interface DriverMetrics {
   readonly observe: ObserveCall;
   readonly observeApi: ObserveApi;
   readonly observeWait: ObserveWait;
-  /** The observer reads caches that are created after the invoker, so it is set later. */
   reportStages(observer: StageObserver): void;
 }
 

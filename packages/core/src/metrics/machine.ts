@@ -33,10 +33,12 @@ const NAMED = ['name', 'namespace'];
 const KIND = ['namespace', 'machine_deployment', 'instance_type', 'zone'];
 const ZONE = 'topology.kubernetes.io/zone';
 const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'delete'];
-/** In seconds, up to four hours. */
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
-/** Undefined for a machine without a deployment. The original also does not count this machine. */
+/**
+ * `kindOf` returns undefined for a machine without a deployment. The original does not count a machine without a
+ * deployment either.
+ */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;
   if (!deployment) return undefined;
@@ -78,7 +80,6 @@ function stageObserver(meters: Meters): StageObserver {
 const isDraining = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes(STEP_TEXTS.drain) === true;
 
-/** The cost of a change does not depend on the number of machines. */
 function follow(sources: MachineSources, reported: StageObserver, failedJoin: (labels: MeterLabels) => void): void {
   const { machines, clock, classOf } = sources;
   const drains = new Map<string, number>();
@@ -132,7 +133,6 @@ const INFO = [
 
 const OFFERING = ['machine_type', 'zone', 'subnet', 'market'];
 
-/** The values of several accounts with the same offering are added. */
 function offeringMetrics(meters: Meters, { shortages, clock }: MachineSources): void {
   const perOffering = (value: (shortage: OfferingShortage) => number): Sample[] => {
     const sums = new Map<string, Sample>();

@@ -5,7 +5,7 @@ import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
 import { createdAt, named, perBlock, perCondition, perObject, type Source } from './sources.ts';
 
-/** Each scrape reads these caches. */
+/** The caches that each scrape of the manager's metrics reads. */
 export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
@@ -24,7 +24,6 @@ const FAILED = [
 
 type Values<T> = readonly (readonly [name: string, help: string, value: (object: T) => number | undefined])[];
 
-/** As in the original, a percentage counts as 0. */
 const absolute = (value: number | string | undefined): number => (typeof value === 'number' ? value : 0);
 
 const rolling = ({ spec }: MachineDeployment) =>
@@ -194,7 +193,6 @@ function* zonesOf({ deployments, sets, machines }: ManagerSources): Generator<Sa
     }
 }
 
-/** The deletion of a machine that failed its health check. */
 const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.type === 'updated' &&
   change.old.metadata.deletionTimestamp === undefined &&

@@ -1,7 +1,6 @@
 import type { Block } from '@mcm/api';
 import type { MeterLabels, Sample, Store } from '@mcm/kube';
 
-/** Source of a gauge that has a value for each object of a kind: a cache, and whether the cache is complete. */
 export interface Source<T> {
   readonly synced: boolean;
   readonly store: Store<T>;
@@ -32,7 +31,7 @@ interface Condition {
   readonly status: string;
 }
 
-/** All other values are 2. */
+/** The metric values of the condition states; all states without an entry have the value 2. */
 const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
 export function* perCondition<T extends Named>(

@@ -9,7 +9,6 @@ import {
   sameInstance,
 } from './instance.ts';
 
-/** The Azure cloud controller writes this provider ID. */
 const arm = (subscription: string, group: string, rest: string): string =>
   `azure:///subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Compute/${rest}`;
 

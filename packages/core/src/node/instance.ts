@@ -2,16 +2,16 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
 /**
- * Whether two provider IDs belong to the same VM.
- * - `same`: the same VM.
- * - `alike`: the common parts of the IDs are equal, but one ID has fewer parts. The VMs may be the same.
- * - `different`: two different VMs.
+ * The result of comparing two provider IDs:
+ * - `same`: the IDs belong to one VM.
+ * - `alike`: the common parts of the IDs are equal, but one ID has fewer parts. The IDs may belong to one VM.
+ * - `different`: the IDs belong to two VMs.
  * - `unknown`: the IDs cannot be compared, because one is empty or their schemes differ.
  */
 export type InstanceMatch = 'same' | 'alike' | 'different' | 'unknown';
 
 interface ProviderId {
-  /** The scheme in lower case. Empty for an ID without a scheme, such as the name of a Pod. */
+  /** The scheme in lower case. `scheme` is empty for an ID without a scheme, such as the name of a Pod. */
   readonly scheme: string;
   /** The non-empty texts between slashes. Clouds use different numbers of slashes. */
   readonly parts: readonly string[];
@@ -36,7 +36,7 @@ const compareAny: Compare = (a, b) => {
 };
 
 /**
- * The cloud controller writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old controllers
+ * The AWS cloud controller writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old controllers
  * write `aws:///<id>`.
  */
 const compareAws: Compare = (a, b) => {
@@ -54,14 +54,14 @@ const compareAws: Compare = (a, b) => {
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
-/** The cloud controller writes `gce://<project>/<zone>/<name>`. The driver adds one slash. */
+/** The Google cloud controller writes `gce://<project>/<zone>/<name>`. The driver for Google adds one slash. */
 const compareGce: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a) === last(b) && (a.length < 3 || b.length < 3) ? 'alike' : 'different';
 };
 
 /**
- * The cloud controller writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes
+ * The Azure cloud controller writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes
  * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number, but the driver
  * never creates such VMs.
  */
@@ -73,7 +73,7 @@ const compareAzure: Compare = (left, right) => {
   return [a, b].some((parts) => parts.includes('virtualmachinescalesets')) ? 'different' : 'alike';
 };
 
-/** For schemes whose IDs only one program writes. */
+/** Compares provider IDs of schemes whose IDs only one program writes. */
 const compareExactly: Compare = (a, b) => (equal(a, b) ? 'same' : 'different');
 
 const COMPARE: ReadonlyMap<string, Compare> = new Map([
@@ -92,13 +92,13 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
   return (COMPARE.get(left.scheme) ?? compareAny)(left.parts, right.parts);
 }
 
-/** Returns true if no part of the two IDs differs. */
+/** Returns true if no part of two provider IDs differs. */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
 /**
- * Returns true if two provider IDs belong to the same VM, as far as their parts can be compared. Returns false if the
- * IDs cannot be compared.
+ * Returns true if two provider IDs belong to the same VM, as far as their parts can be compared. If the provider IDs
+ * cannot be compared, the result is false.
  */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
   const match = matchInstances(a, b);
@@ -106,8 +106,8 @@ export function isInstance(a: string | undefined, b: string | undefined): boolea
 }
 
 /**
- * Compares IDs like {@link isInstance}, but IDs with different schemes match if their last parts are equal. Use this
- * function if a wrong result `false` would cause damage.
+ * Compares IDs like {@link isInstance}, but IDs with different schemes match if their last parts are equal. Use
+ * `mayBeInstance` if a wrong result `false` would cause damage.
  */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;
@@ -123,7 +123,7 @@ export function instanceKey(id: string): string {
   return `${scheme}:${last(parts).toLowerCase()}`;
 }
 
-/** A set of provider IDs. {@link isInstance} compares the IDs. */
+/** A set of provider IDs that {@link isInstance} compares. */
 export class InstanceSet {
   readonly #byKey: ReadonlyMap<string, readonly string[]>;
 
@@ -136,7 +136,9 @@ export class InstanceSet {
   }
 }
 
-/** A Node of an earlier or another VM can have the same name. */
+/**
+ * Returns true if the Node belongs to the VM of the machine, because a Node of an earlier VM can have the same name.
+ */
 export const isNodeOf = (machine: Machine, node: Node): boolean =>
   sameInstance(machine.spec.providerID, node.spec.providerID);
 

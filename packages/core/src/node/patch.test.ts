@@ -10,7 +10,6 @@ afterEach(async () => {
 
 const NAMED = { metadata: { name: 'n' } };
 
-/** The server adds a not-ready taint to every new node, so the taints of the draft are set afterwards. */
 async function world(draft: { readonly metadata?: object; readonly spec?: { readonly taints?: Taint[] } } = {}) {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });

@@ -11,11 +11,11 @@ import {
 
 type MapChanges = Readonly<Record<string, string | null>>;
 
-/** A change of a Node. The value null removes a key. A list replaces the whole list. */
+/** A change of a Node. The value null removes a key of a map. A list replaces the whole list of the Node. */
 export interface NodeChange {
   /**
-   * Keys of annotations on which the decision depends. The server refuses the change if one of these annotations has
-   * another value now.
+   * Keys of annotations on which the decision depends. The server refuses the change if one of these annotations has a
+   * different value now.
    */
   readonly decidedBy?: readonly string[] | undefined;
   readonly metadata?:
@@ -27,9 +27,8 @@ export interface NodeChange {
     | undefined;
   readonly spec?:
     | {
-        /** False makes the Node schedulable again by removing the field. */
         readonly unschedulable?: boolean;
-        /** Null removes all taints. */
+        /** The value null removes all taints. */
         readonly taints?: readonly Taint[] | null;
       }
     | undefined;
@@ -91,7 +90,6 @@ function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec, deci
 
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** Without annotations, the path and value of the whole map. */
 const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key: string) => ({
   path: `/metadata/annotations${seen ? `/${escaped(key)}` : ''}`,
   value: seen?.[key] ?? null,

@@ -12,7 +12,7 @@ import { offeringOf } from '../driver/offerings/alternative.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
-/** At most one write of metadata and spec, and one of the status. */
+/** At most one write of the metadata and spec of a Node, and one write of its status. */
 export interface NodePatch {
   readonly main?: NodeChange | undefined;
   /** A merge patch with the virtual capacity, sent after `main`. */
@@ -25,7 +25,7 @@ type Changes = Record<string, string | null>;
  * Returns the keys of a map that must change. The value null removes a key.
  * - Keys that were applied before and are no longer wanted are removed.
  * - Wanted keys are added.
- * - All other keys stay.
+ * - All other keys stay unchanged.
  */
 export function syncMap(
   current: Readonly<Record<string, string>>,
@@ -45,9 +45,9 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * Returns the taints of a node after the synchronization. Undefined if the taints do not change. Key and effect
- * identify a taint. Existing taints keep their order, new taints are added at the end, and taints of other clients
- * stay.
+ * Returns the taints of a node after the synchronization. `syncTaints` returns undefined if the taints do not change.
+ * Key and effect identify a taint. Existing taints keep their order, new taints are added at the end, and taints of
+ * other clients stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -64,7 +64,7 @@ export function syncTaints(
   return jsonEquals(result, current) ? undefined : result;
 }
 
-/** The value null removes an entry. Entries of real resources stay. */
+/** The value null removes an entry of the virtual capacity. Entries of real resources stay unchanged. */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
   lastApplied: Readonly<Record<string, string>>,
@@ -85,7 +85,7 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/** An invalid annotation counts as empty. Therefore no value is removed. */
+/** An invalid record of applied values counts as empty. With an empty record, no value is removed. */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -110,11 +110,11 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // A user edited this annotation, so mcm ignores its value and writes it again.
+    return undefined; // A user edited the record, so mcm ignores its value and writes the record again.
   }
 }
 
-/** The whole template with metadata and spec, encoded as in the original. */
+/** The record contains the whole template with metadata and spec, encoded as in the original. */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
   spec: template?.spec ?? {},
@@ -150,7 +150,6 @@ export function planNodeSync(
     ...syncMap(metadata.annotations ?? {}, last.annotations, template?.metadata?.annotations ?? {}),
     ...syncRecord(metadata.annotations, template),
     ...capacity.record,
-    // This change is never written alone, so that mcm does not write Nodes that joined under the original.
     ...withoutUndefined({
       [Annotations.MachineClassOfNode]: Object.hasOwn(labels, Labels.MachineName) ? classKey(machine) : undefined,
     }),
@@ -200,7 +199,6 @@ function templateOf(machine: Machine): NodeTemplateSpec | undefined {
 
 const classKey = ({ metadata, spec }: Machine): string => makeKey(metadata.namespace, spec.class.name ?? '');
 
-/** Compares the annotation as data, because the original writes the keys in another order. */
 function syncRecord(
   annotations: Readonly<Record<string, string>> | undefined,
   template: NodeTemplateSpec | undefined,

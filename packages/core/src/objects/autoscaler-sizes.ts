@@ -8,7 +8,10 @@ export interface AutoscalerSizes {
 
 const EFFECT = 'so autoscalers cannot scale the deployment over gRPC';
 
-/** Returns the sizes in the annotations, or the error in them as a sentence. Undefined without these annotations. */
+/**
+ * Returns the sizes in the annotations, or the error in them as a sentence. `autoscalerSizesOf` returns undefined
+ * without these annotations.
+ */
 export function autoscalerSizesOf({
   metadata: { annotations = {} },
 }: {

@@ -4,10 +4,7 @@ import type { Matcher } from './selector.ts';
 
 export interface Claim<T> {
   readonly owned: readonly T[];
-  /**
-   * Objects that match the selector of the owner and have no controller. The owner adopts these objects, unless it is
-   * being deleted.
-   */
+  /** Objects that match the selector of the owner and have no controller, so that the owner adopts them. */
   readonly adopt: readonly T[];
   /** Objects that the owner controls but no longer selects. */
   readonly release: readonly T[];
@@ -20,8 +17,8 @@ export interface Owner {
 
 /**
  * Sorts candidates by the owner's selector and their controller reference (docs/compatibility/rules-deployments.md §1.5
- * and 7.3). An owner that is being deleted neither adopts nor releases. If the controller of an object has the same
- * name but another UID, the object is ignored.
+ * and 7.3). An owner that is being deleted neither adopts nor releases objects. If the controller of an object has the
+ * same name but another UID, the object is ignored.
  */
 export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
   const owned: T[] = [];
@@ -51,8 +48,9 @@ export const controllerReference = (owner: KubeObject): OwnerReference => ({
 });
 
 /**
- * Returns a merge patch that makes `owner` the controller of `child`. Other owners stay, unlike in the original. The
- * patch contains the resourceVersion, so it fails with a conflict if another owner adopts the object at the same time.
+ * Returns a merge patch that makes `owner` the controller of `child`. Owners that are not controllers stay, unlike in
+ * the original. The patch contains the resourceVersion, so it fails with a conflict if another owner adopts the object
+ * at the same time.
  */
 export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
   metadata: {

@@ -18,7 +18,6 @@ export interface AnyCondition<T extends string = MachineDeploymentConditionType>
   lastUpdateTime?: string;
 }
 
-/** The reasons come from a table. */
 export type ConditionChange = ConditionWords<typeof DEPLOYMENT_CONDITIONS> & { readonly message: string };
 
 export type SetConditionChange = ConditionWords<typeof SET_CONDITIONS> & { readonly message: string };
@@ -31,8 +30,8 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
 
 /**
  * Sets a condition of a MachineDeployment. If type, status and reason are the same, nothing changes, unless `refresh`
- * is true. Otherwise the new condition is appended. If the status is the same, the condition keeps its transition time
- * (docs/compatibility/rules-deployments.md §6.7).
+ * is true. A changed condition is appended at the end. If the status is the same, the condition keeps its transition
+ * time (docs/compatibility/rules-deployments.md §6.7).
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],

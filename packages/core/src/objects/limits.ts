@@ -26,7 +26,10 @@ export function resolveIntOrPercent(
 export interface Limits {
   /** Surge that limits the steps of the rollout. */
   readonly surge: number;
-  /** Surge in the max-replicas annotation and in scaling. The surge is 0 for every strategy except RollingUpdate. */
+  /**
+   * Surge in the max-replicas annotation and in scaling. For every strategy except RollingUpdate, the annotated surge
+   * is 0.
+   */
   readonly annotatedSurge: number;
   readonly unavailable: number;
 }

@@ -7,15 +7,12 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const LENGTH = 5;
 const NAMES = ALPHABET.length ** LENGTH;
 
-/**
- * The number of the first machine of a set. Versions without {@link Annotations.NextMachineNumbers} may use a lower
- * number several times.
- */
+/** The number of the first machine of a set. */
 const FIRST_NUMBER = 20_000;
 
 /**
- * The number of a machine may be higher than the recorded number by at most this value. Machines are created before
- * the record, and a reconcile creates at most 100 machines.
+ * The number of a machine may exceed the recorded number by at most this value. Machines are created before the record,
+ * and a reconcile creates at most 100 machines.
  */
 const AHEAD = 200;
 
@@ -28,18 +25,16 @@ export interface NamingSet {
 }
 
 export interface MachineNumbers {
-  /** The lowest unused number. No machine has or had this number or a higher one. */
+  /** The lowest unused number. No machine has or had this number or a higher number. */
   readonly next: number;
   /**
-   * Lower numbers in ascending order. The create requests with these numbers got no response, so their machines may
-   * exist.
+   * Lower numbers in ascending order, whose create requests got no response. Machines with the open numbers may exist.
    */
   readonly open: readonly number[];
 }
 
 const asNumber = (text: string): number => (/^\d{1,8}$/.test(text.trim()) ? Number(text) : Number.NaN);
 
-/** Texts that are not numbers are ignored. */
 export function machineNumbersOf({ metadata }: NamingSet): MachineNumbers {
   const text = metadata.annotations?.[Annotations.NextMachineNumbers] ?? '';
   const [next = Number.NaN, ...open] = text.split(',').map(asNumber);
@@ -52,7 +47,7 @@ export const printMachineNumbers = ({ next, open }: MachineNumbers): string => [
 /** Returns the first element of a set's number sequence, and the step to the next element. */
 function sequenceOf(setUid: string): { readonly offset: number; readonly stride: number } {
   const offset = fnv1a(setUid) % NAMES;
-  // 27^5 is a power of 3. A stride that is not divisible by 3 visits every suffix once.
+  // 27^5 is a power of 3, so a stride that is not divisible by 3 visits every suffix once.
   const stride = (fnv1a(`${setUid}/stride`) % (NAMES / 3)) * 3 + 1;
   return { offset, stride };
 }
@@ -68,7 +63,7 @@ function inverse(stride: number): number {
   return (factor + NAMES) % NAMES;
 }
 
-/** Undefined if the text is no suffix. */
+/** `decode` returns undefined if the text is no suffix. */
 function decode(suffix: string): number | undefined {
   if (suffix.length !== LENGTH) return undefined;
   let value = 0;
@@ -88,10 +83,9 @@ function encode(value: number): string {
   return text;
 }
 
-/** As in the names of the original. */
 export const randomSuffix = (random: Random): string => encode(Math.floor(random.next() * NAMES));
 
-/** The names have the form `<set>-<five characters>`, as in the original. */
+/** The names of machines have the form `<set>-<five characters>`, as in the original. */
 function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) => string {
   const { offset, stride } = sequenceOf(uid);
   return (number) => `${name}-${encode((offset + number * stride) % NAMES)}`;
@@ -112,11 +106,11 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 
 /**
  * Returns the names for the next `count` machines of a set.
- * - The names of creations without a response come first. If the server executed one of them, it now responds with
+ * - The names of creations without a response come first. If the server executed such a creation, it now responds with
  *   AlreadyExists, and the machine exists.
  * - The next names come from numbers that no machine has had.
  * @param unanswered Names of creations without an answer.
- * @param used Returns true if a known object has the name, or if the name must not be used for another reason.
+ * @param used Returns true if a known object has the name, or if the name must not be used for any reason.
  */
 export function nextMachineNames(
   set: NamingSet,
@@ -134,7 +128,7 @@ export function nextMachineNames(
 }
 
 /**
- * Returns the numbers that a set may use after these creations.
+ * Returns the numbers that a set may use after it has created machines.
  * @param known Names of the machines that the set has.
  * @param unanswered Names of creations without an answer.
  */
@@ -149,7 +143,7 @@ export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered
 }
 
 /**
- * Returns the names of creations that an earlier process may have sent without recording the result. The names come
+ * Returns the names of creations that an earlier process may have sent without recording the result. These names come
  * from the open numbers, and from the numbers between the recorded next number and the highest number of a machine.
  */
 export function unrecordedNames(set: NamingSet, known: Iterable<string>): string[] {

@@ -17,7 +17,7 @@ export const isTerminating = (machine: Machine): boolean =>
 
 /**
  * Returns true if the drain timeout of a deletion has expired and the undrainable policy keeps the VM. A deployment
- * does not wait for this machine, because the state has no time limit.
+ * does not wait for an undrained machine, because its deletion has no time limit.
  */
 export const isUndrained = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
@@ -26,7 +26,7 @@ export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Fai
 
 /**
  * Returns the readiness taints that the Node got after the join. `since` is the time of the first taint, RFC 3339.
- * Undefined without a readiness taint.
+ * `awaitedReadiness` returns undefined without a readiness taint.
  */
 export function awaitedReadiness({
   metadata,
@@ -63,15 +63,14 @@ export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
 /**
- * The state that a machine had reached when it was lost. With `served`, the machine may have run pods. With `unjoined`,
- * the machine became Failed before it joined.
+ * The state of a lost machine: `served` if it may have run pods, and `unjoined` if it became Failed before it joined.
  */
 export type LostState = 'served' | 'unjoined';
 
 /** Values of the annotation on a machine that replaces another machine. */
 export const LOST_STATE_MARKS: Readonly<Record<LostState, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
-/** Returns the state of the former machine. Undefined if this machine is no replacement. */
+/** Returns the state of the former machine. `formerLostState` returns undefined if this machine is no replacement. */
 export const formerLostState = ({ metadata }: Machine): LostState | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
   return (['served', 'unjoined'] as const).find((lostState) => LOST_STATE_MARKS[lostState] === mark);
@@ -79,14 +78,9 @@ export const formerLostState = ({ metadata }: Machine): LostState | undefined =>
 
 export const isReplacement = (machine: Machine): boolean => formerLostState(machine) !== undefined;
 
-/** A machine that never joined runs no pods, so its replacement disrupts no pod. */
 export const neverJoined = ({ status }: Machine): boolean =>
   status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
 
-/**
- * Returns the state of the machine if it were deleted now. A machine in creation counts as `served`, because it may be
- * the replacement for which another decision waits.
- */
 export const lostStateOf = (machine: Machine): LostState =>
   isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served';
 
@@ -94,17 +88,19 @@ export const lostStateOf = (machine: Machine): LostState =>
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
-/** In milliseconds since 1970. Undefined if the machine is not preserved. */
+/** Returns the time in milliseconds since 1970, or undefined if the machine is not preserved. */
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseInstant(machine.status?.currentStatus?.preserveExpiryTime);
 
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
 
-/** Machines with a lower priority are deleted first. The default is 3, also for text that is not an integer. */
+/**
+ * Returns the deletion priority; machines with a lower priority are deleted first. The default priority is 3, also for
+ * a text that is not an integer.
+ */
 export const priorityOf = (machine: Machine): number =>
   parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;
 
-/** The time at which the cluster autoscaler selected the machine for deletion. */
 export const markTimeOf = (machine: Machine): number | undefined =>
   parseInstant(machine.metadata.annotations?.[Annotations.MarkedForDeletionTime]);
 

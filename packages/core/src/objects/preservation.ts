@@ -3,8 +3,8 @@ import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
 /**
- * Returns the annotations of a machine's node from the cache. Undefined if the node does not exist, and `unseen` if
- * mcm cannot read nodes.
+ * Returns the annotations of a machine's node from the cache, or `unseen` if mcm cannot read nodes. If the node does
+ * not exist, the result is undefined.
  */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
@@ -15,13 +15,12 @@ const KEEPS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
-/** An invalid value counts as absent, on the Node and on the Machine. */
 const known = (value = ''): string => (KNOWN.has(value) ? value : '');
 
 /**
  * Returns the effective value of the preserve annotation. The node's value is used if the node has, or had, the
  * annotation. Without a node, the value of the machine is used. If the machine has no value, the last recorded value of
- * the node is used. The original deletes the machine in this case (ODD-11).
+ * the node is used. The original deletes a machine whose node is gone (ODD-11).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
   const own = known(machine.metadata.annotations?.[Annotations.Preserve]);
@@ -29,7 +28,7 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return own === '' ? lastApplied : own;
-  // The annotation is unknown and may preserve the machine. A deletion could not be undone.
+  // If the annotation is unknown, it may preserve the machine. A wrong deletion could not be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;
@@ -55,8 +54,8 @@ const SAME_WRITE_MS = 2_000;
 
 /**
  * Returns true if the machine was preserved after its failure and the preservation is over. Without this check, mcm
- * would preserve the machine again and again. The start and the end of a preservation change the time of the phase,
- * but not the time of the last operation.
+ * would preserve the machine again and again. The start and the end of a preservation change the time of the phase, but
+ * not the time of the last operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);
@@ -72,8 +71,8 @@ const oldestFirst = (a: Machine, b: Machine): number =>
 
 /**
  * Preserves the newest Failed machines up to the maximum, and releases the oldest ones after the maximum was reduced.
- * No machine is preserved twice for one failure. The function counts the machines, because the status of the set may
- * be outdated.
+ * No machine is preserved twice for one failure. The machines are counted, because the status of the set may be
+ * outdated.
  * @param max `spec.autoPreserveFailedMachineMax`.
  */
 export function planAutoPreservation(machines: readonly Machine[], max: number, now: Date): AutoPreservation {

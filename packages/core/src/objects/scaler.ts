@@ -28,8 +28,8 @@ export interface ScalerRequest {
   /** Machines that are named for deletion, with the time of the request in milliseconds since 1970. */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * True if the deployment has fewer replicas than at the last scaling of the set. In this case, the replicas of the
-   * set will be reduced.
+   * `falling` is true if the deployment has fewer replicas than at the last scaling of the set. When `falling` is true,
+   * the replicas of the set will be reduced.
    */
   readonly falling: boolean;
 }
@@ -78,10 +78,10 @@ export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
 
 /**
  * Returns the machines that are deleted without a reduction of the replicas now: these machines are marked, and an
- * earlier reduction includes them. If the replicas were raised again since, these machines are replaced, because the
- * autoscaler has cordoned their nodes (docs/compatibility/rules-deployments.md §9.3). Before an expected reduction, the
- * set waits, and then deletes the machines without replacements.
- * @param request undefined if the set has no deployment. In this case, only the marks of its machines count
+ * earlier reduction includes them. If the replicas were raised again after the reduction, the named machines are
+ * replaced, because the autoscaler has cordoned their nodes (docs/compatibility/rules-deployments.md §9.3). Before an
+ * expected reduction, the set waits, and then deletes the machines without replacements.
+ * @param request undefined if the set has no deployment, so that only the marks of its machines count
  */
 export function coveredByScaler(
   set: MachineSet,
@@ -93,7 +93,6 @@ export function coveredByScaler(
   return removable.filter((machine) => {
     if (priorityOf(machine) !== TRIGGERED_DELETION_PRIORITY) return false;
     const mark = markTimeOf(machine);
-    // A machine whose name was removed from the list is not deleted.
     const entry = request === undefined ? mark : request.named.get(machine.metadata.name);
     return mark !== undefined && entry !== undefined && mark <= until && entry <= until;
   });

@@ -33,7 +33,8 @@ export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * An empty or absent selector matches nothing. Otherwise an owner could adopt all objects.
+ * Creates a matcher for a selector; an empty or absent selector matches nothing. If an empty selector matched
+ * everything, an owner could adopt all objects.
  * @throws Error about an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {
@@ -45,8 +46,8 @@ export function compileSelector(selector: LabelSelector | undefined): Matcher {
 }
 
 /**
- * Creates a matcher that does not fail. An invalid selector matches nothing, or everything if `otherwise` is true. The
- * status of the owner reports the problem.
+ * Creates a matcher for a selector that may be invalid. An invalid selector matches nothing, or everything if
+ * `otherwise` is true. The status of the owner reports the problem.
  */
 export function matcherOf(selector: LabelSelector | undefined, otherwise = false): Matcher {
   try {

@@ -33,10 +33,11 @@ function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: 
 /**
  * Returns the patch that copies fields from a set's template to a machine without a rollout
  * (docs/compatibility/rules-deployments.md §7.4). For active machines, the patch contains the node template and the
- * machine configuration. For all machines, the patch contains the class kind. Undefined if no field differs.
+ * machine configuration. For all machines, the patch contains the class kind. `machineSpecPatch` returns undefined if
+ * no field differs.
  *
- * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites it with the value
- * of the template, without an effect on the timeout.
+ * A `creationTimeout` from the effective-creation-timeout annotation stays. The original overwrites the creation
+ * timeout with the value of the template, without an effect on the timeout.
  */
 export function machineSpecPatch(
   template: MachineSpec,

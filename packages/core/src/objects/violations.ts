@@ -11,7 +11,6 @@ export const printViolations = (violations: readonly Violation[]): string =>
   violations.map(({ field, message }) => `${field}: ${message}`).join('; ');
 
 function selectorViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): Violation[] {
-  // A stored object may lack required fields. The original crashes in that case (BUG-15).
   const selector: MachineSet['spec']['selector'] | undefined = spec.selector;
   if (selector === undefined) return [{ field: 'spec.selector', message: 'is required: labels of the template' }];
   try {
@@ -36,7 +35,7 @@ function classViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): 
   ];
 }
 
-/** The fields are int32 in the API. */
+/** These fields are int32 in the API. */
 const MOST = 2 ** 31 - 1;
 export const isCount = (value: number | undefined): boolean => value !== undefined && value >= 0 && value <= MOST;
 

@@ -9,7 +9,7 @@ export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
 
-/** A malicious file could otherwise exhaust the stack. */
+/** A malicious file with a greater depth could exhaust the stack. */
 const DEEPEST = 100;
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -126,7 +126,6 @@ export class Decoder {
     const fields: Record<string, unknown> = {};
     for (const [key, value] of entries) {
       const name = key.startsWith('$$') ? key.slice(1) : key;
-      // An assignment to this key would replace the prototype.
       if (name !== '__proto__') fields[name] = this.decode(value, depth + 1);
     }
     return fields;
@@ -168,7 +167,6 @@ export class Decoder {
     if (this.#decoded.has(number)) return this.#decoded.get(number);
     const json = this.#table.get(number);
     if (json === undefined) throw new BadRecord(`object ${number} is missing`);
-    // Without this entry, the decoding of an object that contains itself would never end.
     this.#decoded.set(number, undefined);
     const object = this.decode(json, depth);
     this.#decoded.set(number, object);

@@ -2,7 +2,7 @@ import type { KubeObject } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 import { isRecord, type Json, withoutCopy } from './codec.ts';
 
-/** In a decision, these objects are represented by their names. */
+/** In a decision as JSON, names represent these objects. */
 const NAMED: ReadonlySet<string> = new Set(['Machine', 'Node', 'MachineClass']);
 
 const isObject = (value: object): value is KubeObject & { readonly spec?: unknown } =>
@@ -40,7 +40,7 @@ function fields(entries: readonly (readonly [string, unknown])[]): Json {
 
 /** The first field with different values, in the order of the recorded decision. */
 export interface FieldDifference {
-  /** Path of the field, such as `actions[0].do`. Empty for the whole decision. */
+  /** Path of the field, such as `actions[0].do`. `field` is empty for the whole decision. */
   readonly field: string;
   readonly recorded: Json | undefined;
   readonly present: Json | undefined;

@@ -17,15 +17,16 @@ import { decisionJson } from './decision-json.ts';
 /** A kind of decision that can be repeated. */
 interface Repeatable {
   readonly needs: readonly string[];
-  /** The caller has checked all fields of `needs`. */
+  /** Repeats the decision after the caller has checked all fields of `needs`. */
   readonly decide: (input: unknown, now: Date) => unknown;
   /**
-   * Returns decisions that are a part of this decision. These parts are pure too, so they are derived from the input.
+   * Returns the decisions that are part of a larger decision. The parts of a decision are pure, so they are derived
+   * from its input.
    */
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** The refusal of `planRollout`. A refusal is also a decision. */
+/** The refusal of `planRollout`, which is a decision too. */
 interface Refused {
   readonly refused: string;
 }

@@ -6,7 +6,7 @@ import { journalLines } from './write-journal.ts';
 /** Path of the page with the journal of a controller. */
 export const JOURNAL_PATH = '/debug/journal';
 
-/** After this number of lines, the page pauses so that the process can do other work. */
+/** The page pauses after this number of lines, so that the process can do other work. */
 const LINES_AT_ONCE = 20;
 
 interface JournalPageOptions {
@@ -14,7 +14,7 @@ interface JournalPageOptions {
   readonly version: string;
   readonly controller: string;
   readonly clock: Clock;
-  /** Returns the values that the text must not contain. Texts that look like secrets are always removed. */
+  /** Returns the values to remove from the text; texts that look like secrets are always removed. */
   readonly known: () => Known;
 }
 

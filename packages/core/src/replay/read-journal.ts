@@ -7,7 +7,7 @@ export class BadJournal extends Error {
   override readonly name = 'BadJournal';
 }
 
-/** `kind` may be unknown to this version. */
+/** A decision from a journal, whose `kind` may be unknown to this version. */
 export interface RecordedDecision {
   readonly kind: string;
   readonly subject: Subject;
@@ -87,7 +87,7 @@ function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
     const json: unknown = JSON.parse(line);
     return isRecord(json) ? json : undefined;
   } catch {
-    return undefined; // The caller reports the line.
+    return undefined;
   }
 }
 

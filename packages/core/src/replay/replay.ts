@@ -10,7 +10,10 @@ export type Repeat = typeof repeatDecision;
 /** A decision that this version decides differently or cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /** Undefined if this version cannot repeat the decision. In this case, `because` contains the reason. */
+  /**
+   * `difference` is undefined if this version cannot repeat the decision. If this version cannot repeat the decision,
+   * `because` contains the reason.
+   */
   readonly difference?: FieldDifference;
   /** The reason why this version cannot repeat the decision, as a sentence. */
   readonly because: string;

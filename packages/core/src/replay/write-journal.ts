@@ -2,7 +2,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 import { Encoder, type Json } from './codec.ts';
 import { completeDecision } from './kinds.ts';
 
-/** Version of the text format. A change that an older version must not read increases this number. */
+/** Version of the text format. A format change that an older version must not read increases this number. */
 export const JOURNAL_FORMAT = 1;
 
 export interface JournalHeader {
@@ -32,7 +32,7 @@ export function* journalLines(
   yield lineOf({ end: entries.length }, scrub);
 }
 
-/** A line that is not JSON is kept as text. */
+/** A line of the journal that is not JSON is kept as text. */
 export const scrubbedJournal = (lines: readonly string[], scrub: Scrub): readonly string[] =>
   lines.map((line) => {
     const json = parsed(line);
@@ -71,7 +71,6 @@ function parsed(line: string): Json | undefined {
   }
 }
 
-/** The function also gets the key, because the key may show that the text is a password. */
 function scrubbed(json: Json, scrub: Scrub, key = ''): Json {
   if (typeof json === 'string') {
     const prefix = `"${key}": "`;

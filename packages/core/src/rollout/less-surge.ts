@@ -10,8 +10,8 @@ const waitsForCapacity = (machine: Machine): boolean =>
 
 /**
  * Returns the limits of a rolling update with less surge. Each machine of the current set that waits for capacity
- * allows one more unavailable machine, up to `maxSurge` - `minSurge`. The rollout then deletes an old machine, which
- * frees its capacity.
+ * allows one more unavailable machine, up to `maxSurge` - `minSurge`. The rollout can delete one more old machine,
+ * which frees capacity in the cloud.
  * @param minSurge Undefined if the rollout waits for its whole surge
  * @param machines The machines of the current set
  */

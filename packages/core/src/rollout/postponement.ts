@@ -6,11 +6,13 @@ import { compareText } from '../values/integers.ts';
 /** Pattern of seconds since 1970, at most in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
-/** `false` has the same meaning as no label. */
+/** The value `false` has the same meaning as no label. */
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
 export interface Postponement {
-  /** The time from which the label has no effect. Undefined if a user or a workload must remove the label. */
+  /**
+   * The time from which the label has no effect. `until` is undefined if a user or a workload must remove the label.
+   */
   readonly until: Date | undefined;
 }
 
@@ -31,7 +33,7 @@ export interface PostponedMachine extends Postponement {
   readonly machine: Machine;
 }
 
-/** The label has no effect while a machine is not available. */
+/** Returns the machines that postpone a rollout; the label of an unavailable machine has no effect. */
 export const postponedAmong = (
   machines: readonly Machine[],
   { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },
@@ -58,7 +60,7 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
   return `waiting: the label ${Labels.RolloutPostpone} postpones the update of ${names.join(', ')}${more}`;
 }
 
-/** Undefined if a user or a workload must remove all labels. */
+/** `firstEnd` returns undefined if users or workloads must remove all labels. */
 export const firstEnd = (all: readonly PostponedMachine[]): Date | undefined =>
   all
     .map(({ until }) => until)

@@ -3,13 +3,13 @@ import { createdAt } from '../objects/machines.ts';
 import { compareText, parseInteger } from '../values/integers.ts';
 import { sameTemplate } from './template-hash.ts';
 
-/** Returns 0 without the annotation, and undefined if its value is not an integer. */
+/** Returns the revision of a set: 0 without the annotation, and undefined if its value is not an integer. */
 export function revisionOf(object: MachineSet | MachineDeployment): number | undefined {
   const text = object.metadata.annotations?.[Annotations.Revision];
   return text === undefined ? 0 : parseInteger(text);
 }
 
-/** 0 without a valid revision. */
+/** `highestRevision` returns 0 if no set has a valid revision. */
 export const highestRevision = (sets: readonly MachineSet[]): number =>
   Math.max(0, ...sets.map((set) => revisionOf(set) ?? 0));
 
@@ -17,7 +17,7 @@ export const highestRevision = (sets: readonly MachineSet[]): number =>
 export const hadMachines = ({ metadata, status }: MachineSet): boolean =>
   (status?.replicas ?? 0) > 0 || metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
 
-/** Sets of the same second are sorted by name. */
+/** Sets that were created in the same second are sorted by name. */
 export const oldestFirst = (a: MachineSet, b: MachineSet): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
@@ -37,8 +37,7 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
 
 /**
  * Returns the revision that an undo without a revision selects. The result is the highest revision of the sets with
- * another template, or 0. A template with a missing class has no set. For this template, the result is the newest
- * revision.
+ * another template, or zero. A template with a missing class has no set, so its undo goes to the newest revision.
  */
 export const previousRevision = ({ current, old }: Sets): number =>
   highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

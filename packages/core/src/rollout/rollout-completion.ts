@@ -17,7 +17,6 @@ export const isComplete = (deployment: MachineDeployment, status: MachineDeploym
   );
 };
 
-/** If missing machines appear after the completion of the rollout, they have another cause. */
 export const isLastRolloutComplete = ({ status }: MachineDeployment): boolean =>
   findCondition(status?.conditions ?? [], MachineDeploymentConditions.Progressing)?.reason ===
   ConditionReasons.NewMachineSetAvailable;

@@ -12,23 +12,26 @@ import { isAvailable, isTerminating } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
 import { parseInstant } from '../values/integers.ts';
 
-/** Settings from the rollout annotations. By default, all settings are off. */
+/** Settings from the rollout annotations. By default, all rollout settings are off. */
 export interface RolloutSettings {
-  /** Canaries are the first machines of the new template. 0 disables canaries. */
+  /** Number of canaries, the first machines of the new template. 0 disables canaries. */
   readonly canary: number;
-  /** Soak time in milliseconds. The rollout continues when the canaries have been available for this time. */
+  /** Soak time in milliseconds, for which canaries must be available before the rollout continues. */
   readonly soakMs: number;
   /**
-   * Pause between batches in milliseconds. The rollout continues when all machines of the new template have been
-   * available for this time.
+   * Pause between batches in milliseconds. After a batch, the rollout continues when all machines of the new template
+   * have been available for this time.
    */
   readonly pauseMs: number;
-  /** The surge that the rollout needs while the cloud has no capacity. If absent, the rollout needs `maxSurge`. */
+  /**
+   * The surge that the rollout needs while the cloud has no capacity. If `minSurge` is absent, the rollout needs
+   * `maxSurge`.
+   */
   readonly minSurge?: number | undefined;
   readonly pauseOnFailure: boolean;
   /**
-   * True if the rollout returns to the last good template after a failure. If there is no such template, the rollout
-   * pauses.
+   * `undoOnFailure` is true if the rollout returns to the last good template after a failure. If there is no last good
+   * template, the rollout pauses.
    */
   readonly undoOnFailure: boolean;
 }
@@ -47,11 +50,11 @@ export const hasRolloutSettings = (rolloutSettings: RolloutSettings): boolean =>
 export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSettings): boolean =>
   pauseOnFailure || undoOnFailure;
 
-/** A limit of the size of the current set. The limit applies while the template of the set is not proven. */
+/** A limit of the size of the current set. A gate applies while the template of the current set is not proven. */
 export interface Gate {
   /** The maximum number of machines. */
   readonly ceiling: number;
-  /** The time at which the set may grow further if no event allows it earlier. */
+  /** The time at which the set may grow further if no event allows the growth earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
 }
@@ -115,7 +118,7 @@ export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: Mach
   };
 }
 
-/** In milliseconds since 1970, the oldest first. */
+/** Times in milliseconds since 1970, the oldest first. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -127,9 +130,9 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => formatDurationMs(Math.ceil(ms / 1000) * 1000);
 
 /**
- * Returns the limit of a rollout. The limit depends only on the machines of the current set, so the decision is the
- * same after a restart. When an unhealthy machine recovers, its soak time starts again. Therefore unstable canaries
- * delay the rollout.
+ * Returns the limit of the size of the current set. The limit depends only on the machines of the current set, so a
+ * restart does not change the limit. When an unhealthy machine recovers, its soak time starts again, so unstable
+ * canaries delay the rollout.
  * @param replicas Number of machines of the current set, including machines that will be created.
  */
 export function gateOf(
@@ -167,14 +170,14 @@ export interface GateInput {
   readonly current: MachineSet | undefined;
   readonly machines: readonly Machine[];
   readonly old: readonly MachineSet[];
-  /** True if old sets have machines or replicas. */
+  /** `rolling` is true if old sets have machines or replicas. */
   readonly rolling: boolean;
   readonly now: Date;
 }
 
 /**
- * Returns true if the rollout returns to the last good template. This template is already proven, so nothing delays or
- * pauses the rollout.
+ * Returns true if the rollout returns to the last good template. The last good template is already proven, so nothing
+ * delays or pauses its rollout.
  */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
@@ -203,8 +206,8 @@ export function closedGate({ deployment, rolloutSettings, current, ...rest }: Ga
       because: `waiting: ${notedNames(note)} failed with the new template`,
     };
   }
-  // The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the
-  // new template.
+  // The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the new
+  // template.
   const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
   const gate = isRollout ? gateOf(rolloutSettings, replicas, machines, now) : undefined;
   return gate && paused ? { ...gate, ceiling: replicas } : gate;
@@ -229,14 +232,14 @@ export const failuresOf = (current: readonly Machine[], old: readonly Machine[])
 ];
 
 /**
- * The reason of an automatic pause. The note lists the failed machines, so that the same failures do not pause the
- * rollout again.
+ * The reason of an automatic pause. The note of a pause lists the failed machines, so that the same failures do not
+ * pause the rollout again.
  */
 export interface AutomaticPause {
-  /** Value of the annotation: the failed machines as `name~uid`. */
+  /** Value of the annotation with the note: the failed machines as `name~uid`. */
   readonly note: string;
   readonly message: string;
-  /** Set if the rollout returns to this revision instead of a pause. */
+  /** `undoTo` is set if the rollout returns to this revision instead of a pause. */
   readonly undoTo?: number;
 }
 

@@ -45,7 +45,6 @@ test('two become reachable again: the third is evaluated when they have been so 
 describe('a cluster with fewer machines than the breaker needs', () => {
   const HOUR = 60 * MINUTE;
 
-  /** Without the lookup before each creation. */
   const lookUps = (rig: Rig): number => rig.cloud.calls.status - rig.cloud.made.length;
 
   async function allUnreachable(count: number): Promise<Rig> {
@@ -65,7 +64,6 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.clock.advance(3 * HOUR);
     expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
     expect(lookUps(rig)).toBe(2);
-    // One machine becomes reachable and stays reachable. After that, the test checks the other machine.
     await rig.conditions('m-0', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 10 * MINUTE);
     expect(await rig.phase('m-0')).toBe('Running');
@@ -120,7 +118,6 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 2 * MINUTE);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
       expect.stringMatching(/^m-0: .*In the cloud, its VM is stopped\.$/),
-      // The other machine is Failed and no longer counts as unreachable, so the network is no longer the likely cause.
       expect.stringMatching(/^m-1: .*In the cloud, its VM exists\.$/),
     ]);
   });

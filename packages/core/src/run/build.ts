@@ -12,10 +12,10 @@ import { startOverAfterRestore, watchCaches } from './watches.ts';
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /** Informers that the start does not wait for. Only machines that need objects of these informers wait for them. */
+  /** Informers that the start does not wait for, because only some machines need their objects. */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
-  /** A frozen controller could not reach an API server for too long, so it checks no health. */
+  /** Returns true if the controller could not reach an API server for too long, so that it checks no health. */
   readonly frozen: () => boolean;
   /** From the last search. */
   readonly suspects: () => SuspectCounts;

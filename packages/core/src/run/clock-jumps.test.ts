@@ -48,7 +48,6 @@ test.each([DAY, -DAY])(
     await rig.clock.advance(1_000);
     const seenAt = rig.clock.monotonic();
     rig.clock.jump(jump);
-    // The VM is old and has no Node, so it is kept for an hour.
     await rig.until(async () => !rig.cloud.vms.includes(orphan), 2 * HOUR);
     expect(rig.clock.monotonic() - seenAt).toBeGreaterThanOrEqual(HOUR);
     expect(await rig.phase('m')).toBe('Running');

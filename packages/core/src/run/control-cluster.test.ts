@@ -75,7 +75,7 @@ async function stage() {
   };
 }
 
-/** A connection to the target cluster. A test can interrupt it, or make it refuse one kind. */
+/** A connection to the target cluster. A test can interrupt the connection, or make it refuse one kind. */
 function way() {
   const state = { cut: false, refuses: undefined as string | undefined };
   const wrap =
@@ -141,7 +141,6 @@ test('a successor within one control cluster does not wait; without permission t
   const first = await side(wrap);
   await clock.advance(MINUTE);
   const owner = first.cluster.owner();
-  // The process is killed, so the Lease is not released.
   state.cut = true;
   first.stop.abort();
   await clock.advance(1_000);

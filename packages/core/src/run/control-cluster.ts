@@ -16,12 +16,12 @@ import {
 /** Namespace of the Lease in a target cluster. Bootstrap tokens are in the same namespace. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/** The holder of this Lease is the control cluster that may manage the machines of the namespace. */
+/** The name of the Lease whose holder is the control cluster that may manage the machines of the namespace. */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
 /**
- * These times are longer than the times of the election in a control cluster. This Lease changes only when a whole
- * control plane is moved.
+ * The times of the Lease in the target cluster are longer than those of the election in a control cluster. The Lease
+ * changes only when a whole control plane is moved.
  */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
@@ -30,7 +30,10 @@ const ASK_AGAIN_MS = 5_000;
 export interface ControlClusterOptions {
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /** Client of the cluster with the nodes, if it differs from the control cluster. If undefined, no Lease is needed. */
+  /**
+   * Client of the cluster with the nodes, if it differs from the control cluster. If `target` is undefined, no Lease in
+   * the target cluster is needed.
+   */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   /** The fence of the leader election in the control cluster. */
@@ -45,8 +48,8 @@ const isForbidden = (error: unknown): boolean => error instanceof KubeError && e
 /**
  * Ensures that only one control cluster manages the machines of a namespace in a target cluster. After the move of a
  * control plane, copies of its Machines stay in the old control cluster. A controller of these copies must not delete
- * the VMs of the new control plane (incident 16). Therefore only the holder of a Lease in the target cluster may
- * continue. The holder is the control cluster, so processes of the same control cluster do not wait for each other.
+ * the VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue. The
+ * holder is the control cluster, so processes of the same control cluster do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -58,7 +61,8 @@ export class ControlCluster {
   }
 
   /**
-   * UID of the namespace of the Machines, after `run` has read the namespace. Undefined without permission to read it.
+   * UID of the namespace of the Machines, after `run` has read the namespace. Without permission to read the namespace,
+   * `owner` is undefined.
    */
   readonly owner = (): string | undefined => this.#owner;
 
@@ -111,7 +115,7 @@ export class ControlCluster {
     return (await this.#untilReported(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
-  /** Without permission, the method assumes that there is no other control cluster. */
+  /** Without permission to use the Lease, the fence assumes that there is no other control cluster. */
   async #untilReported<T>(signal: AbortSignal, what: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {

@@ -14,11 +14,9 @@ export interface Controllers {
   readonly orphan: Controller;
   readonly reachability: Controller;
   readonly orphans: OrphanCollector;
-  /** One controller for each webhook of hooks. */
   readonly hooks: readonly Controller[];
 }
 
-/** {@link watchCaches} connects the controllers to the caches. */
 export function createControllers(options: Settings, parts: Parts): Controllers {
   const { control, target, namespace, clock, random, log, recorder } = options;
   const { caches, invoker, former, problems, keptVms, defaults, reachability, wake, stop } = parts;

@@ -26,7 +26,7 @@ async function started(
   return { rig, requests };
 }
 
-/** The status is that of the disruption controller. */
+/** A budget with the status that the disruption controller would write. */
 async function budget(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -98,7 +98,6 @@ test.each([404, 400])('without an eviction API (%i) pods are deleted, and an eve
   await rig.deleteMachine('m-0');
   const pod = async (name: string) => (await rig.admin.resource(pods, NAMESPACE).get(name)).metadata;
   await rig.until(async () => (await pod('other')).deletionGracePeriodSeconds === 30, 5_000);
-  // The controller still respects the last known state of the budget.
   await rig.clock.advance(600_000);
   expect((await pod('web-1')).deletionTimestamp).toBeUndefined();
   await allow(rig, 1);
@@ -359,11 +358,10 @@ test('repair-drain-timeout of the class: the drain of an unhealthy machine is fo
   await rig.clock.advance(10 * 60_000);
   await rig.kill();
   rig.start();
-  // The next eviction is not due when the setting changes. Therefore only the change of the setting can force the
-  // drain.
   await rig.clock.advance(10 * 60_000 + 50_000);
   expect(await rig.podNames()).toEqual(['pod-of-m-0', 'pod-of-m-1']);
-  // Both drains now run for about 21 min. The new setting has already expired for the unhealthy machine.
+  // The drains of both machines now run for about 21 min. The new drain timeout has already expired for the unhealthy
+  // machine.
   const body = { metadata: { annotations: { [Annotations.RepairDrainTimeout]: '15m' } } };
   await rig.admin.resource(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
   await rig.clock.advance(500);
@@ -587,7 +585,7 @@ test('a dead kubelet keeps its volumes in use only until the detach timeout or t
 });
 
 test('machines with blocked drains delay neither a creation nor the deletion of an empty machine [incident 32]', async () => {
-  // Three times the number of workers.
+  // Several rounds are needed, because there are three times as many machines as workers.
   const [count, concurrency] = [12, 4];
   const { rig } = await started(count + 1, { controller: { concurrency } });
   await budget(rig, 0, count);

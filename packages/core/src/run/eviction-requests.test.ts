@@ -34,7 +34,7 @@ async function started(options: StartOptions = {}): Promise<{ rig: Rig; requests
   return { rig, requests };
 }
 
-/** The status is that of the disruption controller. */
+/** A budget with the status that the disruption controller would write. */
 async function budget(rig: Rig, allowed: number): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({

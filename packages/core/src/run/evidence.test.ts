@@ -194,6 +194,5 @@ test('a machine that recovers and fails again is kept twice', async () => {
   expect(await readEvidence(rig.admin, NAMESPACE, 'm-0')).toHaveLength(2);
   await rig.admin.resource<Machine>(machines, NAMESPACE).delete('m-0');
   await rig.until(async () => (await rig.machines()).length === 0);
-  // The evidence must still exist after the machine is deleted.
   expect(await readEvidence(rig.admin, NAMESPACE, 'm-0')).toHaveLength(2);
 });

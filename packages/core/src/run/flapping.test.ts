@@ -10,7 +10,10 @@ const ready = (status: 'True' | 'False') => [
   { type: 'Ready', status, reason: 'Test', lastTransitionTime: '2026-01-01T00:00:00Z' },
 ];
 
-/** Starts two controllers of one namespace with requests of 5 ms. The test can stop the second one's watch of Nodes. */
+/**
+ * Starts two controllers of one namespace with requests of 5 ms. The test can stop the watch of Nodes of the second
+ * controller.
+ */
 async function startTwo() {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });

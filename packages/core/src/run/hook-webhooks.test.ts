@@ -11,7 +11,7 @@ const SECOND = 1_000;
 const MINUTE = 60_000;
 const KEY = `before-drain.${Annotations.HookSuffix}/save`;
 
-/** The answer of a webhook to each call, in order. The last answer repeats. */
+/** The responses of a webhook to its calls, in order. The webhook repeats the last response. */
 type Script = readonly (string | number | 'hangs')[];
 
 interface Called {

@@ -66,7 +66,7 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The deletion of this VM proves that the orphan collection runs. Therefore it has kept the previous VM on purpose.
+  // The deletion of this VM proves that the orphan collection runs, so the previous VM was kept on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
@@ -133,8 +133,7 @@ test('two control clusters with one cloud account and one cluster tag keep each 
     'b cluster-b',
   ]);
   const created = mine.clock.now().toISOString();
-  // Both control clusters may delete VMs without a tag, their own VMs, and those of a control cluster that they
-  // replaced.
+  // A control cluster may delete VMs without a tag, its own VMs, and those of a control cluster that it replaced.
   mine.cloud.plant('nobody', created);
   mine.cloud.plant('lost', created, undefined, 'cluster-a');
   mine.cloud.plant('moved', created, undefined, 'cluster-moved-away');
@@ -201,12 +200,11 @@ test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its ow
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
-  // The Node came from a VM of a `create` call whose answer was lost. This VM joined and was deleted. The kubelet of
-  // the other VM uses its Node.
+  // The Node came from a VM whose `create` call got no answer. The VM without an answer joined and was deleted. The
+  // kubelet of the second VM uses the Node of the deleted VM.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
-  // The first lookup runs before the creation, and the second lookup finds the VM of the machine.
   expect(rig.cloud.calls.status).toBe(2);
   await rig.join(own);
   await rig.until(async () => (await rig.phase('m')) === 'Running', 5_000);
@@ -224,7 +222,7 @@ test('a leftover Node that is younger than a minute is deleted before the machin
   await register();
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
   expect(await rig.phase('m')).toBe('Pending');
-  // The kubelet of that VM runs and registers the Node again. The controller and the kubelet must not delete and
+  // The kubelet of an unknown VM runs and registers its Node again. The controller and the kubelet must not delete and
   // create the Node forever.
   await register();
   await rig.clock.advance(50_000);
@@ -325,7 +323,6 @@ test('forty machines without capacity call the cloud one at a time, with growing
   // All machines together send `create` calls after about 10 and 30 minutes, and then every 30 to 36 minutes.
   expect(rig.cloud.calls.create).toBeGreaterThanOrEqual(4);
   expect(rig.cloud.calls.create).toBeLessThanOrEqual(6);
-  // The creation timeout also applies to a machine that never called the cloud.
   expect(await rig.phase('m-0')).toBe('Failed');
   short = false;
   await rig.createMachine('other-zone', { nodeTemplate: elsewhere });
@@ -372,7 +369,7 @@ test('volumes of an unreachable node are detached when its VM is gone, not after
   });
   await rig.createPod('db', 'm-0', {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
   const attached = async (): Promise<boolean> => (await admin.resource(volumeAttachments).list()).items.length > 0;
-  // The kubelet has stopped. The pod does not end, and the volume stays in use in the status of the Node.
+  // The kubelet has stopped. The pod does not end, so its volume stays in use in the status of the Node.
   const body = { status: { volumesInUse: ['kubernetes.io/csi/local.csi^vol-1'] } };
   await admin.resource(nodes).patch('m-0', { type: 'merge', body }, { subresource: 'status' });
   await rig.conditions('m-0', [{ type: 'Ready', status: 'Unknown', lastTransitionTime: clock.now().toISOString() }]);

@@ -147,7 +147,7 @@ test('the VM of a healthy machine is deleted, and any VM without the setting', a
   expect(vmsOf(other)).toEqual([]);
 });
 
-/** The process stops immediately after the record was written, so the response is lost. */
+/** The process stops immediately after it wrote the record, so the response is lost. */
 test('a crash between record and status: one record, one VM, and the next process continues', async () => {
   let kill: (() => void) | undefined;
   const wrap =

@@ -4,12 +4,13 @@ import { expect, test } from 'vitest';
 import { running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 
-/** The controller starts after a restore and has no caches from before the restore. */
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** The backup contains ten old machines, but not the machines in `names`. No controller runs during the restore. */
+/**
+ * The backup contains ten old machines, but not the machines in `names`. No controller runs during the restore of the
+ * backup.
+ */
 async function restored(names: readonly string[], elects = true): Promise<Rig> {
   const { rig, plane } = await staged({ elects });
   await running(rig, ...Array.from({ length: 10 }, (_, index) => `old-${index}`));

@@ -107,7 +107,7 @@ test.each([
     const counted = (): string[] =>
       writes(requests).filter((line) => !/\/(events|machineclasses|secrets\/bare)/.test(line));
     requests.length = 0;
-    // Without the finalizer and the priority of the MachineSet controller.
+    // A machine without the finalizer and the priority of the MachineSet controller.
     await r.createMachine(
       'm-1',
       { class: { kind: 'MachineClass', name: 'bare' } },
@@ -263,7 +263,7 @@ test('a machine that ended causes no further request, although the cache still s
   await r.deleteMachine('m');
   await r.until(gone(r, 'm'));
   expect(r.controller?.caches.machines.store.get(`${NAMESPACE}/m`)?.metadata.finalizers).toHaveLength(1);
-  // A Node of this name starts a reconcile of the machine.
+  // A Node with the name of the machine starts a reconcile of the machine.
   await r.admin.resource(nodes).create({ metadata: { name: 'm' }, spec: {} });
   asked.length = 0;
   await r.clock.advance(10_000);
@@ -297,9 +297,7 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   expect(r.cloud.vms).toEqual([]);
 });
 
-/**
- * Blocks the first call of a method until the test releases the call. The abort of the signal does not end the call.
- */
+/** Blocks the first call of a driver method until the test releases the call, even if its signal aborts. */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();

@@ -8,10 +8,6 @@ import { defineDriver } from '../driver/schemas/define-driver.ts';
 import { type BinaryParts, machineControllerBinary } from './main.ts';
 import { endpointFlag, SettingSources } from './settings.ts';
 
-/**
- * Flags of a provider are in --help, in the environment and in the file of --config, and are checked before the start.
- */
-
 const folder = mkdtempSync(join(tmpdir(), 'mcm main '));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -49,7 +45,7 @@ async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<s
   return { code, printed: printed.join('\n'), errors };
 }
 
-/** A driver configuration that always fails. The error contains the effective endpoint. */
+/** A driver configuration that always fails. The error of the driver contains the effective endpoint. */
 const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
   provider: {
     flags,

@@ -83,12 +83,12 @@ export interface ConfiguredDriver<Spec, Credentials> {
 /** The flags of a provider, and the function that configures its driver with them. */
 export interface ProviderSettings<F extends Flags, Spec, Credentials> {
   /**
-   * The flags appear in `--help` under "Cloud". Like all other flags, these flags can be set in the environment and in
-   * the file of `--config`.
+   * The flags appear in `--help` under "Cloud". These flags can be set in the environment and in the file of
+   * `--config`, like all flags.
    */
   readonly flags: F;
   /**
-   * Configures the driver. Called once at the start, before any connection.
+   * Configures the driver. `configure` is called once at the start, before any connection.
    * @throws ConfigError with the invalid setting and a hint. The process prints the error as its last line and exits.
    */
   configure(flags: FlagValues<F>): ConfiguredDriver<Spec, Credentials> | Promise<ConfiguredDriver<Spec, Credentials>>;
@@ -99,7 +99,7 @@ export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
-  /** The path in `NODE_EXTRA_CA_CERTS`. Node.js ignores a file that cannot be read. */
+  /** The path in `NODE_EXTRA_CA_CERTS`. Node.js ignores a file of authorities that it cannot read. */
   readonly authorities?: string | undefined;
 }
 
@@ -198,7 +198,8 @@ function unitOf<Spec, Credentials>(
     context;
   const cluster = new ControlCluster({
     control,
-    // If both clusters are the same, there is already a Lease. In observe mode, the process acquires no Lease.
+    // If both clusters are the same, the Lease of the leader election is enough. In observe mode, the process acquires
+    // no Lease.
     target: context.sameCluster || context.observe ? undefined : target,
     namespace,
     fence,
@@ -268,7 +269,6 @@ function unitOf<Spec, Credentials>(
   return { controller, unit };
 }
 
-/** The metric is registered for all values of the flags, so that its documentation does not depend on a flag. */
 function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, provider: string) {
   const observe = registerInterruptionMetrics(meters, provider);
   return interruptions ? { observe } : undefined;
@@ -277,7 +277,7 @@ function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, p
 /** Maximum number of connections of a process to its cloud. */
 const CONNECTIONS = 64;
 
-/** Only the `main` of a provider calls this function. */
+/** The driver context of a process; only the `main` of a provider calls this function. */
 export const processContext = (): DriverContext => ({
   clock: realClock,
   random: secretRandom,
@@ -322,8 +322,8 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exit(0);
   }
-  // Limits the memory of the process. Otherwise a first list of 20,000 pods enlarges V8's young generation, which
-  // never shrinks again. The process then uses 233 MB of memory instead of 170 MB.
+  // Limits the memory of the process. Without a limit, a first list of 20,000 pods enlarges V8's young generation,
+  // which never shrinks again. The enlarged process uses 233 MB of memory instead of 170 MB.
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);
   const authorities = process.env.NODE_EXTRA_CA_CERTS;

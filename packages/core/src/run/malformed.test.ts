@@ -38,7 +38,7 @@ const OPEN = crds.map((crd) => ({
 
 const BATCH = 40;
 
-/** The body of a watch without events. */
+/** The body of a watch response without events. */
 const openUntil = (signal: AbortSignal): ReadableStream =>
   new ReadableStream({
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
@@ -56,7 +56,7 @@ test.each([
 ] as const)(
   '%s with any field missing, null or of another type keep no other machine from its VM',
   async (_, definition) => {
-    // The last test covers deeper fields and the status, because a user cannot set these fields at a creation.
+    // A user cannot set deeper fields and the status at a creation, so the last test covers them.
     const shallow = [...malformations(definition.shape)].filter(
       ({ field }) => field.split('.').length <= 2 && !field.startsWith('status'),
     );
@@ -80,7 +80,6 @@ test.each([
     expect(reported.map(({ fields }) => fields.object).toSorted()).toEqual(
       held.map((name) => `${NAMESPACE}/${name}`).toSorted(),
     );
-    // After its correction, the controller handles the object like any other machine.
     if (definition.kind !== 'Machine') return;
     const [name = ''] = held;
     const { apiVersion, kind, metadata } = await resource.get(name);

@@ -10,7 +10,6 @@ const OF_BROKEN = { class: { kind: 'MachineClass', name: 'broken' } };
 
 const classes = (rig: Rig) => rig.admin.resource<MachineClass>(machineClasses, NAMESPACE);
 
-/** The driver requires that the size is a text. */
 async function started(options: StartOptions = {}): Promise<Rig> {
   const rig = await startRig({ eventTtlMs: 0, ...options });
   await rig.createClass('broken', 'hello', { providerSpec: { size: 7 } });

@@ -29,7 +29,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /** Client of the cluster with the nodes. If undefined, machines have no nodes. */
+  /** Client of the cluster with the nodes. If `target` is undefined, machines have no nodes. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly clock: Clock;
@@ -48,21 +48,20 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   /**
-   * Set in observe mode. In this mode, the controller changes nothing in the cloud and creates no token. This object
-   * records the changes that the controller would make in the cloud. The clients record their own writes.
+   * `observe` is set in observe mode. In observe mode, the controller changes nothing in the cloud and creates no
+   * token. `observe` records the changes that the controller would make in the cloud.
    */
   readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
-  /**
-   * Clients for probes of the API servers, so that other requests do not delay the probes. The default is the clients
-   * of the controllers.
-   */
+  /** Clients for probes of the API servers, so that other requests do not delay the probes. */
   readonly probes?: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   /** Number of pods with volumes of one node that may move at the same time. The default is 1. */
   readonly volumeWindow?: number;
-  /** True if drains use EvictionRequests when the target cluster serves them. The default is true. */
+  /**
+   * `evictionRequests` is true if drains use EvictionRequests when the target cluster serves them. The default is true.
+   */
   readonly evictionRequests?: boolean;
   /** Maximum number of evidence records for a class. The default is 10, and 0 stores none. */
   readonly evidencePerClass?: number;
@@ -76,28 +75,32 @@ export interface MachineControllerOptions<Spec, Credentials> {
    * Returns the control cluster of this process, see `OWNER_TAG`. If this function is absent, VMs do not get this tag.
    */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Checked before each call that changes the cloud. Undefined if no other process can be the leader. */
+  /**
+   * The fence that is checked before each call that changes the cloud. `fence` is undefined if no other process can be
+   * the leader.
+   */
   readonly fence?: Fence | undefined;
   /** The clusters of the same region of a fleet. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /**
-   * True if a VM can be deleted with the credentials of another class when the cloud refuses the credentials of its
-   * own class. The default is true.
+   * `siblingCredentials` is true if a VM can be deleted with the credentials of another class when the cloud refuses
+   * the credentials of its own class. The default is true.
    */
   readonly siblingCredentials?: boolean;
   readonly journal?: Journal | undefined;
-  /** True if a machine without a Node gets the condition `Ready`. The default is false. */
+  /** `readyCondition` is true if a machine without a Node gets the condition `Ready`. The default is false. */
   readonly readyCondition?: boolean;
   /** True if machines get `status.blockedBy`. The default is false. */
   readonly blockedBy?: boolean;
   /**
-   * Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the outcome of each notice.
+   * `interruptions` is set if mcm reacts to interruptions that the cloud announces. `observe` is called with the
+   * outcome of each notice.
    */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
   /** The webhooks that run the steps of hooks. */
   readonly hookWebhooks?: HookWebhooks | undefined;
   readonly tracer?: DriverTracer | undefined;
-  /** Returns the ID of the trace of a machine. If present, log messages about machines contain the ID. */
+  /** Returns the ID of the trace of a machine. With `traceIdOf`, log messages about machines contain the ID. */
   readonly traceIdOf?: ((uid: string) => string) | undefined;
   /** Receives the observations of drains, for the spans of their pods. */
   readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;

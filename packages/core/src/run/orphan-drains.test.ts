@@ -16,7 +16,10 @@ const reported = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/** Creates a machine with a pod, then removes the Machine object. The VM and the Ready Node of the machine exist. */
+/**
+ * Creates a machine with a pod, then removes the Machine object. The VM and the Ready Node of the abandoned machine
+ * exist.
+ */
 async function abandoned(options: StartOptions = {}): Promise<Rig> {
   const rig = await started(options);
   await rig.createMachine('m-0');

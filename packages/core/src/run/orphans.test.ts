@@ -57,9 +57,7 @@ const nodeEvents = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanNode')
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/**
- * Each row contains the reason to keep the Node, the cause, and the text of an event on the Node if there is an event.
- */
+/** Each row contains the reason to keep the Node, the cause, and the text of an event on the Node if there is one. */
 test.each<
   [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
 >([
@@ -149,7 +147,7 @@ async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<R
 
 test('a Node is not deleted if only the cache lacks its machine: mcm reads the server', async () => {
   const rig = await deafAfterRestart((each) => forcedAway(each, 'gone'));
-  // The watch sends no events, so no cache contains the machine of this Node.
+  // The watch sends no events, so no cache contains the machine of the Node.
   await rig.createMachine('new', {}, { labels: { node: 'gone' } });
   await rig.clock.advance(30 * MINUTE);
   expect(await nodeNames(rig)).toEqual(['gone']);
@@ -158,8 +156,8 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
   const rig = await deafAfterRestart(async () => undefined);
-  // The state after a crash of another replica: a VM, and a machine with the ID of this VM. The watch does not report
-  // this machine.
+  // The state after a crash of another replica: a VM, and a machine with the ID of this VM. The watch of this process
+  // does not report the machine.
   const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());
   const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.createMachine('new', { providerID: providerId });
@@ -167,7 +165,7 @@ test('a VM is not deleted while the server has its machine, even if the cache do
   await rig.admin
     .resource<Machine>(machines, NAMESPACE)
     .patch('new', { type: 'merge', body: { status } }, { subresource: 'status' });
-  // The orphan collection deletes this VM, which proves that it has also checked the other VM.
+  // The orphan collection deletes this VM, which proves that it has checked all VMs.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 2 * HOUR);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['new']);
 });
@@ -216,7 +214,6 @@ test('a cloud that ignores the signal of a list or a deletion delays its own cla
   rig.cloud.plant('other', rig.clock.now().toISOString());
   await rig.until(async () => !rig.cloud.vms.some(({ machineName }) => machineName === 'other'), HOUR);
   await rig.clock.advance(2 * HOUR);
-  // The controller sends one call to the blocked cloud, regardless of its duration, and one call to the other cloud.
   expect(rig.cloud.calls.delete).toBe(2);
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['deaf']);
 });
@@ -238,8 +235,6 @@ test('a list that never ends is not started again, and other classes are listed'
   await rig.createClass('second');
   rig.cloud.plant('nobody', rig.clock.now().toISOString());
   await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
-  // The controller lists VMs every quarter of an hour, and one more time to confirm an orphan. All listings are for
-  // the second class.
   expect(rig.cloud.calls.list).toBeLessThanOrEqual(6);
 });
 

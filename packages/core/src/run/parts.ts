@@ -26,7 +26,7 @@ import type { MachineControllerOptions } from './options.ts';
 
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/** Reconciles keys of the controllers. The controllers do not exist yet when the shared components are created. */
+/** Starts a reconcile of keys, through a function because the controllers are created after the shared components. */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;
@@ -37,7 +37,6 @@ type Tokens = ReturnType<typeof tokensOf>;
 
 export interface Parts {
   readonly caches: Caches;
-  /** Aborts when the process stops. */
   readonly stop: AbortController;
   readonly former: FormerSpecs;
   readonly problems: ClassProblems;
@@ -54,13 +53,13 @@ export interface Parts {
   readonly blockedBy: BlockedByField;
   readonly evictions: EvictionApi;
   readonly inherited: InheritedMachines;
-  /** Undefined if mcm does not react to interruptions. */
+  /** `interruptions` is undefined if mcm does not react to interruptions. */
   readonly interruptions: InterruptionWatcher | undefined;
   readonly wakes: Wakes;
   readonly wake: Wake;
 }
 
-/** The components are not running yet. */
+/** Creates the components of a controller without starting them. */
 export function createParts<Spec, Credentials>(
   options: MachineControllerOptions<Spec, Credentials>,
   caches: Caches,
@@ -167,7 +166,6 @@ function invokerOf<Spec, Credentials>(
   });
 }
 
-/** An edited record is skipped, because the calls of its machine report the error. */
 const recordsOf = ({ machines }: Pick<Caches, 'machines'>, { metadata }: MachineClass): readonly Alternative[] =>
   machines.store.byIndex('class', metadata.name).flatMap((machine) => offeringOf(machine) ?? []);
 
@@ -201,7 +199,6 @@ function callsOf(
   });
 }
 
-/** In observe mode, there is no watcher, because the notices are for the active process. */
 function watcherOf(
   { interruptions, observe, control, clock, random, log, recorder }: Settings,
   { caches, invoker }: Pick<Parts, 'caches' | 'invoker'>,

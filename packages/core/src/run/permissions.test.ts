@@ -26,7 +26,7 @@ const manifest = ['rbac', 'target-rbac']
   .map((document): Document => document.toJS())
   .filter(({ metadata: { name } }) => !name.startsWith('machine-controller-manager'));
 
-/** As `namespace group/resource verb`. The namespace of a ClusterRole is `*`. */
+/** Permissions as `namespace group/resource verb`, with `*` as the namespace of a ClusterRole. */
 const allowed = new Set(
   manifest.flatMap(({ metadata: { namespace = '*' }, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -39,7 +39,7 @@ const allowed = new Set(
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 
-/** Undefined if the request concerns no resource. */
+/** `askedFor` returns undefined if the request concerns no resource. */
 function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
   const [plain = '', query = ''] = path.split('?');
   const parts =
@@ -82,8 +82,8 @@ test('the allowed requests suffice for everything that a machine controller does
   const gone = (name: string) => rig.until(async () => (await rig.machine(name)) === undefined, 30 * MINUTE);
   await rig.createClass('small', 'join with <<BOOTSTRAP_TOKEN>>');
   rig.start();
-  // Two machines never join. Each has a bootstrap token, and one token is extended. Both machines have evidence, and
-  // the older evidence is deleted.
+  // Two machines never join, so that each has a bootstrap token, and one token is extended. Both machines have
+  // evidence, and the evidence that is older is deleted.
   for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });
@@ -109,7 +109,7 @@ test('the allowed requests suffice for everything that a machine controller does
   await api.patch('full', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'True' } } } });
   await gone('full');
   // No controller handles the EvictionRequests of this machine, so mcm evicts its pod. After the drain timeout, mcm
-  // withdraws the requests.
+  // withdraws the EvictionRequests.
   await rig.createMachine('held', { drainTimeout: '2m' });
   await rig.until(async () => (await rig.phase('held')) === 'Pending');
   await runs('held');

@@ -48,7 +48,7 @@ const deletes =
 
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
-/** The VM is also deleted, so that the new machine with the same name cannot adopt it. */
+/** The VM is deleted too, so that the new machine with the same name cannot adopt it. */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });

@@ -27,7 +27,6 @@ async function started(...names: readonly string[]) {
 
 type Rig = Awaited<ReturnType<typeof started>>['rig'];
 
-/** Waits until `leftMs` of the health timeout are left. */
 async function almostFailed(rig: Rig, leftMs: number): Promise<void> {
   await rig.conditions('m-0', UNREACHABLE);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
@@ -53,7 +52,6 @@ test.each<Server>(['control', 'target'])(
     ]);
     const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
     await rig.clock.advance(3 * 60 * MINUTE);
-    // The health timeout of ten minutes ended long ago.
     expect((await rig.machine('m-0'))?.status).toEqual(before?.status);
     expect(rig.cloud.vms).toContain(orphan);
     await rig.createMachine('m-3');
@@ -62,7 +60,6 @@ test.each<Server>(['control', 'target'])(
 
     cuts.restore();
     await rig.until(async () => !isFrozen(rig), 10 * MINUTE);
-    // The machine was Running for a moment. Now it is Unknown again, and its full health timeout starts again.
     const since = async (): Promise<string> => (await rig.machine('m-0'))?.status?.currentStatus?.lastUpdateTime ?? '';
     const thawedAt = rig.clock.now().getTime();
     await rig.until(async () => (await rig.phase('m-0')) === 'Unknown', MINUTE);
@@ -102,7 +99,6 @@ test.each(EVERY_WAY)(
         await rig.clock.advance(SECOND / 2);
         expect(rig.clock.monotonic() - heardAt).toBeLessThanOrEqual(TIMEOUT + INTERVAL + SECOND / 2);
       }
-      // The log contains the freeze only after the last probe has ended.
       await rig.clock.advance(SECOND);
       expect(rig.log.lines.filter(({ message }) => message.startsWith('API servers unreachable'))).toHaveLength(
         ++freezes,
@@ -122,8 +118,6 @@ describe('mcm checks no health with data older than the timeout', () => {
 
   test.each(OLD)('a machine whose timeout has ended is not marked Failed: %s %s', async (server, way) => {
     const { rig, cuts } = await started('m-0');
-    // The health timeout ends between two probes. If the connection is interrupted immediately after a probe, the data
-    // becomes too old before the freeze starts.
     await rig.clock.advance(INTERVAL / 2);
     let leftMs = TIMEOUT + 2 * INTERVAL;
     await almostFailed(rig, leftMs);

@@ -31,7 +31,7 @@ const RULES = ['rbac', 'target-rbac']
   .flatMap(({ rules = [] }) => rules)
   .map(({ apiGroups, resources, verbs }): Rule => ({ apiGroups, resources, verbs }));
 
-/** Without the verbs list and watch for one resource. */
+/** The roles without the verbs list and watch for one resource. */
 const less = (missing: string | undefined): readonly Rule[] =>
   RULES.flatMap(({ apiGroups, resources, verbs }) =>
     resources.map((resource) => ({
@@ -103,7 +103,6 @@ async function createPodWithVolume(rig: Rig, name: string, nodeName: string): Pr
   await rig.createPod(name, nodeName, {}, [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]);
 }
 
-/** Advances the time by some minutes. Deleted pods end, then their volumes are detached. */
 async function live(rig: Rig, minutes: number): Promise<void> {
   const client = rig.admin.resource(pods, NAMESPACE);
   for (let passed = 0; passed < minutes * 60; passed += 30) {
@@ -119,7 +118,7 @@ async function live(rig: Rig, minutes: number): Promise<void> {
   }
 }
 
-/** Returns `gone` if the machine was deleted, and otherwise its phase and description. */
+/** Returns `gone` for a deleted machine, or its phase and description. */
 async function fate(rig: Rig, name: string): Promise<string> {
   const machine = await rig.machine(name);
   if (!machine) return 'gone';

@@ -4,7 +4,7 @@ import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
 import { DRAIN_TIMEOUT_KEYS } from '../settings/drain-timeouts.ts';
 
-/** New capacity is urgent. Therefore machines that need a VM are reconciled before machines that are being drained. */
+/** Machines that need a VM are reconciled before machines that are being drained, because new capacity is urgent. */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
@@ -16,7 +16,7 @@ export const classMatters = (change: Change<MachineClass>): boolean =>
   change.old.metadata.generation !== change.object.metadata.generation ||
   SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 
-/** Classes of one cluster list the same VMs. Therefore all classes are searched after a VM is released. */
+/** Classes of one cluster list the same VMs, so all classes are searched after a VM is released. */
 export const releases = (change: Change<MachineClass>): boolean =>
   change.type === 'updated' && releasesMore(change.old, change.object);
 
@@ -33,7 +33,7 @@ export function classOfMachine(change: Change<Machine>): readonly Key[] {
   return before === now ? [] : [before, now];
 }
 
-/** The Secrets to which the class refers now, and the Secrets to which it referred before. */
+/** The Secrets to which the class refers now, and the Secrets to which it referred before the change. */
 export function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
   const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
   return [...new Set([...before, ...secretKeysOf(change.object)])];

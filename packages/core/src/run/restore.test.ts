@@ -26,12 +26,10 @@ const release = async (rig: Rig, ids: string): Promise<void> => {
   await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** The VM is also deleted, so the Node of the machine remains without a kubelet. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await rig.conditions(name, [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]);
   rig.cloud.lose(name);
-  // A running controller would add the finalizer again.
   await rig.kill();
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
   await client.delete(name);
@@ -140,7 +138,6 @@ test('a restored machine whose deletion had ended is deleted completely', async 
   const wrap =
     (transport: Transport): Transport =>
     async (request) => {
-      // The next write removes the finalizer.
       const ends = request.path.includes('/machines/m-0') && request.body?.includes('"finalizers":[]');
       if (ends) backup = plane?.snapshot();
       return transport(request);
@@ -163,8 +160,8 @@ const refer = (rig: Rig, name: string): Promise<MachineClass> => {
 };
 
 /**
- * Other objects are written until the version of the server is higher than before. The higher version proves the
- * restore.
+ * Writes unrelated objects until the version of the server is higher than before the restore. The version that is
+ * higher proves the restore.
  */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
@@ -308,7 +305,7 @@ test('mcm checks no health while the copy of the server is unproven', async () =
   const frozen: (boolean | undefined)[] = [];
   cache?.onDoubt(() => frozen.push(rig.controller?.frozen()));
   await rig.clock.advance(MINUTE);
-  // The cache was doubted for some time. mcm probes the servers before it checks health again.
+  // The cache was doubted for some time, so mcm probes the servers before it checks health again.
   expect([frozen, rig.controller?.frozen()]).toEqual([[true, true], false]);
   expect(cache?.store.list().map(({ metadata }) => metadata.name)).toEqual(['m-0']);
 });

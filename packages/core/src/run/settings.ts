@@ -2,8 +2,8 @@ import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /**
- * Link-local addresses and names of metadata servers. The network of the host never forwards these addresses. Metadata
- * servers use plain http.
+ * Link-local addresses and names of metadata servers. The network of the host never forwards link-local addresses.
+ * Metadata servers use plain http.
  */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
@@ -13,14 +13,14 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** Creates a flag for the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** If the flag is absent, an environment variable is used. */
+/** Creates a switch; if its flag is absent, an environment variable is used. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
   shown: '',
 });
 
-/** With this flag, every provider may send credentials over plain http. */
+/** The flag `--allow-plain-http`, with which every provider may send credentials over plain http. */
 export const plainHttpFlag = {
   'allow-plain-http': switchFlag(
     'allow plain http to cloud endpoints on other hosts; the variable MCM_ALLOW_PLAIN_HTTP=true has the same effect',
@@ -34,9 +34,9 @@ export interface GivenSetting<T> {
 }
 
 /**
- * Settings of a cloud. Flags take precedence over environment variables. Of several variables, the first one that is
- * set is used. An empty value counts as absent. All methods throw `ConfigError` with the setting and a hint. Values
- * that may contain credentials are not printed.
+ * Settings of a cloud. Flags take precedence over environment variables. Of several environment variables, the first
+ * one that is set is used. An empty value counts as absent. All methods of `Settings` throw `ConfigError` with the
+ * setting and a hint. Values that may contain credentials are not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
@@ -69,17 +69,17 @@ export class SettingSources {
   }
 
   /**
-   * Returns the endpoint of a service. The driver sends credentials and user data to it, so plain http is allowed only
-   * for loopback addresses, or with `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
-   * @param paths Paths that the endpoint may have. An endpoint without a path is always allowed. If absent, any path
-   * is allowed.
+   * Returns the endpoint of a service. The driver sends credentials and user data to the endpoint, so plain http needs
+   * a loopback address, `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
+   * @param paths Paths that the endpoint may have; if absent, any path is allowed. An endpoint without a path is always
+   * allowed.
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /** Plain http is also allowed for link-local addresses. */
+  /** Returns the endpoint of a metadata server; plain http is allowed for link-local addresses too. */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;

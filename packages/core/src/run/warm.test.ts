@@ -46,7 +46,6 @@ async function fleet(
       .list()
       .filter((machine) => warmStateOf(machine) && !machine.metadata.deletionTimestamp);
     most = Math.max(most, warm.length);
-    // A warm machine is never a replica.
     for (const machine of warm) expect(controllerOf(machine)?.kind).toBe('MachineDeployment');
   });
   rig.start();

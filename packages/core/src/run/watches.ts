@@ -4,7 +4,7 @@ import type { Controllers } from './controllers.ts';
 import type { Parts } from './parts.ts';
 import { classMatters, classOfMachine, isNewOrGoes, releases, secretsOfClass } from './relevance.ts';
 
-/** Reconciles the keys that a change affects. */
+/** Starts the reconciles that each change of a cache requires. */
 export function watchCaches(controllers: Controllers, parts: Parts): void {
   watchMachines(controllers, parts);
   const { caches } = parts;

@@ -14,7 +14,7 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /** Returns false for a class of another kind, and without permission to read MachineClasses. */
+  /** `lacks` returns false for a class of another kind, and without permission to read MachineClasses. */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;
@@ -22,8 +22,8 @@ export class ClassLookup {
   }
 
   /**
-   * Reads the class from the server before a warning, because the cache may contain a class later than the object that
-   * refers to it. No class can have a name with a slash.
+   * Reads the class from the server before a warning, because the cache may get a class after the object that refers to
+   * it. A class cannot have a name with a slash.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

@@ -17,11 +17,13 @@ type Problem = Extract<SetConditionChange, { type: EventReason }>;
 
 export interface SetProblems {
   readonly lacksClass: boolean;
-  /** Machines that a circuit breaker keeps. Empty if the set has a deployment, because the deployment reports them. */
+  /**
+   * Machines that a circuit breaker keeps. `held` is empty if the set has a deployment, because the deployment reports
+   * held machines.
+   */
   readonly held: readonly HeldMachine[];
 }
 
-/** The deployment has the same condition. */
 const classNotFound = ({ metadata, spec }: MachineSet): Problem => ({
   type: InvalidSpec,
   status: 'True',

@@ -59,8 +59,8 @@ import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 
 /**
- * Many machines become reachable at about the same time. This delay combines their changes into one reconcile of a
- * waiting set.
+ * Many machines become reachable at about the same time. The delay combines the changes of reachable machines into one
+ * reconcile of a waiting set.
  */
 const BREAKER_SWARM_MS = 1_000;
 
@@ -72,7 +72,7 @@ const BEHIND_MS = 100;
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 const MOST_NAMED = 20;
 
-/** State of a set between reconciles. A new process determines this state again. */
+/** State of a set between reconciles. A new process determines this state of a set again. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
@@ -151,13 +151,13 @@ export class SetReconciler {
     return soonest(outcome, lookAgain);
   };
 
-  /** True if the API server was not restored to a state before that of the caches. */
+  /** `#isProven` returns true if the API server was not restored to a state before that of the caches. */
   #isProven(): boolean {
     const { deployments, sets, machines } = this.#context;
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** A new process may report the same warning again. */
+  /** Warns once in each process. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
@@ -246,7 +246,6 @@ export class SetReconciler {
       entry?.ended('the connection was lost and the API server may be older, so mcm deletes no machine');
       return { failure: undefined, lookAgain: again(PROOF_MS), ...reported };
     }
-    // This call comes before the first `await`, so that all other sets of the deployment see the deletions immediately.
     for (const machine of plan.toDelete) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
@@ -322,7 +321,7 @@ export class SetReconciler {
     );
   }
 
-  /** Replicas that the deployment is about to remove do not count. */
+  /** Replicas that the deployment is about to remove do not count as missing. */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;
@@ -330,7 +329,7 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /** Prevents a wrong warning about a missing class: the class may exist in the API server but not yet in the cache. */
+  /** Reads a class that the cache lacks from the API server, to prevent a wrong warning about a missing class. */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
@@ -355,8 +354,8 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // During a pause, these machines stay until the user resumes the rollout. This change of the deployment starts a
-    // reconcile.
+    // During an automatic pause, failed machines stay until the user resumes the rollout. When the user resumes the
+    // rollout, the change of the deployment starts a reconcile.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -373,8 +372,8 @@ export class SetReconciler {
     const { uid, finalizers = [] } = set.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(set)) return done;
     const { pending } = this.#memoryOf(set);
-    // The garbage collector deletes the objects of a deleted owner. Therefore an invalid selector must not stop the
-    // deletion of the owner.
+    // The garbage collector deletes the objects of a deleted owner. An invalid selector must not stop the deletion of
+    // the owner.
     const matches = matcherOf(set.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#machinesOf(set));
     if (owned.length === 0) {
@@ -431,7 +430,7 @@ const problemOf = (failure: Failure | undefined): string | undefined => failure 
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without a response may have succeeded. Therefore the controller repeats the request and reports no
+  // A request without a response may have succeeded. A request without a response is repeated and not reported as a
   // failure (docs/compatibility/rules-deployments.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };

@@ -6,8 +6,6 @@ import { chooseForDeletion } from './replicas/deletion-order.ts';
 import { countMachines } from './status.ts';
 import { machine, machinesOf, NOW, set } from './test-objects.ts';
 
-/** Each title ends with the section of the rule in docs/compatibility/rules-deployments.md. */
-
 const order = (machines: Parameters<typeof chooseForDeletion>[0]) =>
   chooseForDeletion(
     [...machines, machine('last', { phase: 'Running', preservedUntil: 999 })],

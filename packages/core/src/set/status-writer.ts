@@ -28,7 +28,7 @@ export class SetStatusWriter {
     this.#pace.forget(key);
   }
 
-  /** Reports the problem once, as a condition and an event. The original only logs it. */
+  /** Reports the problem once, as a condition and an event. The original only logs the problem of a set. */
   async refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
     const old = set.status?.machineSetCondition ?? [];
     const known = findCondition(old, INVALID_SPEC);
@@ -41,8 +41,8 @@ export class SetStatusWriter {
   }
 
   /**
-   * The status of a complete set or of a set with a problem is written immediately. All other changes are written at a
-   * limited rate.
+   * The status of a complete set or of a set with a problem is written immediately. Changes that only report progress
+   * are written at a limited rate.
    */
   async write(
     key: string,
@@ -103,7 +103,6 @@ export class SetStatusWriter {
       this.#context.sets.recordWrite(written);
       this.#blockedBy.wrote(status.blockedBy, written.status?.blockedBy);
     } catch (error) {
-      // The set may be deleted during the request, when its last machine is gone and its finalizer is removed.
       if (!isNotFound(error)) throw error;
     }
   }

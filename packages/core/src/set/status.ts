@@ -20,7 +20,7 @@ export interface MachineCounts {
   readonly replicas: number;
   readonly available: number;
   readonly ready: number;
-  /** Machines with every label of the template. */
+  /** Number of machines with every label of the template. */
   readonly fullyLabeled: number;
   readonly preservedFailed: number;
   readonly autoPreserved: number;
@@ -42,7 +42,7 @@ function summary(machine: Machine): MachineSummary {
 /**
  * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no effect, as in
  * the original.
- * @param counts Returns true if a machine counts as a replica. If absent, every machine counts.
+ * @param counts Returns true if a machine counts as a replica. If `counts` is absent, every machine counts.
  */
 export function countMachines(
   set: MachineSet,
@@ -110,7 +110,7 @@ export function setStatus(
   });
 }
 
-/** Returns true if the status differs from the stored one. The time of the last write is ignored. */
+/** Returns true if the status differs from the stored status, except for the time of the last write. */
 export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
   const { lastOperation: _storedAt, ...before } = stored ?? {};
   const { lastOperation: _wantedAt, ...after } = wanted;

@@ -4,7 +4,6 @@ import { type ControllerContext, machineIndexes, machineSetIndexes } from '../co
 
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
-/** A cache whose changes come from the test. */
 class FixedCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];

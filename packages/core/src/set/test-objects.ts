@@ -35,7 +35,7 @@ export interface MachineOptions {
   readonly preserve?: string;
   readonly labels?: Record<string, string>;
   readonly deleting?: boolean;
-  /** True if the undrainable policy keeps the VM of the machine. */
+  /** `undrained` is true if the undrainable policy keeps the VM of the machine. */
   readonly undrained?: boolean;
   /** The state of the former machine, if this machine is a replacement. */
   readonly lostState?: LostState;

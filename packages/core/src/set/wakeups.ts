@@ -6,7 +6,9 @@ import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** Many machines change at about the same time. This delay combines their changes into one reconcile of the set. */
+/**
+ * Many machines of a set change at about the same time. A delay combines these changes into one reconcile of the set.
+ */
 const SWARM_MS = 20;
 
 /** Returns the set that owns the machine. A set with the same name but another UID is not the owner. */

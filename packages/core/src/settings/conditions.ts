@@ -7,8 +7,8 @@ import type { MachineSettings } from './settings.ts';
 export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
- * Returns true if there are conditions, `Ready` is True or absent, and every type in the list is False or absent. All
- * other types are ignored. Source: machine_util.go, isHealthy.
+ * Returns true if `Ready` is True or absent, and every type in the list is False or absent. Condition types outside of
+ * the list are ignored, and a node without conditions is not healthy. Source: machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
   conditions.length > 0 &&
@@ -17,7 +17,8 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
   );
 
 /**
- * Returns the conditions because of which {@link isHealthy} is false, as text. Empty for a healthy node.
+ * Returns the conditions because of which {@link isHealthy} is false, as text. `describeUnhealthy` returns empty for a
+ * healthy node.
  * @returns such as `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
  */
 export function describeUnhealthy(
@@ -47,11 +48,11 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
 
 /**
  * Prefix of the taints on a node whose readiness rules are not fulfilled. The node readiness controller of Kubernetes
- * SIGs adds them.
+ * SIGs adds taints with this prefix.
  */
 const READINESS_PREFIX = 'readiness.k8s.io/';
 
-/** Taints with any effect count. */
+/** Returns the readiness taints of a node, with any effect. */
 export const readinessTaints = (node: Node): string[] =>
   (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
 
@@ -91,9 +92,9 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns the time from which the node counts as unresponsive: the node was NotReady, or had a read-only file system,
- * for the configured time. The conditions of the Node take precedence over the conditions in the status of the Machine,
- * because a deletion no longer updates the status. A recovered node must not lose its pods.
+ * Returns the time from which a node counts as unresponsive. The conditions of the Node take precedence over the
+ * conditions in the status of the Machine, because a deletion no longer updates the status. A recovered node is not
+ * unresponsive, because it must not lose its pods.
  */
 export function unresponsiveAt(
   machine: Machine,

@@ -5,7 +5,7 @@ import { drainTimeoutOfCause } from './drain-timeouts.ts';
 
 const MINUTE = 60_000;
 
-/** Longer durations mean "never". The limit exists because a date has a maximum. */
+/** A duration above this limit means "never", because a date has a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** Defaults for every machine, from the flags of the machine controller. Durations are in milliseconds. */
@@ -19,7 +19,9 @@ export interface MachineDefaults {
   readonly unhealthyConditionTypes: readonly string[];
   readonly volumeDetachTimeoutMs: number;
   readonly volumeReattachTimeoutMs: number;
-  /** First wait after a creation that failed with `ResourceExhausted`. Later waits are longer, see `CapacityGate`. */
+  /**
+   * First wait after a creation that failed with `ResourceExhausted`. Each further wait is longer, see `CapacityGate`.
+   */
   readonly resourceExhaustedRetryMs: number;
   /** If a node is NotReady for this time, mcm force-deletes its pods, because its kubelet does not respond. */
   readonly unresponsiveNodeMs: number;
@@ -32,8 +34,8 @@ export interface MachineDefaults {
   /** Number or percentage of the machines of a deployment that may be replaced at the same time. */
   readonly maxUnhealthyReplacements: number | string;
   /**
-   * Feature `UndrainablePolicy`: true if the annotation has an effect. If false, every drain is forced after its
-   * timeout.
+   * Feature `UndrainablePolicy`: true if the annotation has an effect. Without the feature, every drain is forced after
+   * its timeout.
    */
   readonly undrainablePolicy: boolean;
 }
@@ -94,15 +96,12 @@ export function settingsOf(
   };
 }
 
-/**
- * The interval between two evictions of a pod in the original. mcm converts `maxEvictRetries` to a duration with this
- * interval.
- */
+/** The original evicts a pod once in this interval. mcm converts `maxEvictRetries` to a duration with this interval. */
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * Returns the time for which pods are evicted before they are deleted, in milliseconds. The result is 20 s for each
- * attempt, and at most the drain timeout.
+ * Returns the time for which pods are evicted before they are deleted, in milliseconds. The eviction period is 20 s for
+ * each attempt, and at most the drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

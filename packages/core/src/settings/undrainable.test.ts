@@ -129,7 +129,6 @@ describe('Quarantine after the timeout', () => {
     const pods = [withVolume('db-0', open), withVolume('db-8', { dueAt: due })];
     const plan = after(pods, { memory });
     expect(plan).toMatchObject({ evict: [], lookAgainAt: later(2 * 60_000, due) });
-    // No pod waits for its turn to move volumes, so there is no timer.
     expect(after([pods[1] as DrainPod], { memory }).lookAgainAt).toBeUndefined();
   });
 });

@@ -2,9 +2,10 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 
 /**
  * The policy for a machine that still has pods after its drain timeout:
- * - `Force`: mcm deletes the pods with grace period 0, then the VM. The original always does this.
- * - `Quarantine`: mcm stops evicting. The Node stays cordoned, and the VM is deleted when its pods have ended by
- *   themselves. The set replaces the machine, because a machine that is being deleted does not count.
+ * - `Force`: mcm deletes the pods with grace period 0, then the VM. The original always deletes in this way.
+ * - `Quarantine`: mcm stops evicting, and deletes the VM when its pods have ended by themselves. The Node of a
+ *   quarantined machine stays cordoned. The set replaces the machine, because a machine that is being deleted does not
+ *   count.
  * - `Hold`: mcm continues to evict without a time limit.
  * - `Fail`: mcm stops evicting permanently, and the machine gets the condition `DrainFailed`.
  *
@@ -27,8 +28,8 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * The annotation of the machine takes precedence over the annotation of its class. An invalid value counts as `Hold`,
- * because the user wanted a different policy than the default, and a forced drain cannot be undone.
+ * Returns the policy of a machine, whose annotation takes precedence over the annotation of its class. An invalid value
+ * counts as `Hold`, because the user wanted a different policy than the default, and a forced drain cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
@@ -40,7 +41,7 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   return { policy: 'Hold', problem };
 }
 
-/** Returns the field and the fix. Undefined if the value is valid or absent. */
+/** Returns the field with an invalid policy and the fix, or undefined if the policy is valid or absent. */
 export function undrainableProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[Annotations.UndrainablePolicy];
   if (text === undefined || isPolicy(text)) return undefined;

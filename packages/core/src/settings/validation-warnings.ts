@@ -59,7 +59,7 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
   return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
 }
 
-/** Marks on the Node that have an effect with any value, and whose value looks like "no". */
+/** Marks on the Node that have an effect with any value, although the value looks like "no". */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);
@@ -90,10 +90,10 @@ export function annotationWarnings(annotations: Readonly<Record<string, string>>
 }
 
 /**
- * Returns warnings about invalid settings of a machine, which have no effect. Each is a sentence with the field and a
- * hint. The CRDs of mcm refuse most of these settings, but the CRDs of the original and annotations accept them.
+ * Returns one warning for each invalid setting of a machine, as a sentence with the field and a hint. The CRDs of mcm
+ * refuse most of these settings, but the CRDs of the original and annotations accept them.
  * @param choice The policy after its drain timeout
- * @param namesakes Machines whose label contains the same Node. The machine itself may be among them.
+ * @param namesakes Machines whose label contains the same Node. The list may contain the machine itself.
  * @param node The machine's own Node
  * @param hooks The hooks of the machine
  */

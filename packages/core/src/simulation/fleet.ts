@@ -11,7 +11,10 @@ class Index {
     this.#keyOf = keyOf;
   }
 
-  /** In the order of their arrival. The list object stays the same until one of its machines changes. */
+  /**
+   * Returns the machines of a key in the order of their arrival. The returned list stays the same until one of its
+   * machines changes.
+   */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
     if (!group) return [];
@@ -53,7 +56,7 @@ export class SimulatedFleet {
     return this.#byUid.get(uid);
   }
 
-  /** The cost grows with the size of the fleet. */
+  /** Returns all machines, at a cost that grows with the size of the fleet. */
   all(): readonly Machine[] {
     return [...this.#byUid.values()];
   }

@@ -43,7 +43,7 @@ export interface SimulationInput {
   readonly classes: readonly MachineClass[];
   /** Other deployments that select the same machines. */
   readonly overlaps: readonly MachineDeployment[];
-  /** Undefined without access to the nodes. */
+  /** `nodes` is undefined without access to the nodes. */
   readonly nodes: readonly Node[] | undefined;
   readonly safeguards: SafeguardSettings;
   readonly durations: SimulatedDurations;
@@ -58,7 +58,7 @@ export interface SimulatedStep {
   /** Name of the set or machine. The name of a machine is a placeholder if its set does not exist yet. */
   readonly name: string;
   readonly set?: string | undefined;
-  /** The zone of the machine. Absent if the deployment has no zones. */
+  /** The zone of the machine. `zone` is absent if the deployment has no zones. */
   readonly zone?: string | undefined;
   readonly because: string;
 }
@@ -76,9 +76,9 @@ export interface Simulation {
   readonly disrupted: readonly Machine[];
   /** Time in milliseconds until the last change. */
   readonly lastsMs: number;
-  /** True if the final state is the requested one. */
+  /** `complete` is true if the final state is the requested state. */
   readonly complete: boolean;
-  /** The reason for the last action of the deployment, or the reason for its wait. */
+  /** The reason for the last action of the deployment, or for its wait. */
   readonly because: string;
   readonly end: SimulatedEnd;
   /**
@@ -94,14 +94,13 @@ export interface Simulation {
   readonly most: number;
 }
 
-/** No rollout needs more steps, because each step moves a machine or waits for one event. */
+/** Maximum number of steps of a rollout, because each step moves a machine or waits for one event. */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
  * Simulates the controllers for one deployment. The simulation calls the decision functions of the controllers with
  * objects in memory, and neither reads nor writes the cluster. The simulation assumes that new machines join, that
  * in-place updates succeed, and that there are no other changes.
- * @throws PlanRefused if a planner has a defect
  */
 export function simulateRollout(input: SimulationInput): Simulation {
   const simulation = new Run(input);
@@ -114,11 +113,11 @@ class Run {
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
   /**
-   * The states that the failed machines of each set had reached, by the UID of the set. The next new machines replace
-   * these failed machines.
+   * The states that the failed machines of each set had reached, by the UID of the set. New machines replace the failed
+   * machines in this order.
    */
   readonly #lost = new Map<string, LostState[]>();
-  /** The zones of failed machines, by the UID of the set. The next new machines get these zones. */
+  /** The zones of failed machines, by the UID of the set. New machines get these zones in this order. */
   readonly #homes = new Map<string, readonly string[]>();
   /** Number of machines of each zone before the last deletions. */
   #before: ReadonlyMap<string, number> | undefined;
@@ -209,7 +208,7 @@ class Run {
     return planRollout(snapshot);
   }
 
-  /** Returns true if something changed. */
+  /** Carries out a plan, and returns true if something changed. */
   #carryOut(plan: RolloutPlan): boolean {
     const world = this.#world;
     const { because } = plan;
@@ -274,7 +273,7 @@ class Run {
     world.deployment = { ...deployment, status };
   }
 
-  /** Returns true if something changed. */
+  /** Plans the machines of all sets, and returns true if something changed. */
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
@@ -308,7 +307,7 @@ class Run {
     return splitSets(this.#world.deployment, this.#world.sets).current;
   }
 
-  /** The zones of the simulated machines. Undefined without zones. */
+  /** The zones of the simulated machines. */
   #zones(): ZoneInput | undefined {
     const { deployment, machines, nodeOf } = this.#world;
     const setting = zoneSettingOf(deployment);

@@ -20,7 +20,7 @@ export class Timers {
     this.#moments.splice(after + 1, 0, moment);
   }
 
-  /** If these actions schedule more actions, these run later. */
+  /** Runs the due actions; actions that they schedule run later. */
   run(moment: number): void {
     const due: (() => void)[] = [];
     while (this.next <= moment) {

@@ -28,7 +28,7 @@ export interface SimulatedDurations {
   readonly update: (machine: Machine) => number;
 }
 
-/** The state at a simulated time: API objects, and scheduled actions. */
+/** The simulated state of API objects, with scheduled actions. */
 export class SimulatedWorld {
   deployment: MachineDeployment;
   sets: MachineSet[];
@@ -39,7 +39,7 @@ export class SimulatedWorld {
   readonly #timers = new Timers();
   #uids = 0;
 
-  /** @param nodes The nodes; undefined without access to them. */
+  /** @param nodes The nodes, or undefined without access to them */
   constructor(
     start: {
       readonly deployment: MachineDeployment;
@@ -70,7 +70,7 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** Undefined without access to the nodes. */
+  /** `nodeOf` is undefined without access to the nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));
@@ -226,7 +226,7 @@ export class SimulatedWorld {
     this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
-  /** If `ms` is infinite, the action never runs. */
+  /** An action after an infinite time never runs. */
   after(ms: number, act: () => void): void {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }

@@ -95,7 +95,10 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
   };
 }
 
-/** Spans of calls for a machine are children of its root span. Other calls, such as listings, have their own traces. */
+/**
+ * Spans of calls for a machine are children of its root span. Calls without a machine, such as listings, have their own
+ * traces.
+ */
 function driverTracer(exporter: SpanExporter, now: () => number): DriverTracer {
   let calls = 0;
   return {

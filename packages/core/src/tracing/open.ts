@@ -31,7 +31,9 @@ export interface Traces {
   events(recorder: EventRecorder): EventRecorder;
 }
 
-/** The code for traces is loaded only if they are enabled. The connection is opened with the first span. */
+/**
+ * The code for traces is loaded only if they are enabled. The connection of the exporter is opened with the first span.
+ */
 export async function openTraces(
   settings: TracingSettings | TracingOff,
   context: TracesContext,

@@ -170,7 +170,7 @@ class RolloutTracer {
     });
   }
 
-  /** Undefined if no rollout is in progress. */
+  /** `#rolloutOf` returns undefined if no rollout is in progress. */
   #rolloutOf(machine: Machine): Rollout | undefined {
     const { deployments, sets } = this.#sources;
     const namespace = machine.metadata.namespace ?? '';
@@ -190,8 +190,8 @@ class RolloutTracer {
 }
 
 /**
- * Sends spans of rollouts, derived from the caches. A rollout is one trace. The IDs of the trace are derived from the
- * UID of the deployment and the revision, so the next leader continues the trace. The root span has these children:
+ * Sends spans of rollouts, derived from the caches. A rollout is one trace. The trace ID is derived from the UID of the
+ * deployment and the revision, so the next leader continues the trace. The root span has these children:
  * - each machine that was created and is Running
  * - each machine that was deleted or failed
  * - pauses

@@ -3,7 +3,7 @@ import { parseTime } from '@mcm/api';
 const INTEGER = /^[+-]?\d+$/;
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 
-/** Parses a decimal integer like Go's `strconv.ParseInt`. Undefined for any other text. */
+/** Parses a decimal integer like Go's `strconv.ParseInt`. `parseInteger` returns undefined for any other text. */
 export function parseInteger(text: string | undefined): number | undefined {
   if (text === undefined || !INTEGER.test(text)) return undefined;
   const value = Number(text);

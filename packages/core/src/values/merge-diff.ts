@@ -15,9 +15,9 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns the JSON merge patch (RFC 7386) that changes `from` to `to`. Returns undefined if the two values are equal.
- * Lists are replaced completely. The value null removes a key that `to` does not have. `equals` compares two values of
- * one key.
+ * Returns the JSON merge patch (RFC 7386) that changes `from` to `to`. If the two values are equal, `mergeDiff` returns
+ * undefined. Lists are replaced completely. The value null removes a key that `to` does not have. `equals` compares two
+ * values of one key.
  */
 export function mergeDiff(from: object | undefined, to: object, equals = jsonEquals): Json | undefined {
   const before = (from ?? {}) as Json;

@@ -18,8 +18,8 @@ export interface WarmSetting {
 const isState = (text: string): text is WarmState => (WARM_STATES as readonly string[]).includes(text);
 
 /**
- * Returns the setting of a deployment, or the problem of its annotations as a sentence. Returns undefined without a
- * setting, because the deployment then has no warm machines.
+ * Returns the setting of a deployment, or the problem of its annotations as a sentence. Without the annotation,
+ * `warmSettingOf` returns undefined, because the deployment has no warm machines.
  */
 export function warmSettingOf({
   metadata,
@@ -37,7 +37,7 @@ export function warmSettingOf({
   return { count, state };
 }
 
-/** Undefined if the machine is not warm. */
+/** `warmStateOf` returns undefined if the machine is not warm. */
 export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState | undefined {
   const text = metadata.annotations?.[Annotations.WarmState];
   if (text === undefined) return undefined;
@@ -47,14 +47,14 @@ export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState 
 /** The power state of a VM that mcm has stopped. */
 export type Power = { readonly is: 'Stopped' } | { readonly is: 'Stopping' | 'Starting'; readonly since: Date };
 
-/** Undefined if mcm has not stopped its VM, or the VM runs again. */
+/** `powerOf` returns undefined if mcm has not stopped its VM, or the VM runs again. */
 export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefined {
   const text = metadata.annotations?.[Annotations.WarmPower];
   if (text === undefined) return undefined;
   const [word, time] = text.split(' ');
   const since = parseTime(time);
   if (since && (word === 'Stopping' || word === 'Starting')) return { is: word, since };
-  // If a user edited the value, the VM counts as stopped, because both calls of the driver can be repeated.
+  // If a user edited the value, the VM counts as stopped, because both power calls of the driver can be repeated.
   return { is: 'Stopped' };
 }
 

@@ -14,7 +14,10 @@ interface ZoneReport {
   /** Number of machines that are available. */
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby';
-  /** The missing machines of each zone, and their limit. Undefined without a limit, or if no rollout is in progress. */
+  /**
+   * The missing machines of each zone, and their limit. `room` is undefined without a limit, or if no rollout is in
+   * progress.
+   */
   readonly room?: ZoneRoom | undefined;
 }
 
@@ -24,7 +27,7 @@ export interface ZoneOutlook {
   readonly next: { readonly zone: string; readonly because: string };
 }
 
-/** The objects of a deployment. */
+/** The objects of a deployment whose zones are described. */
 interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
@@ -32,7 +35,10 @@ interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
   readonly machines: readonly Machine[];
 }
 
-/** Describes the zones of a deployment. Undefined if it has none, or if its annotations have a problem. */
+/**
+ * Describes the zones of a deployment. `zoneOutlook` returns undefined if it has none, or if its annotations have a
+ * problem.
+ */
 export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading): ZoneOutlook | undefined {
   const setting = zoneSettingOf(deployment);
   if (!setting) return undefined;

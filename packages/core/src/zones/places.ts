@@ -7,13 +7,16 @@ export interface PlaceRequest {
   readonly count: number;
   /** Number of machines that the deployment wants. */
   readonly wanted: number;
-  /** Returns true if a rollout will replace the machine with one of the new machines. If absent, no rollout is in progress. */
+  /**
+   * Returns true if a rollout will replace the machine with one of the new machines. If `isOld` is absent, no rollout
+   * is in progress.
+   */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
   /** Names of the zones of lost machines that the new machines replace. */
   readonly lost?: readonly string[] | undefined;
   /**
-   * Number of machines of each zone before the last deletions, by the name of the zone. Undefined if the numbers are
-   * unknown.
+   * Number of machines of each zone before the last deletions, by the name of the zone. `before` is undefined if the
+   * numbers are unknown.
    */
   readonly before?: ReadonlyMap<string, number> | undefined;
 }
@@ -38,8 +41,8 @@ interface Slot {
 
 /**
  * Divides the machines among the open zones. If the machines cannot be divided equally, the zones with the most
- * machines get one more machine. Therefore machines are replaced in their zones. Machines of lost zones count, because
- * they stay.
+ * machines get one more machine. A replacement stays in the zone of the replaced machine. Machines of lost zones count,
+ * because they stay.
  */
 function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, before }: PlaceRequest): readonly Slot[] {
   const open = openZones(states);
@@ -61,8 +64,8 @@ function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, be
  * Returns the zones of new machines.
  *
  * 1. A machine that replaces a lost machine stays in its zone, unless the zone is closed or has enough machines.
- * 2. Otherwise the machine gets the zone that lacks the most machines. During a rollout, old machines do not count.
- *    Therefore the rollout replaces each machine in its zone.
+ * 2. A machine that replaces no lost machine gets the zone that lacks the most machines. During a rollout, old machines
+ *    do not count, because the rollout replaces each of them in its zone.
  * 3. Among equal zones, the zone with the fewest machines comes first, and then the zone that is losing the most
  *    machines.
  */

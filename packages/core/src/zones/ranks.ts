@@ -5,13 +5,15 @@ import { placesFor } from './places.ts';
 import type { Zone } from './setting.ts';
 import { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spread.ts';
 
-/** How much the zone of a machine could do without it. A set deletes machines with a higher value first. */
+/** Ranks how easily the zone of a machine can lose the machine. A set deletes machines with a higher rank first. */
 export interface ZoneRank {
-  /** True if the zone is evacuated. */
+  /** `moves` is true if the zone is evacuated. */
   readonly moves: boolean;
   /** Number of machines in the zone before this machine is deleted. */
   readonly level: number;
-  /** True if the rollout must not delete the machine yet, because too many machines of its zone are missing. */
+  /**
+   * `waits` is true if the rollout must not delete the machine yet, because too many machines of its zone are missing.
+   */
   readonly waits?: true;
 }
 
@@ -25,7 +27,7 @@ export interface SetNeed {
  * Ranks the machines of a set for deletion. If the set deletes machines in the order of their levels, the zones stay balanced.
  * @param ordered The machines of the set, in the order in which it would delete them without zones.
  * @param size The size of the set, and the replicas of its deployment. A set may be larger during a move.
- * @returns Ranks by UID. Machines outside of all zones have none.
+ * @returns Ranks by UID. Machines outside of all zones have no rank.
  */
 export function zoneRanks(
   input: ZoneInput,
@@ -91,8 +93,8 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
 }
 
 /**
- * Returns true if the set may delete machines of evacuated zones before machines that are down. Otherwise a scale-down
- * would delete available machines although other machines are down.
+ * Returns true if the set may delete machines of evacuated zones before machines that are down. Without this check, a
+ * scale-down would delete available machines although other machines are down.
  */
 function maySpare(
   machines: readonly Machine[],
@@ -106,7 +108,7 @@ function maySpare(
 }
 
 /**
- * Returns a function that takes the place of a machine in its zone for an in-place update. The function returns false if too
+ * Returns a function that reserves the in-place update of a machine in its zone. The returned function is false if too
  * many machines of the zone are missing. A busy machine is missing already, so it needs no place.
  * @param isBusy Returns true for a machine that is not available, or whose update has started.
  * @returns Undefined if the deployment has no limit for each zone

@@ -19,12 +19,13 @@ export interface ZoneSetting {
   /** Zones whose machines all became unreachable, with the time in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
   /**
-   * Number or percentage of the machines of each zone that may be missing during a rollout. Undefined means no limit.
+   * Number or percentage of the machines of each zone that may be missing during a rollout. If `maxUnavailable` is
+   * undefined, there is no limit.
    */
   readonly maxUnavailable?: IntOrPercent | undefined;
 }
 
-/** The zones of an object, or the problems of its annotations. Both are absent without zones. */
+/** The zones of an object, or the problems of its annotations. Without zones, both fields are absent. */
 export interface ParsedZones {
   readonly setting?: ZoneSetting | undefined;
   readonly problems: readonly Violation[];
@@ -134,12 +135,15 @@ function conflicts(annotations: Readonly<Record<string, string>>): readonly Viol
   ];
 }
 
-/** Undefined without zones, or if the annotations have a problem. */
+/** `zoneSettingOf` returns undefined without zones, or if the annotations have a problem. */
 export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | undefined =>
   deployment && parseZones(deployment).setting;
 
-/** Returns the name of the zone in the text of {@link Annotations.ZoneOffering}. Undefined if a user edited the text. */
+/**
+ * Returns the name of the zone in the text of {@link Annotations.ZoneOffering}. `zoneNameIn` returns undefined if a
+ * user edited the text.
+ */
 export const zoneNameIn = (text: string): string | undefined => parseAlternatives(`[${text}]`).alternatives[0]?.zone;
 
-/** Returns the text for {@link Annotations.ZoneOffering}. The text is also the record of the offering. */
+/** Returns the text for {@link Annotations.ZoneOffering}. The text also records the offering. */
 export const zoneText = ({ offering }: Zone): string => recordOf(offering);

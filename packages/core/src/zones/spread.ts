@@ -8,13 +8,13 @@ import type { Zone, ZoneSetting } from './setting.ts';
 /** A zone is on standby only if at least this number of its machines is down, because one machine can fail alone. */
 const LEAST_DOWN = 2;
 
-/** What decides about the zones of a deployment. */
+/** The input of decisions about the zones of a deployment. */
 export interface ZoneInput {
   readonly setting: ZoneSetting;
   readonly machines: readonly Machine[];
   readonly isLeaving?: ((machine: Machine) => boolean) | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** Returns true if a rollout replaces the machine. Absent if no rollout is in progress. */
+  /** Returns true if a rollout replaces the machine. `isOld` is absent if no rollout is in progress. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
 }
 
@@ -25,15 +25,15 @@ export interface ZoneState {
   readonly leaving: number;
   readonly evacuated: boolean;
   /**
-   * True if the zone is lost. Either all its machines are down, or the deployment has recorded the loss and no machine
-   * is Ready again.
+   * `standby` is true if the zone is lost. A zone is lost if all its machines are down, or if its loss is recorded and
+   * no machine is Ready again.
    */
   readonly standby: boolean;
 }
 
 /**
  * Returns the zone of a machine: the zone for which it was created, or the zone of its alternative, or the zone of its
- * Node. Returns undefined if none of these zones is a zone of the deployment.
+ * Node. If none of these zones is a zone of the deployment, the result is undefined.
  */
 export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
   const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;
@@ -95,7 +95,7 @@ const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**
- * Returns the zones that get new machines. If no zone remains, zones on standby also get new machines, because the
+ * Returns the zones that get new machines. If no zone is open, zones on standby get new machines, because the
  * deployment needs its machines.
  */
 export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {

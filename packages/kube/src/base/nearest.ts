@@ -28,7 +28,7 @@ const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) 
 
 /**
  * Returns the known name that the user probably meant. At most a third of the longer name differs, ignoring case.
- * Undefined if no name is similar.
+ * `nearest` returns undefined if no name is similar.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;

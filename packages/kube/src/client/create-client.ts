@@ -20,13 +20,13 @@ export interface ClientOptions {
   readonly rateLimit?: RateLimit | undefined;
   /**
    * Time limit for a whole response in milliseconds. With 0, there is no limit. A watch must open within this time, and
-   * within 30,000. The default is 60,000, as in the original.
+   * within 30,000. By default, `requestTimeoutMs` is 60,000, as in the original.
    */
   readonly requestTimeoutMs?: number;
   /** The history of the server. All clients of the server share it. */
   readonly history?: ServerHistory;
   readonly observe?: (sample: RequestSample) => void;
-  /** Called with each error response (400 and above) before the error is thrown. */
+  /** `refused` is called with each error response (400 and above) before the error is thrown. */
   readonly refused?: (error: KubeError) => void;
 }
 

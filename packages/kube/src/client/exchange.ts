@@ -22,7 +22,7 @@ export interface Call {
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** If false, a response 429 or 503 is thrown immediately, and its Retry-After is ignored. */
+  /** If `patient` is false, a response 429 or 503 is thrown immediately, and its Retry-After is ignored. */
   readonly patient?: boolean | undefined;
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }

@@ -51,9 +51,9 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Returns the reason why no API server responded, and a hint. The text is a part of a sentence. Returns undefined if an
- * API server responded, or if only the text of the error is known. Pass a response without a `Status` only for the path
- * `/version`, which every API server has.
+ * Returns the reason why no API server responded, and a hint. The text is a part of a sentence. `unreached` returns
+ * undefined if an API server responded, or if only the text of the error is known. Pass a response without a `Status`
+ * only for the path `/version`, which every API server has.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

@@ -18,8 +18,8 @@ export interface RequestOptions {
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
-   * Called before each attempt, after all waits of the client. If the function rejects, the client does not send the
-   * request, and throws the error as a `KubeError`.
+   * `beforeSend` is called before each attempt, after all waits of the client. If the function rejects, the client does
+   * not send the request, and throws the error as a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface WatchOptions extends RequestOptions {
   readonly allowWatchBookmarks?: boolean;
   /** Time limit of the watch in the server, in seconds. */
   readonly timeoutSeconds?: number;
-  /** Called when the server has accepted the watch, before the first event. */
+  /** `onOpen` is called when the server has accepted the watch, before the first event. */
   readonly onOpen?: () => void;
 }
 
@@ -62,11 +62,11 @@ export interface DeleteOptions extends RequestOptions {
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** The subresource, such as `status` or `scale`. If absent, the write is to the main resource. */
+  /** The subresource, such as `status` or `scale`. If `subresource` is absent, the write is to the main resource. */
   readonly subresource?: string;
   /**
-   * True if the write only records an earlier action of this process. In observe mode, such a write is not reported as
-   * a decision.
+   * `bookkeeping` is true if the write only records an earlier action of this process. In observe mode, such a write is
+   * not reported as a decision.
    */
   readonly bookkeeping?: boolean;
 }
@@ -113,8 +113,8 @@ export interface ResourceWriter<T extends KubeObject> {
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
   /**
-   * Resolves to the object if finalizers or the grace period still keep it. Resolves to undefined if the object is
-   * deleted.
+   * Resolves to the object if finalizers or the grace period still keep it. The promise of `delete` resolves to
+   * undefined if the object is deleted.
    */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;

@@ -46,9 +46,9 @@ export interface Controller {
     without?: () => Iterable<Key>,
   ): void;
   /**
-   * Waits for the watched informers, then reconciles until the signal aborts. Resolves when the last reconcile has
-   * ended. An informer is ready when it has synced. An informer that the API server refuses is ready if the controller
-   * can work without it.
+   * Waits for the watched informers, then reconciles until the signal aborts. The promise of `run` resolves when the
+   * last reconcile has ended. An informer is ready when it has synced. An informer that the API server refuses is ready
+   * if the controller can work without it.
    */
   run(signal: AbortSignal): Promise<void>;
   /** Returns true if no key is queued, being reconciled, or delayed by at most `withinMs` (default 0). */

@@ -40,13 +40,14 @@ export interface Informer<T extends KubeObject> {
   /** Calls `handler` when a refusal starts, changes its reason, or ends. */
   onRefused(handler: () => void): () => void;
   /**
-   * True if the cached objects may be newer than the state of the server. For example, a backup was restored, and no
-   * complete list has followed.
+   * `doubted` is true if the cached objects may be newer than the state of the server. For example, a backup was
+   * restored, and no complete list has followed.
    */
   readonly doubted: boolean;
   /**
-   * True if the server has proven that its state is not older than the cache. After a lost connection, the value is
-   * false until the server has sent its version again. Actions that cannot be undone wait until `proven` is true.
+   * `proven` is true if the server has proven that its state is not older than the cache. After a lost connection, the
+   * value is false until the server has sent its version again. Actions that cannot be undone wait until `proven` is
+   * true.
    */
   readonly proven: boolean;
   onDoubt(handler: () => void): () => void;
@@ -91,9 +92,12 @@ export interface InformerOptions<T extends KubeObject> {
   readonly pageSize?: number;
   /**
    * Maximum time without data in an open watch, in milliseconds. After this time, the informer opens the watch again.
-   * The default is 90,000, because the server sends a bookmark every minute.
+   * By default, `dataTimeoutMs` is 90,000, because the server sends a bookmark every minute.
    */
   readonly dataTimeoutMs?: number;
-  /** Called each time the API server refuses a list or a watch. Called with undefined when a watch is open. */
+  /**
+   * `onAccess` is called each time the API server refuses a list or a watch. `onAccess` is called with undefined when a
+   * watch is open.
+   */
   readonly onAccess?: (refused: KubeError | undefined) => void;
 }

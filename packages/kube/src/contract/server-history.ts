@@ -48,8 +48,8 @@ export class ServerHistory {
   }
 
   /**
-   * Calls `handler` after each rollback, before any object of the older state is visible. Returns a function that
-   * removes the handler.
+   * Calls `handler` after each rollback, before any object of the older state is visible. `onWentBack` returns a
+   * function that removes the handler.
    */
   onWentBack(handler: (evidence: string) => void): () => void {
     const own = (evidence: string): void => handler(evidence); // A new function for each call, because a caller may register the same handler twice.

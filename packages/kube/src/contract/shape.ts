@@ -17,8 +17,8 @@ export interface Fault {
   /** The problem, such as `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * True if the repair is a guess. False for a missing text, number or boolean. This value counts as empty, 0 or false,
-   * and the controller of the object validates it.
+   * `guessed` is true if the repair is a guess. `guessed` is false for a missing text, number or boolean. This value
+   * counts as empty, 0 or false, and the controller of the object validates it.
    */
   readonly guessed: boolean;
 }

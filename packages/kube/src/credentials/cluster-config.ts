@@ -20,16 +20,16 @@ export interface ClusterConfig {
   };
   /** Returns the `Authorization` header of the next request. */
   readonly authorization?: (() => Promise<string | undefined>) | undefined;
-  /** Called after a 401, so that `authorization` does not return the same value again. */
+  /** `forgetAuthorization` is called after a 401, so that `authorization` does not return the same value again. */
   readonly forgetAuthorization?: () => void;
   /**
-   * Returns the current configuration from the files, for the next request. If absent, the configuration never
-   * changes.
+   * Returns the current configuration from the files, for the next request. If `latest` is absent, the configuration
+   * never changes.
    */
   readonly latest?: () => Promise<ClusterConfig>;
   /**
-   * Called when the server refused the credentials, or when its certificate is not trusted. The next call of `latest`
-   * then reads the files again.
+   * `lookAgain` is called when the server refused the credentials, or when its certificate is not trusted. The next
+   * call of `latest` then reads the files again.
    */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string | undefined;

@@ -171,7 +171,7 @@ export interface KubeconfigOptions {
   readonly clock: Clock;
   readonly context: string | undefined;
   readonly readText: ReadText;
-  /** True if the kubeconfig must not refer to files or programs. */
+  /** `complete` is true if the kubeconfig must not refer to files or programs. */
   readonly complete?: boolean;
 }
 

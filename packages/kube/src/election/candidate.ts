@@ -110,8 +110,8 @@ export class Candidate {
   }
 
   /**
-   * Watches the Lease of another candidate until the Lease is released or has expired. Returns false if the watch ended
-   * earlier. In this case, the next read follows after a delay.
+   * Watches the Lease of another candidate until the Lease is released or has expired. `follow` returns false if the
+   * watch ended earlier. In this case, the next read follows after a delay.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -224,8 +224,8 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     const holds = this.#renewed !== undefined;
-    // If the response to the first write was lost, this write has already acquired the Lease. Therefore the vacancy is
-    // recorded separately.
+    // If the response to the first write was lost, this write has already acquired the Lease. The vacancy is recorded
+    // separately.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
   }

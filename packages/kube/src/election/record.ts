@@ -3,7 +3,7 @@ import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /** As in client-go's leader election. */
 export interface ElectionRecord {
-  /** Empty after the last holder released the Lease. */
+  /** `holder` is empty after the last holder released the Lease. */
   readonly holder: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime: string;
@@ -52,15 +52,15 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
 });
 
 /**
- * Undefined if the annotation is from another identity: candidates of client-go leave the annotation of an earlier
- * holder in the Lease.
+ * `holderVersion` returns undefined if the annotation is from another identity: candidates of client-go leave the
+ * annotation of an earlier holder in the Lease.
  */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[LeaseAnnotations.HolderVersion] ?? '').split(' ');
   return identity === holder ? version : undefined;
 }
 
-/** Undefined without a valid annotation. */
+/** `holderSettings` returns undefined without a valid annotation. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
   const text = metadata.annotations?.[LeaseAnnotations.HolderSettings] ?? '';
   const gap = text.indexOf(' ');

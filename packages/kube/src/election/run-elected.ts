@@ -145,8 +145,8 @@ export async function runElected(
     return end;
   });
   try {
-    // The Lease is renewed until the last step of the work has ended. Therefore no other process starts while this
-    // process still writes.
+    // The Lease is renewed until the last step of the work has ended. No other process starts while this process still
+    // writes.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),
       held: () => candidate.confirm(lost.signal),

@@ -41,7 +41,7 @@ export interface ElectionOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Called for each new leader, with its version if the Lease contains it. */
+  /** `onLeader` is called for each new leader, with its version if the Lease contains it. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
   /** A candidate without permission for the Lease cannot become the leader. */
   readonly onForbidden?: (error: KubeError) => void;
@@ -61,14 +61,14 @@ export interface ElectionOptions {
    */
   readonly observed?: () => ObservedLease | undefined;
   /**
-   * Time between two successful renewals. The default is `retryMs`. After a failed renewal, the next attempt always
-   * follows after `retryMs`.
+   * Time between two successful renewals. By default, `renewMs` is `retryMs`. After a failed renewal, the next attempt
+   * always follows after `retryMs`.
    */
   readonly renewMs?: number;
   /**
-   * True if the process watches the Lease of another candidate, to acquire the Lease as soon as it is released. The
-   * watch needs the verb `watch`, which the roles of the original have. By default, the process waits between two
-   * reads of the Lease, like client-go.
+   * `follow` is true if the process watches the Lease of another candidate, to acquire the Lease as soon as it is
+   * released. The watch needs the verb `watch`, which the roles of the original have. By default, the process waits
+   * between two reads of the Lease, like client-go.
    */
   readonly follow?: boolean;
 }

@@ -21,7 +21,7 @@ export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[
 
 /**
  * Returns the annotation of a Lease that a process acquires at `now`. The `renewTime` of a restored Lease is older than
- * the backup. Therefore the period includes the time for which the server has lost its data.
+ * the backup. The period includes the time for which the server has lost its data.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

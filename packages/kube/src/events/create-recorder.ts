@@ -21,7 +21,9 @@ export interface RecorderOptions {
   readonly log: Logger;
   /** Makes the names of Events unique. A fixed seed is sufficient, because names also contain the time. */
   readonly random?: Random;
-  /** Time in milliseconds for which equal events are collected before they are written. The default is 1000. */
+  /**
+   * Time in milliseconds for which equal events are collected before they are written. By default, `delayMs` is 1000.
+   */
   readonly delayMs?: number;
 }
 

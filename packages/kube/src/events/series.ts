@@ -16,7 +16,7 @@ export interface Series {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
-  /** True if the name of the Event is derived from its content. Such an Event is not counted. */
+  /** `once` is true if the name of the Event is derived from its content. Such an Event is not counted. */
   readonly once: boolean;
   readonly annotations: Record<string, string> | undefined;
   count: number;

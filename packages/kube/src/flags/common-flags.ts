@@ -16,7 +16,10 @@ export interface CommonDefaults {
   readonly port: number;
   /** Number of keys that each controller reconciles at the same time. */
   readonly concurrency: number;
-  /** If false, each process of the binary runs without leader election. The default is true. */
+  /**
+   * If `leaderElect` is false, each process of the binary runs without leader election. By default, `leaderElect` is
+   * true.
+   */
   readonly leaderElect?: boolean;
   readonly controllers: readonly string[];
   readonly features?: Features;

@@ -8,7 +8,10 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Parses a Go duration such as `1h30m`, `1.5s` or `0` to milliseconds. Returns undefined for an invalid text. */
+/**
+ * Parses a Go duration such as `1h30m`, `1.5s` or `0` to milliseconds. `parseDuration` returns undefined for an invalid
+ * text.
+ */
 export function parseDuration(text: string): number | undefined {
   if (/^[+-]?0$/.test(text)) return 0;
   const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.exec(text);

@@ -6,16 +6,16 @@ export interface Flag<T> {
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
-  /** The default in the help. Empty if the flag has no default. */
+  /** The default in the help. `shown` is empty if the flag has no default. */
   readonly shown: string;
   readonly short?: string | undefined;
   /** The default is the heading for the flags of the binary. */
   readonly group?: string;
   /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
-  /** Set for flags with pairs as values. Repeated flags are merged, and a file may contain a mapping. */
+  /** `pairs` is set for flags with pairs as values. Repeated flags are merged, and a file may contain a mapping. */
   readonly pairs?: true;
-  /** Set for flags that have no effect. mcm accepts these flags for compatibility. */
+  /** `ignored` is set for flags that have no effect. mcm accepts these flags for compatibility. */
   readonly ignored?: string;
   /** @throws RangeError with the allowed values */
   parse(text: string): T;

@@ -25,11 +25,11 @@ export interface ClusterStatus {
   readonly state: ClusterState;
   /** Time of the last change of the state, in RFC 3339. */
   readonly since: string;
-  /** The replica to which the cluster is assigned. Empty if there is none. */
+  /** The replica to which the cluster is assigned. `assigned` is empty if there is none. */
   readonly assigned: string;
   /** Identity of the Lease's holder, if known. */
   readonly holder: string;
-  /** The last error. Empty if there was none since the cluster was served. */
+  /** The last error. `error` is empty if there was none since the cluster was served. */
   readonly error: string;
 }
 

@@ -8,7 +8,7 @@ import { ServedCluster, type ServedClusterParts } from './served-cluster.ts';
 export interface PeerList {
   readonly live: readonly Peer[] | undefined;
   run(signal: AbortSignal): Promise<void>;
-  /** Must be called after a change of the clusters that this process cannot reach. */
+  /** `reachChanged` must be called after a change of the clusters that this process cannot reach. */
   reachChanged(): void;
 }
 
@@ -60,7 +60,7 @@ export class Fleet implements Discovered {
     return [...this.#clusters].flatMap(([name, { unreachable }]) => (unreachable ? [name] : [])).sort();
   }
 
-  /** The live replicas. Undefined while this process does not take part in the fleet. */
+  /** The live replicas. `peers` is undefined while this process does not take part in the fleet. */
   get peers(): readonly Peer[] | undefined {
     return this.#peers.live;
   }

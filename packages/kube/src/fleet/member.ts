@@ -4,12 +4,12 @@ import type { KubeObject } from '../contract/objects.ts';
 export interface Member {
   /** Unique name: the namespace in the seed, or the name of the file. */
   readonly name: string;
-  /** Namespace of the machine objects. Undefined for the namespace of the kubeconfig's context. */
+  /** Namespace of the machine objects. `namespace` is undefined for the namespace of the kubeconfig's context. */
   readonly namespace: string | undefined;
   /** The kubeconfig of the target cluster, as YAML. */
   readonly kubeconfig: string;
   readonly source: string;
-  /** Clusters of one region can fail together. Undefined if it is unknown. */
+  /** Clusters of one region can fail together. `region` is undefined if it is unknown. */
   readonly region?: string | undefined;
   /** Labels of the namespace in the seed. */
   readonly labels?: Readonly<Record<string, string>> | undefined;

@@ -56,8 +56,8 @@ export class Reach {
   }
 
   /**
-   * Sends probes while the API server does not respond, until the signal aborts. Returns an error if the API server did
-   * not respond for 30 s and another replica may reach it.
+   * Sends probes while the API server does not respond, until the signal aborts. `watch` returns an error if the API
+   * server did not respond for 30 s and another replica may reach it.
    * @param probe Sends a request.
    * @param elsewhere Whether another replica may reach the API server.
    * @param noted Called with true after 30 s without an answer, and with false after an answer.

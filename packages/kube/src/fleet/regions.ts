@@ -4,7 +4,7 @@ import type { ServedCluster } from './served-cluster.ts';
 
 /** The clusters of one region of a fleet. */
 export interface RegionReach {
-  /** Empty for clusters without a region. */
+  /** `region` is empty for clusters without a region. */
   readonly region: string;
   /** The clusters whose API server does not answer. */
   readonly unreachable: number;

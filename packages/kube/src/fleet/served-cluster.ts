@@ -40,7 +40,7 @@ export interface ServedClusterParts {
   readonly probe: (run: ClusterRun) => Promise<void>;
   /** Whether another replica may reach the API server of the cluster. */
   readonly elsewhere: (cluster: string) => boolean;
-  /** Called after `unreachable` of a cluster has changed. */
+  /** `reachChanged` is called after `unreachable` of a cluster has changed. */
   readonly reachChanged: () => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -104,22 +104,22 @@ export class ServedCluster {
     };
   }
 
-  /** True if the cluster does not run and the discovery does not contain it. */
+  /** `unused` is true if the cluster does not run and the discovery does not contain it. */
   get unused(): boolean {
     return this.#member === undefined && this.#run === undefined && this.#error === '';
   }
 
-  /** True after two consecutive runs ended because the API server did not respond to this replica. */
+  /** `unreachable` is true after two consecutive runs ended because the API server did not respond to this replica. */
   get unreachable(): boolean {
     return this.#unreachable;
   }
 
-  /** True if the API server does not answer this replica. */
+  /** `outage` is true if the API server does not answer this replica. */
   get outage(): boolean {
     return this.#unreachable || this.#mute || this.#silent;
   }
 
-  /** Empty if the discovery found none. Undefined without a usable kubeconfig. */
+  /** `region` is empty if the discovery found none. `region` is undefined without a usable kubeconfig. */
   get region(): string | undefined {
     return this.#member && (this.#member.region ?? '');
   }

@@ -29,8 +29,8 @@ interface Line {
 }
 
 /**
- * Limits the requests in flight of all clusters. Free slots go to the clusters in turn. Therefore a cluster with many
- * requests does not delay other clusters, and a cluster that does not respond uses only its own slots.
+ * Limits the requests in flight of all clusters. Free slots go to the clusters in turn. A cluster with many requests
+ * does not delay other clusters, and a cluster that does not respond uses only its own slots.
  */
 export class Slots {
   readonly #o: SlotsOptions;

@@ -19,19 +19,20 @@ export interface InformerRuntime {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * If true, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests use this
-   * option.
+   * If `freeze` is true, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests use
+   * this option.
    */
   readonly freeze?: boolean;
-  /** Called after each list and watch with the number of objects or events. */
+  /** `observe` is called after each list and watch with the number of objects or events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /**
-   * Called with each failure of a list or watch. Called with undefined when a watch is open and the cache is complete.
+   * `outage` is called with each failure of a list or watch. `outage` is called with undefined when a watch is open and
+   * the cache is complete.
    */
   readonly outage?: (resource: string, failure: unknown) => void;
   /**
-   * Called with a sentence about an object that does not conform to its type, once for each set of faults. `client` is
-   * the client of its cluster.
+   * `malformed` is called with a sentence about an object that does not conform to its type, once for each set of
+   * faults. `client` is the client of its cluster.
    */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
 }

@@ -3,7 +3,7 @@ export interface Permission {
   readonly verb: string;
   /** Resource with its subresource, such as `machines/status`. */
   readonly resource: string;
-  /** Empty for the core group. */
+  /** `group` is empty for the core group. */
   readonly group: string;
 }
 
@@ -35,7 +35,7 @@ export function permissionOf(method: string, target: string): Permission | undef
 /** The message of the authorizer. Admission has the same code and another message. */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** Undefined for other refusals. */
+/** `refusedPermission` returns undefined for other refusals. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};

@@ -25,9 +25,12 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
   readonly onDoubt: (doubted: boolean) => void;
-  /** Called each time the server refuses the kind or does not serve it. Called with undefined when a watch is open. */
+  /**
+   * `onAccess` is called each time the server refuses the kind or does not serve it. `onAccess` is called with
+   * undefined when a watch is open.
+   */
   readonly onAccess: (refused: KubeError | undefined) => void;
-  /** Called with each failure, and with undefined when a watch is open. */
+  /** `onOutage` is called with each failure, and with undefined when a watch is open. */
   readonly onOutage?: ((failure: unknown) => void) | undefined;
   readonly observe?: ((what: 'list' | 'watch' | 'shortWatch', items: number) => void) | undefined;
 }
@@ -60,7 +63,7 @@ export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
   readonly #outage: OutageLog;
-  /** Resource version at which the next watch starts. If undefined, a list is needed. */
+  /** Resource version at which the next watch starts. If `#version` is undefined, a list is needed. */
   #version: string | undefined;
   /**
    * True if the next connection may reach another server. The reflector then verifies its version before the watch
@@ -76,8 +79,8 @@ export class Reflector<T extends KubeObject> {
   #expiredWatches = 0;
   #heardAt: number;
   /**
-   * The time since which the cache may be outdated, by the monotonic clock. Undefined while a watch is open, and before
-   * the first watch.
+   * The time since which the cache may be outdated, by the monotonic clock. `#behindSince` is undefined while a watch
+   * is open, and before the first watch.
    */
   #behindSince: number | undefined;
   /** The start of the last complete list. */
@@ -99,7 +102,7 @@ export class Reflector<T extends KubeObject> {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
-  /** False after a lost connection or a rollback. */
+  /** `proven` is false after a lost connection or a rollback. */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }

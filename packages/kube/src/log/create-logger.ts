@@ -10,7 +10,7 @@ import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 /** Destination and level of the log. */
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
-  /** The output of the log. Default: standard error, with one JSON object per line. */
+  /** The output of the log. By default, `destination` is standard error, with one JSON object per line. */
   readonly destination?: Writable;
   readonly fields?: Readonly<Record<string, unknown>>;
 }

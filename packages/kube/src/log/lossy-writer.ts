@@ -9,7 +9,7 @@ export interface LossyOptions {
   readonly sink: Sink;
   /** Returns the log line about dropped lines, for the time when lines can be written again. */
   readonly notice: (dropped: number, reason: string) => string;
-  /** Called after each failed write, with the number of dropped lines so far. */
+  /** `failed` is called after each failed write, with the number of dropped lines so far. */
   readonly failed?: (dropped: number, reason: string) => void;
 }
 

@@ -20,7 +20,8 @@ export interface Decision {
   /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
   readonly object: string;
   /**
-   * True if the object has no name yet. In this case, an object with any name may show that the decision was executed.
+   * `unnamed` is true if the object has no name yet. In this case, an object with any name may show that the decision
+   * was executed.
    */
   readonly unnamed?: boolean;
   /** Two decisions are equal if their contents are equal. */

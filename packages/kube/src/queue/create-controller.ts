@@ -32,14 +32,14 @@ export interface ControllerOptions {
   readonly metrics?: QueueMetrics | undefined;
   /**
    * The cache with the objects of the keys. The controller skips malformed objects, because the informer reports them
-   * and their next change adds the key again. Undefined if the keys are not names of objects.
+   * and their next change adds the key again. `of` is undefined if the keys are not names of objects.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
   /** The default is 50 ms to 2 min with a jitter of 0.5. */
   readonly backoff?: BackoffOptions;
   /**
-   * Returns true if a key should be reconciled before other keys. Called when the key becomes ready. At least every
-   * fourth key is a key that is not urgent, so that urgent keys do not block other keys.
+   * Returns true if a key should be reconciled before other keys. `urgent` is called when the key becomes ready. At
+   * least every fourth key is a key that is not urgent, so that urgent keys do not block other keys.
    */
   readonly urgent?: (key: Key) => boolean;
 }
@@ -149,7 +149,10 @@ class QueueController implements Controller {
     }
   }
 
-  /** True if a cache has been outdated for an unknown time, or may contain changes that the server has lost. */
+  /**
+   * `#isBlind` returns true if a cache has been outdated for an unknown time, or may contain changes that the server
+   * has lost.
+   */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;

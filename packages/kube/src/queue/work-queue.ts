@@ -7,7 +7,7 @@ import type { Key } from '../contract/objects.ts';
 /** Called with values of a queue, for metrics. */
 export interface QueueObserver {
   added?(): void;
-  /** Called when a worker takes a key, with the time for which the key waited. */
+  /** `started` is called when a worker takes a key, with the time for which the key waited. */
   started?(waitedMs: number): void;
   finished?(workMs: number): void;
   retried?(): void;
@@ -23,10 +23,7 @@ export interface WorkQueueOptions {
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/**
- * Every n-th key that a worker takes is not urgent, if such a key is ready. Therefore urgent keys do not block other
- * keys.
- */
+/** Every n-th key that a worker takes is not urgent, if such a key is ready. Urgent keys do not block other keys. */
 const TURNS = 4;
 
 class Line {
@@ -95,7 +92,7 @@ export class WorkQueue {
     return this.#processing.values();
   }
 
-  /** Undefined without a delayed key. */
+  /** `nextInMs` is undefined without a delayed key. */
   get nextInMs(): number | undefined {
     const next = this.#schedule.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now());

@@ -24,7 +24,7 @@ export interface ContextParts<F extends Flags> {
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Set in observe mode. This object records writes instead of sending them. */
+  /** `decisions` is set in observe mode. This object records writes instead of sending them. */
   readonly decisions: ObserveDecisions | undefined;
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
@@ -35,7 +35,7 @@ export interface ContextParts<F extends Flags> {
   readonly rollouts?: RolloutPermit | undefined;
   /** The default is the value of `--namespace`. */
   readonly namespace?: string;
-  /** If set, writes are sent only while no other process can be the leader. */
+  /** If `fence` is set, writes are sent only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 

@@ -22,16 +22,16 @@ export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   /** Name of the cluster in the fleet mode, in which one process has many contexts. */
   readonly cluster: string | undefined;
-  /** The reach of the clusters in the same region of the fleet. Absent outside of the fleet mode. */
+  /** The reach of the clusters in the same region of the fleet. `region` is absent outside of the fleet mode. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /** Allows disruptions by rollouts. Absent without a rollout budget of a fleet. */
   readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;
-  /** True if the machine objects and the nodes are in the same cluster. */
+  /** `sameCluster` is true if the machine objects and the nodes are in the same cluster. */
   readonly sameCluster: boolean;
   /** Client of the cluster with the machine objects. */
   readonly control: KubeClient;
-  /** Client of the cluster with the nodes. Undefined for `--target-kubeconfig=none`. */
+  /** Client of the cluster with the nodes. `target` is undefined for `--target-kubeconfig=none`. */
   readonly target: KubeClient | undefined;
   /** Returns a client of the control cluster with another component in its user agent. */
   readonly controlAs: (component: string) => KubeClient;
@@ -43,9 +43,15 @@ export interface BinaryContext<F extends Flags> {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly runtime: InformerRuntime;
-  /** Set in observe mode, for actions outside of the clusters. The clients of the clusters record their own writes. */
+  /**
+   * `observe` is set in observe mode, for actions outside of the clusters. The clients of the clusters record their own
+   * writes.
+   */
   readonly observe?: ObserveDecisions | undefined;
-  /** Called before actions that cannot be undone. Absent if this process runs without leader election. */
+  /**
+   * `fence` is called before actions that cannot be undone. `fence` is absent if this process runs without leader
+   * election.
+   */
   readonly fence?: Fence | undefined;
   readonly pages: DebugPages;
   /**
@@ -73,11 +79,11 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly flags: F;
   /** Returns errors in combinations of flags, one sentence each with the names of the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
-  /** Name of the Lease. The default is the name of the binary. */
+  /** Name of the Lease. By default, `leaseName` is the name of the binary. */
   readonly leaseName?: string;
   /**
-   * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster. A
-   * process for many clusters does not call `serve`.
+   * `fleet` is set if one process can serve many clusters: the names of the flags that are only for a process with one
+   * cluster. A process for many clusters does not call `serve`.
    */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
@@ -87,16 +93,20 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;
   /**
-   * Reads the flags and environment variables that only this binary has. Called once before any connection.
+   * Reads the flags and environment variables that only this binary has. `configure` is called once before any
+   * connection.
    * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process then exits.
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
-  /** Called once, before the controllers of any cluster start. */
+  /** `begin` is called once, before the controllers of any cluster start. */
   begin?(log: Logger): void;
   /** The process warns if the CustomResourceDefinitions of the server are different. */
   readonly crds?: readonly ExpectedCrd[];
-  /** Starts the services that run in every replica, not only in the leader. Resolves to a function that stops them. */
+  /**
+   * Starts the services that run in every replica, not only in the leader. The promise of `serve` resolves to a
+   * function that stops them.
+   */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
-  /** Returns the units of the leader. Called each time this process becomes the leader of a cluster. */
+  /** Returns the units of the leader. `units` is called each time this process becomes the leader of a cluster. */
   units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;
 }

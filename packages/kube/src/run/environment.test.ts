@@ -33,7 +33,10 @@ afterAll(async () => {
 
 const admin = () => createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
 
-/** Starts a proxy of the control plane that sets the user and the time of answers. Resolves to a kubeconfig. */
+/**
+ * Starts a proxy of the control plane that sets the user and the time of answers. The promise of `door` resolves to a
+ * kubeconfig.
+ */
 async function door({
   user,
   dateOffsetMs = 0,

@@ -328,7 +328,7 @@ export class FleetRig {
       this.unfenced.push(`${process} sent ${method} ${server} ${path} while "${holder}" held the Lease`);
   }
 
-  /** The holder of a cluster's Lease, without the number of its run. Empty if the Lease is free. */
+  /** The holder of a cluster's Lease, without the number of its run. `holder` returns empty if the Lease is free. */
   async holder(cluster: string): Promise<string> {
     const lease = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
     return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';

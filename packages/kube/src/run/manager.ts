@@ -9,8 +9,8 @@ export interface ManagerOptions {
   readonly log: Logger;
   readonly phases: readonly Phase[];
   /**
-   * Time limit for stopping all phases. After this time, the manager no longer waits for the phases. The default is
-   * 8000.
+   * Time limit for stopping all phases. After this time, the manager no longer waits for the phases. By default,
+   * `stopLimitMs` is 8000.
    */
   readonly stopLimitMs?: number;
 }

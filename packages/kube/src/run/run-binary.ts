@@ -66,7 +66,7 @@ class Run<F extends Flags> {
   /** Aborts when the API server of the control cluster has answered. */
   readonly #reached = new AbortController();
   #clusters: Connected | undefined;
-  /** Undefined if the process serves one cluster. */
+  /** `#fleetFlags` is undefined if the process serves one cluster. */
   readonly #fleetFlags: FleetFlags | undefined;
   #fleet: FleetProcess<F> | undefined;
   #runner: UnitRunner | undefined;
@@ -336,8 +336,8 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // A process without this permission is not ready. Therefore a rollout with insufficient roles stops, and the
-        // previous version continues to run.
+        // A process without this permission is not ready. A rollout with insufficient roles stops, and the previous
+        // version continues to run.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };
@@ -393,7 +393,7 @@ class Run<F extends Flags> {
   }
 }
 
-/** Undefined if the process serves one cluster. */
+/** `givenFleet` returns undefined if the process serves one cluster. */
 function givenFleet<F extends Flags>(
   { fleet }: BinaryDefinition<F>,
   values: Partial<FleetFlags>,

@@ -30,10 +30,10 @@ export interface SharedParts<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly log: Logger;
   readonly dial: Dial;
-  /** The connection to the seed. Undefined if each cluster contains its own machine objects. */
+  /** The connection to the seed. `seed` is undefined if each cluster contains its own machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
-  /** Undefined without a seed. */
+  /** `book` is undefined without a seed. */
   readonly book: LeaseBook | undefined;
   /** Each identity is unique. */
   readonly nextIdentity: () => string;

@@ -36,7 +36,7 @@ export interface Unit {
   readonly informers: readonly Runnable[];
   /** Informers without which the unit can work while the API server refuses them. */
   readonly spares?: readonly Runnable[];
-  /** Runs until the signal aborts. Resolves when the last reconcile has ended. */
+  /** Runs until the signal aborts. The promise of `run` resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export interface Malformation {
   readonly what: string;
   /** The field in the report, such as `spec.taints[0].key`. */
   readonly field: string;
-  /** True if this content is malformed. An optional field may be null or absent. */
+  /** `reported` is true if this content is malformed. An optional field may be null or absent. */
   readonly reported: boolean;
   /** Without apiVersion, kind and metadata. */
   readonly content: Record<string, unknown>;

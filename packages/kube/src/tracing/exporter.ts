@@ -10,8 +10,8 @@ export interface SpanExporter {
   /** The method never throws and never waits. If the queue is full, the span is dropped. */
   export(span: Span): void;
   /**
-   * Sends all pending spans at the end of the process. Resolves when these spans have been sent, or when a batch has
-   * failed, which takes at most a second.
+   * Sends all pending spans at the end of the process. The promise of `flush` resolves when these spans have been sent,
+   * or when a batch has failed, which takes at most a second.
    */
   flush(): Promise<void>;
   /** Number of dropped spans. A span is dropped if it could not be sent, or if the queue was full. */

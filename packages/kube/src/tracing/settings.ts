@@ -11,15 +11,15 @@ export interface TracingSettings {
 /** The result if traces are disabled. */
 export interface TracingOff {
   readonly off: true;
-  /** The reason as a sentence for the log. Absent if traces were not requested. */
+  /** The reason as a sentence for the log. `because` is absent if traces were not requested. */
   readonly because?: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses `key=value,key=value` with percent-encoded values, as in OpenTelemetry's variables. Returns undefined for an
- * invalid text.
+ * Parses `key=value,key=value` with percent-encoded values, as in OpenTelemetry's variables. `pairs` returns undefined
+ * for an invalid text.
  */
 function pairs(text: string): Record<string, string> | undefined {
   const parts = text

@@ -17,7 +17,7 @@ export interface Span {
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, SpanValue>>;
   readonly events?: readonly SpanEvent[];
-  /** Absent after a success. */
+  /** `error` is absent after a success. */
   readonly error?: string | undefined;
 }
 

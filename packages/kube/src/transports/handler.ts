@@ -30,7 +30,7 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
 
 /**
  * A `Request` has only a weak reference to its signal. After a garbage collection, an abort would not reach the
- * handler, and a watch would not end. Therefore the signal must refer to the request.
+ * handler, and a watch would not end. The signal must refer to the request.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });
@@ -38,7 +38,7 @@ function holdUntilAborted(request: Request, signal: AbortSignal | undefined): vo
 
 /**
  * Creates a transport that calls the request handler of a server in this process, without a socket.
- * @param token Bearer token to send. If absent, requests have no `Authorization` header.
+ * @param token Bearer token to send. If `handlerTransport` is absent, requests have no `Authorization` header.
  */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {
   return async (request): Promise<TransportResponse> => {

@@ -12,8 +12,8 @@ export interface UndiciTransportOptions extends ClusterConfig {
   /** A bearer token that does not change. `authorization` takes precedence. */
   readonly token?: string | undefined;
   /**
-   * Maximum number of connections for requests. The default is 32. When all connections are in use, requests wait. Each
-   * watch has a separate connection, without a limit.
+   * Maximum number of connections for requests. By default, `connections` is 32. When all connections are in use,
+   * requests wait. Each watch has a separate connection, without a limit.
    */
   readonly connections?: number;
 }
@@ -31,8 +31,8 @@ const DEFAULT_CONNECTIONS = 32;
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * The kernel probes a connection after this time without data: ten times, one second apart. Therefore mcm detects a
- * stopped server after 40 s, although a watch may receive no data for a minute. The pings of client-go need 45 s.
+ * The kernel probes a connection after this time without data: ten times, one second apart. Mcm detects a stopped
+ * server after 40 s, although a watch may receive no data for a minute. The pings of client-go need 45 s.
  */
 const PROBE_AFTER_MS = 30_000;
 
@@ -226,7 +226,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     }
   };
 
-  /** Undefined if the files have not changed. */
+  /** `renewed` returns undefined if the files have not changed. */
   const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();

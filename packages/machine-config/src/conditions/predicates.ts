@@ -6,11 +6,11 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 const { CurrentConfig, DesiredConfig, CurrentImage, DesiredImage, State, Reason } = NodeAnnotations;
 
-/** '' without the annotation. */
+/** `annotationOf` returns '' without the annotation. */
 export const annotationOf = (node: Node, key: string): string => node.metadata.annotations?.[key] ?? '';
 const has = (node: Node, key: string): boolean => node.metadata.annotations?.[key] !== undefined;
 
-/** Empty if the pool has no target yet. */
+/** `targetOf` returns empty if the pool has no target yet. */
 export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configuration?.name ?? '';
 
 /**
@@ -75,7 +75,7 @@ export const isDegraded = (node: Node): boolean => {
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
-/** An older node has workloads. Therefore it waits until the rollout selects it, even for its first config. */
+/** An older node has workloads, so the node waits for the rollout even with its first config. */
 export const NEW_NODE_MS = 600_000;
 
 /** @param now milliseconds */

@@ -15,7 +15,7 @@ const unit = (name: string, more: object = { contents: '[Unit]' }) => ({ systemd
 const link = (path: string) => ({ storage: { links: [{ path, target: '/opt' }] } });
 const directory = (path: string) => ({ storage: { directories: [{ path }] } });
 
-/** Undefined if `a` and `b` have no collision. */
+/** `said` returns undefined if `a` and `b` have no collision. */
 function said(...sections: readonly object[]): readonly (string | undefined)[] | undefined {
   const merged = mergeMachineConfigs(
     sections.map((section, index) => config('ab'[index] ?? 'c', section)),

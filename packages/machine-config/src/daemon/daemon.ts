@@ -46,9 +46,14 @@ export interface NodeDaemonOptions {
   readonly log: Logger;
   readonly recorder?: EventRecorder<DaemonEvent>;
   readonly policy?: DisruptionPolicy;
-  /** Called with the config to watch on the disk: at the start, and after each change of the stored config. */
+  /**
+   * `onStored` is called with the config to watch on the disk: at the start, and after each change of the stored
+   * config.
+   */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
-  /** True after the end of the machine or the process. A failure after this is not caused by a config. */
+  /**
+   * `ended` returns true after the end of the machine or the process. A failure after this is not caused by a config.
+   */
   readonly ended?: () => boolean;
 }
 

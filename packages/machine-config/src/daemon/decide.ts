@@ -32,8 +32,8 @@ export interface DaemonView {
   /** Whether the node is older than its first config. In this case, the node waits until the rollout selects it. */
   readonly settled?: boolean;
   /**
-   * The config that the node's pool gives to new nodes. Undefined if the daemon has not read the pools yet, and null if
-   * no pool selects the node.
+   * The config that the node's pool gives to new nodes. `first` is undefined if the daemon has not read the pools yet,
+   * and null if no pool selects the node.
    */
   readonly first?: string | null | undefined;
   /** The check of the update from the stored config to the target. */
@@ -86,7 +86,7 @@ export function decide(view: DaemonView): DaemonStep {
   // The Node was created again, or it has lost the annotations of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
   // The API server was restored from a backup that is older than the last update. All nodes notice the restore at the
-  // same time. Therefore each node reports its config and waits until the rollout selects it.
+  // same time. Each node reports its config and waits until the rollout selects it.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
   // Certificates take precedence over everything for which the node may wait: a changed disk, a refusal, a drain.

@@ -31,7 +31,7 @@ export async function findDrift(disk: NodeDisk, config: MachineConfig): Promise<
   return undefined;
 }
 
-/** Undefined if the entry is the same. */
+/** `mismatch` returns undefined if the entry is the same. */
 export async function mismatch(disk: NodeDisk, path: string, wanted: Entry): Promise<string | undefined> {
   const found = await disk.read(path);
   const name = JSON.stringify(path);

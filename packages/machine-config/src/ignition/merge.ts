@@ -59,7 +59,7 @@ type Places = Map<string, number>;
  */
 const known = new WeakMap<object, Places>();
 
-/** Undefined if a key occurs twice. */
+/** `placesOf` returns undefined if a key occurs twice. */
 function placesOf(plan: Extract<Plan, { kind: 'list' }>, entries: readonly unknown[]): Places | undefined {
   const places: Places = known.get(entries) ?? new Map();
   known.delete(entries);

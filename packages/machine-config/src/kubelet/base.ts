@@ -9,7 +9,7 @@ import type { KubeletConfiguration } from './configuration.ts';
 import { parseKubeletConf } from './files.ts';
 import { KubeletConfigError } from './validate.ts';
 
-/** Undefined if the MachineConfig has no kubelet.conf. */
+/** `kubeletConfOf` returns undefined if the MachineConfig has no kubelet.conf. */
 export function kubeletConfOf(config: MachineConfig): string | undefined {
   const file = ignitionOf(config)?.storage?.files?.find(({ path }) => path === KUBELET_CONF_PATH);
   return file && decodeContents(file.contents?.source, file.contents?.compression).toString('utf8');

@@ -6,7 +6,7 @@ export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
 
-  /** The refusal. Undefined if there is no refusal, or if it is not known yet. */
+  /** The refusal. `refusal` is undefined if there is no refusal, or if it is not known yet. */
   get refusal(): string | undefined {
     return this.#refused.size === 0 ? undefined : [...this.#refused.values()].join('; ');
   }

@@ -60,7 +60,7 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
 
 /** Finds machines by their owners, and the reverse. Only owner references count, not names or labels of sets. */
 export interface MachineFleet {
-  /** Undefined if the object does not exist. */
+  /** `resolve` returns undefined if the object does not exist. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
   /**
    * Returns the machines of a node. There are several machines while a machine replaces another machine with the same
@@ -84,7 +84,7 @@ export interface PoolRef {
   readonly found: ResolvedRef | undefined;
 }
 
-/** '' if the machine has no Node yet. */
+/** `nodeNameOf` returns '' if the machine has no Node yet. */
 export const nodeNameOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
 
 /** Keys are `namespace/name`. */

@@ -5,6 +5,6 @@ import { ConfigAnnotations } from '../constants/annotations.ts';
 export const awaitedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.AwaitedByPool] ?? '';
 
-/** '' if no pool paused the deployment. */
+/** `pausedBy` returns '' if no pool paused the deployment. */
 export const pausedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.PausedByPool] ?? '';

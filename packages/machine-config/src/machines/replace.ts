@@ -16,9 +16,9 @@ import type { PoolMembers } from './members.ts';
 
 /** How the running machines of a pool get its target. */
 export interface StrategyVerdict {
-  /** Whether new machines replace the nodes. If true, the nodes get no target. */
+  /** Whether new machines replace the nodes. If `replaces` is true, the nodes get no target. */
   readonly replaces: boolean;
-  /** Absent if there is nothing to report. */
+  /** `condition` is absent if there is nothing to report. */
   readonly condition?: WantedCondition;
 }
 

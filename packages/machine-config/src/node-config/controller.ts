@@ -111,8 +111,7 @@ async function sync<T extends NodeConfig>(
     recorder.event(config, 'Warning', ConfigEvents.UnknownFields, verdict.ignored);
   }
   if (error === undefined) return done;
-  // The controller watches every object that can fix the failure. Therefore a retry without an event has the same
-  // result.
+  // The controller watches every object that can fix the failure. A retry without an event has the same result.
   log.warn(`${room.kind.kind} is not applied`, { config: key, reason: error });
   if (verdict.problem !== undefined && !isProblemReported(config, verdict.problem)) {
     recorder.event(config, 'Warning', room.refused, `${verdict.problem}${HINT_MARK}${verdict.hint ?? ''}`);

@@ -1,7 +1,7 @@
 /** The condition of the object shows the message. A retry has the same result. */
 export class NodeConfigError extends Error {
   override readonly name: string = 'NodeConfigError';
-  /** Absent if the message contains the fix. */
+  /** `hint` is absent if the message contains the fix. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

@@ -28,7 +28,7 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
 }
 
 export interface NodeConfigVerdict {
-  /** The reason of the refusal. Undefined if the object was accepted. */
+  /** The reason of the refusal. `problem` is undefined if the object was accepted. */
   readonly problem?: string;
   readonly hint?: string;
   /** Unknown fields, which are only reported. */
@@ -40,7 +40,7 @@ export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
-  /** Absent if the stored ones are correct. */
+  /** `annotations` is absent if the stored ones are correct. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly finalizers?: readonly string[] | undefined;
   readonly verdict?: NodeConfigVerdict;

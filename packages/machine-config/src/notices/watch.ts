@@ -24,7 +24,7 @@ export interface NoticeWatchOptions {
   readonly source: NoticeSource;
   readonly metadata: Transport;
   readonly client: KubeClient;
-  /** The Node of the daemon in the cache. Undefined before the Node registers. */
+  /** The Node of the daemon in the cache. `node` returns undefined before the Node registers. */
   readonly node: () => Node | undefined;
   readonly wrote: (node: Node) => void;
   readonly clock: Clock;

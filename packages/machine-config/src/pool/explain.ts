@@ -52,7 +52,7 @@ export interface PoolExplanation {
   readonly nodes: number;
   readonly updated: number;
   readonly unavailable: number;
-  /** Absent if the field is invalid. */
+  /** `maxUnavailable` is absent if the field is invalid. */
   readonly maxUnavailable?: number | undefined;
   /** Nodes that get the target in the controller's next step. */
   readonly next: readonly string[];
@@ -102,7 +102,10 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
 
 const REPLACED = 'mcm replaces the machine of the node';
 
-/** Returns the reason that blocks the nodes. Undefined if only the limit of unavailable nodes blocks them. */
+/**
+ * Returns the reason that blocks the nodes. `holdOf` returns undefined if only the limit of unavailable nodes blocks
+ * them.
+ */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target yet';
   if (pool.spec?.paused) return 'the pool is paused';

@@ -77,8 +77,7 @@ class PlayedNode {
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
-    // A drain starts with the cordon. Therefore the node may already be cordoned without a response, but not
-    // uncordoned.
+    // A drain starts with the cordon. The node may already be cordoned without a response, but not uncordoned.
     this.#unschedulable = drain !== undefined && (drain.verb === 'drain') === drain.answered;
     this.#born = isNew ? START - 60_000 : START - 48 * HOUR;
   }

@@ -45,7 +45,7 @@ export interface PoolPlan {
   readonly conditions?: readonly WantedCondition[];
   /** The nodes that get the target, in their order. */
   readonly targeted: readonly string[];
-  /** Absent if the status does not change. */
+  /** `status` is absent if the status does not change. */
   readonly status?: MachineConfigPoolStatus | undefined;
   readonly events: readonly PlannedEvent[];
 }

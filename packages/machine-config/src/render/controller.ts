@@ -20,7 +20,10 @@ export interface RenderControllerOptions {
   /** Whether a paused pool is rendered, as in the original. Default false. */
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
-  /** Number of unused renders that are kept for each pool. A negative number keeps all renders. Default: 10. */
+  /**
+   * Number of unused renders that are kept for each pool. A negative number keeps all renders. By default,
+   * `keepRenders` is 10.
+   */
   readonly keepRenders?: number;
 }
 
@@ -93,8 +96,8 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
 }
 
 /**
- * The rendered MachineConfig is written before the pool's target. Therefore the target exists after a crash between the
- * two writes.
+ * The rendered MachineConfig is written before the pool's target. The target exists after a crash between the two
+ * writes.
  */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;

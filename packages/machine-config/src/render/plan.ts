@@ -48,7 +48,7 @@ export interface RenderPlan {
   readonly update?: MachineConfig | undefined;
   /** The new target of the pool, or its current target with different sources. */
   readonly configuration?: PoolConfiguration | undefined;
-  /** Absent if the stored condition is correct. */
+  /** `condition` is absent if the stored condition is correct. */
   readonly condition?: WantedCondition;
   /** For a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition | undefined;
@@ -200,8 +200,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // The MachineConfig is the target or becomes the target. Therefore changes and owners from other clients are
-  // reverted.
+  // The MachineConfig is the target or becomes the target. Changes and owners from other clients are reverted.
   const restore = applied?.modified;
   return {
     create: !stored ? rendered.machineConfig : undefined,

@@ -45,8 +45,8 @@ export interface BootInput {
   /** The certificates of the pool, which may be newer than the certificates of the MachineConfig. */
   readonly certificates?: MachineConfig | undefined;
   /**
-   * The bootstrap token of the request. The kubelet also uses this token to join. If undefined, no kubeconfig is
-   * written.
+   * The bootstrap token of the request. The kubelet also uses this token to join. If `bootstrapToken` is undefined, no
+   * kubeconfig is written.
    */
   readonly bootstrapToken?: string;
 }

@@ -24,8 +24,7 @@ export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock)
       const now = clock.now().getTime();
       const known = buckets.get(address) ?? { left: burst, at: now };
       const left = Math.min(burst, known.left + ((now - known.at) * perMinute) / MINUTE_MS);
-      // The entry is inserted again. Therefore the first entry of the map is always the address with the longest
-      // inactivity.
+      // The entry is inserted again. The first entry of the map is always the address with the longest inactivity.
       buckets.delete(address);
       const [quietest] = buckets.keys();
       if (quietest !== undefined && buckets.size >= REMEMBERED) buckets.delete(quietest);

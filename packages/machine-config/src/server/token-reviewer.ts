@@ -9,7 +9,7 @@ export interface TokenUser {
 }
 
 export interface TokenReviewer {
-  /** Undefined for an invalid token. */
+  /** `userOf` returns undefined for an invalid token. */
   userOf(token: string): Promise<TokenUser | undefined>;
   /** Whether RBAC lets a user get `machineconfigpools/bootconfig` of a pool. */
   mayBoot(user: TokenUser, pool: string): Promise<boolean>;

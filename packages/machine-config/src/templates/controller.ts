@@ -21,12 +21,15 @@ import type { TemplateTree } from './tree.ts';
 /** Options of the TemplateController. */
 export interface TemplateControllerOptions {
   readonly tree: TemplateTree;
-  /** The Secrets, including the pull secret. If undefined, a ControllerConfig with a pull secret is refused. */
+  /**
+   * The Secrets, including the pull secret. If `secrets` is undefined, a ControllerConfig with a pull secret is
+   * refused.
+   */
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
   /**
-   * Whether this controller writes the version to the ControllerConfig, because no other program writes it. Default:
-   * true.
+   * Whether this controller writes the version to the ControllerConfig, because no other program writes it. By default,
+   * `stampVersion` is true.
    */
   readonly stampVersion?: boolean;
 }

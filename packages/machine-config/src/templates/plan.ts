@@ -36,7 +36,7 @@ export interface TemplatePlan {
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
-  /** Absent if the status is set. */
+  /** `status` is absent if the status is set. */
   readonly status?: ControllerConfigStatus;
   readonly error?: string;
 }

@@ -38,10 +38,11 @@ export interface AwsDriverOptions {
   readonly connect: (origin: string) => Transport;
   readonly environment: Environment;
   /**
-   * The settings for endpoints. If undefined, the environment variables and the shared files determine the endpoints.
+   * The settings for endpoints. If `settings` is undefined, the environment variables and the shared files determine
+   * the endpoints.
    */
   readonly settings?: AwsSettings;
-  /** The longest wait until DescribeInstances returns a new VM. Default: 5 minutes. */
+  /** The longest wait until DescribeInstances returns a new VM. By default, `visibilityBudgetMs` is 5 minutes. */
   readonly visibilityBudgetMs?: number | undefined;
   readonly version?: string;
 }
@@ -219,7 +220,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** Empty for an instance without an ID. */
+/** `listed` returns empty for an instance without an ID. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
   if (id === undefined) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';

@@ -41,7 +41,7 @@ const LONGEST_PAUSE_MS = 20_000;
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The maximum number of attempts. Default: 3, or 10 for throttled calls. */
+  /** The maximum number of attempts. By default, `maxAttempts` is 3, or 10 for throttled calls. */
   readonly maxAttempts: number | undefined;
   /** Whether the driver must not retry immediately after this error code. */
   readonly isFinal: (code: string, action: string) => boolean;
@@ -107,10 +107,7 @@ export class Attempts {
   }
 }
 
-/**
- * The SDK requests keys without the signal of the call. Therefore a login without a response could continue after the
- * call.
- */
+/** The SDK requests keys without the signal of the call. A login without a response could continue after the call. */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

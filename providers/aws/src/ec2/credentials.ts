@@ -38,7 +38,7 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
 
 const LONGEST_LOGIN_MS = 30_000;
 
-/** Callers share one request. Therefore a request without a response would block all callers forever. */
+/** Callers share one request. A request without a response would block all callers forever. */
 export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const why = `no answer within ${LONGEST_LOGIN_MS / 1_000} s`;

@@ -8,14 +8,14 @@ export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
-   * Runs a program for `credential_process` without a shell, and returns its standard output. If undefined, the driver
-   * runs no program.
+   * Runs a program for `credential_process` without a shell, and returns its standard output. If `run` returns
+   * undefined, the driver runs no program.
    * @throws Error with `code`
    */
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;
 }
 
-/** Undefined without the variable. @throws ConfigError with the name of the variable */
+/** `maxAttemptsOf` returns undefined without the variable. @throws ConfigError with the name of the variable */
 export function maxAttemptsOf({ variables: { AWS_MAX_ATTEMPTS: text } }: Environment): number | undefined {
   if (!text) return undefined;
   if (!/^\d+$/.test(text))

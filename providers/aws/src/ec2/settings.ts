@@ -17,13 +17,19 @@ export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly sqsEndpoint?: string | undefined;
-  /** The name of the SQS queue with notices of interruptions. If absent, the driver reads no notices. */
+  /**
+   * The name of the SQS queue with notices of interruptions. If `interruptionQueue` is absent, the driver reads no
+   * notices.
+   */
   readonly interruptionQueue?: string | undefined;
-  /** If true, the SDK ignores the endpoints in the environment and the shared files. */
+  /** If `ignoreConfiguredEndpoints` is true, the SDK ignores the endpoints in the environment and the shared files. */
   readonly ignoreConfiguredEndpoints?: boolean;
   readonly useFipsEndpoint?: boolean | undefined;
   readonly useDualstackEndpoint?: boolean | undefined;
-  /** Whether plain http is allowed to hosts other than this machine. Default: the value of `MCM_ALLOW_PLAIN_HTTP`. */
+  /**
+   * Whether plain http is allowed to hosts other than this machine. By default, `allowPlainHttp` is the value of
+   * `MCM_ALLOW_PLAIN_HTTP`.
+   */
   readonly allowPlainHttp?: boolean;
 }
 

@@ -7,7 +7,7 @@ export type Section = Readonly<Record<string, string>>;
 export interface SharedConfig {
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The section of services to which the profile refers. Undefined if there is none. */
+  /** The section of services to which the profile refers. `services` is undefined if there is none. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
@@ -24,7 +24,7 @@ async function readFiles({ variables, readFile }: Environment): Promise<SharedFi
   };
 }
 
-/** Undefined if no file contains the profile. The credentials file takes precedence. */
+/** `profileIn` returns undefined if no file contains the profile. The credentials file takes precedence. */
 function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);

@@ -14,7 +14,7 @@ export interface ArmRequest {
 export interface ArmAnswer {
   readonly status: number;
   readonly headers: TransportResponse['headers'];
-  /** Undefined if the body is empty. */
+  /** `body` is undefined if the body is empty. */
   readonly body: unknown;
   readonly text: string;
 }

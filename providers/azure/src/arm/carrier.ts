@@ -48,7 +48,7 @@ export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
  * - The SDK treats content types other than JSON as an empty success.
  * - The SDK treats an operation without a status as complete.
  *
- * Therefore this class first checks each response, and passes only valid responses to the SDK.
+ * This class first checks each response, and passes only valid responses to the SDK.
  */
 export class Carrier implements HttpClient {
   readonly #options: ArmOptions;

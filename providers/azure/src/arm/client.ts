@@ -54,8 +54,8 @@ export class Arm {
   }
 
   /**
-   * Runs a change until it ends, for at most `timeoutMs`. Returns the resource after the change.
-   * @param read reads the resource that is created or changed. Undefined for a deletion
+   * Runs a change until it ends, for at most `timeoutMs`. `run` returns the resource after the change.
+   * @param read reads the resource that is created or changed. `run` returns undefined for a deletion
    */
   async run<T>(
     begin: (options: CallOptions) => Poller<T>,
@@ -82,8 +82,8 @@ export class Arm {
   }
 
   /**
-   * Waits for the end of a change that another call started, for at most `timeoutMs`. Returns the resource after the
-   * change.
+   * Waits for the end of a change that another call started, for at most `timeoutMs`. `follow` returns the resource
+   * after the change.
    * @throws ArmError of status 200 when the change failed
    */
   follow<T extends Provisioned>(read: Read<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {

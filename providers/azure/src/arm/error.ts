@@ -15,7 +15,7 @@ export class ArmError extends Error {
   override readonly name = 'ArmError';
   /** 200 for a failed operation. */
   readonly status: number;
-  /** The error code, such as `ZonalAllocationFailed`. Empty if the response contains no code. */
+  /** The error code, such as `ZonalAllocationFailed`. `code` is empty if the response contains no code. */
   readonly code: string;
   /** The unchanged text of the response, because rules of the original search the whole text. */
   readonly text: string;

@@ -7,8 +7,10 @@ export interface ArmOptions {
   /** The origin of the management API. */
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Returns the value of the Authorization header. If undefined, the request has no such header. */
+  /**
+   * Returns the value of the Authorization header. If `authorize` returns undefined, the request has no such header.
+   */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called when Azure refuses a value that `authorize` returned. */
+  /** `refused` is called when Azure refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
 }

@@ -22,7 +22,7 @@ export class Remembered<T> {
 
   /**
    * @param signal Cancels the request. Other callers of the same request repeat it.
-   * @param keep Whether the answer is cached. If false, the next caller sends a new request.
+   * @param keep Whether the answer is cached. If `get` returns false, the next caller sends a new request.
    */
   async get(
     key: string,

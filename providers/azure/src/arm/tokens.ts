@@ -20,7 +20,7 @@ interface Application {
 /** An identity that Azure assigns to the host of this process. */
 interface ManagedIdentity {
   readonly managed: true;
-  /** Empty for the system-assigned identity. */
+  /** `clientId` is empty for the system-assigned identity. */
   readonly clientId: string;
 }
 

@@ -111,8 +111,8 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
 /**
- * Returns a change of the VM. After this change, Azure deletes the resources of the VM together with the VM. Returns
- * undefined if the change is not needed.
+ * Returns a change of the VM. After this change, Azure deletes the resources of the VM together with the VM. `cascade`
+ * returns undefined if the change is not needed.
  */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,

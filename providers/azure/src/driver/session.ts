@@ -220,7 +220,7 @@ export class Session {
 export interface Change<T> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Absent for a deletion. */
+  /** `read` is absent for a deletion. */
   readonly read?: Read<T & Provisioned>;
 }
 

@@ -11,7 +11,10 @@ const STORAGE = 'providerSpec.properties.storageProfile';
 
 export const isBlank = (text: string | undefined): boolean => text === undefined || trimSpace(text) === '';
 
-/** The original checks `kind` in the deprecated `machineSet` first. Undefined if `kind` is valid. */
+/**
+ * The original checks `kind` in the deprecated `machineSet` first. `machineSetProblem` returns undefined if `kind` is
+ * valid.
+ */
 export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
   const { machineSet } = properties ?? {};
   if (!machineSet || KINDS.includes(machineSet.kind ?? '')) return undefined;
@@ -164,7 +167,7 @@ function resourceTypeOf(id: string): { readonly type: string } | { readonly prob
   return found ? { type: found.type } : { problem: id };
 }
 
-/** Undefined if the ID is invalid. */
+/** `walk` returns undefined if the ID is invalid. */
 function walk(at: ArmType, parts: readonly string[]): ArmType | undefined {
   const [first = '', , third = ''] = parts;
   if (parts.length === 0) return at;

@@ -7,7 +7,7 @@ export interface GcpSettings {
   readonly endpoint?: string | undefined;
   /** The address where service accounts request tokens. */
   readonly tokenEndpoint?: string | undefined;
-  /** The domain of the cloud. If absent, the driver uses the public cloud. */
+  /** The domain of the cloud. If `universe` is absent, the driver uses the public cloud. */
   readonly universe?: string | undefined;
   /** Token sources that Secrets may use in addition to the token file of Gardener. */
   readonly sources?: AllowedSources | undefined;

@@ -37,9 +37,11 @@ export interface GceOptions {
   readonly connect: (origin: string) => Transport;
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Returns the value of the Authorization header. If undefined, the request has no such header. */
+  /**
+   * Returns the value of the Authorization header. If `authorize` returns undefined, the request has no such header.
+   */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called when Google refuses a value that `authorize` returned. */
+  /** `refused` is called when Google refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
 }
 
@@ -61,9 +63,7 @@ function withoutNulls(value: unknown): unknown {
 /** A throttled call had no effect, so a retry is safe. */
 const ATTEMPTS = 10;
 
-/**
- * The SDK creates an object for every member. Therefore a full response makes a listing of many VMs twice as expensive.
- */
+/** The SDK creates an object for every member. A full response makes a listing of many VMs twice as expensive. */
 const pick =
   (...names: readonly string[]) =>
   (answer: object): object =>

@@ -56,8 +56,8 @@ export type Account = ServiceAccount | ExternalAccount | HostAccount | Impersona
 
 export interface AccountRules {
   /**
-   * The domain of the cloud that the operator has set. If undefined, the driver uses the public cloud for all
-   * credentials, as the original does.
+   * The domain of the cloud that the operator has set. If `universe` is undefined, the driver uses the public cloud for
+   * all credentials, as the original does.
    */
   readonly universe?: string | undefined;
   /** Token sources that Secrets may use in addition to the token file of Gardener. */

@@ -88,7 +88,7 @@ function must(holds: boolean, field: string, should: string): void {
 }
 
 /**
- * Reads the URL. Returns undefined for an empty URL.
+ * Reads the URL. `readImpersonation` returns undefined for an empty URL.
  * @throws Error for a URL that does not belong to Google
  */
 export function readImpersonation(url: string, universe: string): Impersonation | undefined {
@@ -127,7 +127,7 @@ const notAllowed = (entry: string): WrongAccount =>
     `allow the source with --credential-sources=${entry}`,
   );
 
-/** The member of a JSON text that contains the token. Undefined if the whole text is the token. */
+/** The member of a JSON text that contains the token. `fieldOf` returns undefined if the whole text is the token. */
 function fieldOf({ format: reported }: Source): string | undefined {
   const type = reported?.type ?? 'text';
   must(type === 'text' || type === 'json', 'credential_source.format.type', 'be text or json');

@@ -26,14 +26,14 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The cloud closes the store at its end. Default: a store in memory. */
+  /** The cloud closes the store at its end. By default, `store` is a store in memory. */
   readonly store?: CloudStore;
-  /** The bearer token that every request must have. If absent, requests need no token. */
+  /** The bearer token that every request must have. If `token` is absent, requests need no token. */
   readonly token?: string | undefined;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';
-  /** The simulated program on each instance. Default: no program. */
+  /** The simulated program on each instance. By default, `host` is no program. */
   readonly host?: InstanceHost & Partial<KubeletControl>;
 }
 

@@ -60,7 +60,10 @@ export class CloudClient {
     this.#options = options;
   }
 
-  /** Finds an existing instance with the same client token. Returns when the instance runs, or after `POLL_SECONDS`. */
+  /**
+   * Finds an existing instance with the same client token. `create` returns when the instance runs, or after
+   * `POLL_SECONDS`.
+   */
   async create(body: object, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }

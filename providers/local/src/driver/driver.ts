@@ -26,13 +26,13 @@ import { aborted } from './errors.ts';
 /** The environment of the driver of the local cloud. */
 export interface LocalDriverOptions {
   readonly clock: Clock;
-  /** Returns the connection to an address. Called once for each address. */
+  /** Returns the connection to an address. `connect` is called once for each address. */
   readonly connect: (endpoint: string) => Transport;
   /** For Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
-  /** The client for machines that are Pods. If absent, the driver does not support Pods. */
+  /** The client for machines that are Pods. If `pods` is absent, the driver does not support Pods. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
-  /** The backend of classes whose Secret has no kubeconfig. Default: `cloud`. */
+  /** The backend of classes whose Secret has no kubeconfig. By default, `backend` is `cloud`. */
   readonly backend?: 'cloud' | 'pod';
 }
 
@@ -50,8 +50,8 @@ const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 /** As in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
 /**
- * The responses of a cloud may be outdated. Therefore the driver reads several times before it reports that a recorded
- * instance is missing.
+ * The responses of a cloud may be outdated. The driver reads several times before it reports that a recorded instance
+ * is missing.
  */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;

@@ -35,8 +35,7 @@ const BY_STATUS: Readonly<Record<number, MachineCode>> = {
 };
 
 /**
- * A 404 without the error body of the cloud comes from another server, such as a proxy. Therefore the machine may still
- * exist.
+ * A 404 without the error body of the cloud comes from another server, such as a proxy. The machine may still exist.
  */
 export function fromAnswer(response: TransportResponse, text: string): MachineError {
   const parsed = errorBody.safeParse(json(text));

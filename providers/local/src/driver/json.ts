@@ -1,4 +1,4 @@
-/** Undefined if the text is not JSON. */
+/** `json` returns undefined if the text is not JSON. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

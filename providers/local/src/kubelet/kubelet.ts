@@ -39,7 +39,7 @@ export interface KubeletOptions {
   readonly memory: KubeletMemory;
   readonly defaults: KubeletBehaviour;
   readonly console: (line: string) => void;
-  /** Called when the kubelet has registered its Node and can run pods. */
+  /** `onJoined` is called when the kubelet has registered its Node and can run pods. */
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
@@ -202,8 +202,8 @@ export class HollowKubelet {
   }
 
   /**
-   * The machine controller deletes the bootstrap token as soon as the Node exists. Therefore the credentials are stored
-   * before the Node is created.
+   * The machine controller deletes the bootstrap token as soon as the Node exists. The credentials are stored before
+   * the Node is created.
    */
   #remember({ certificate }: Access): void {
     const { instance, memory } = this.#options;

@@ -22,8 +22,8 @@ export interface Instance {
   readonly id: string;
   readonly name: string;
   /**
-   * The provider ID in the Node. If absent, it has the format of the local cloud. Emulators of other clouds set this
-   * field, because they boot the same simulated kubelets.
+   * The provider ID in the Node. If `providerId` is absent, it has the format of the local cloud. Emulators of other
+   * clouds set this field, because they boot the same simulated kubelets.
    */
   readonly providerId?: string;
   /**
@@ -115,13 +115,13 @@ export interface InstanceHost {
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
   /** Resolves when the kubelet of the instance has ended. */
   halt(instanceId: string): Promise<void>;
-  /** Called after the deletion of the instance. The host can remove all data of the instance. */
+  /** `forget` is called after the deletion of the instance. The host can remove all data of the instance. */
   forget(instanceId: string): void;
 }
 
 export interface KubeletControl {
-  /** Undefined if the instance has no kubelet. */
+  /** `behaviour` returns undefined if the instance has no kubelet. */
   behaviour(instanceId: string): KubeletBehaviour | undefined;
-  /** Changes the given fields. Returns false if the instance has no kubelet. */
+  /** Changes the given fields. `order` returns false if the instance has no kubelet. */
   order(instanceId: string, behaviour: KubeletBehaviour): boolean;
 }

@@ -37,7 +37,7 @@ import { whyNotRunning } from './why-not-running.ts';
 export interface PodBackendOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Called once for each kubeconfig. */
+  /** `connectCluster` is called once for each kubeconfig. */
   readonly connectCluster: (config: ClusterConfig) => Transport;
 }
 
@@ -72,7 +72,10 @@ export class PodBackend {
     this.#options = options;
   }
 
-  /** Applies the Pod, and then its Secret and its Service, which the Pod owns. Resolves when the Pod runs. */
+  /**
+   * Applies the Pod, and then its Secret and its Service, which the Pod owns. The promise of `create` resolves when the
+   * Pod runs.
+   */
   async create(request: CreateRequest<LocalProviderSpec, LocalCredentials>): Promise<CreatedInstance> {
     const { machine, spec, userData, signal } = request;
     const namespace = namespaceOf(request);

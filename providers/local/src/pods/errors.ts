@@ -7,7 +7,7 @@ const QUOTA = /exceeded quota/;
 /** A 404 without a Status comes from a proxy or a wrong address. */
 export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
 
-/** Undefined if the object does not exist. */
+/** `ignoreAbsent` returns undefined if the object does not exist. */
 export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

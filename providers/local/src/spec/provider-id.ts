@@ -4,7 +4,7 @@ const PREFIX = 'local:///';
 export const formatProviderId = (instance: { readonly zone: string; readonly id: string }): string =>
   `${PREFIX}${instance.zone}/${instance.id}`;
 
-/** Undefined if the text is not a provider ID of this cloud. */
+/** `instanceIdOf` returns undefined if the text is not a provider ID of this cloud. */
 export function instanceIdOf(providerId: string): string | undefined {
   const [zone, id, ...rest] = providerId.startsWith(PREFIX) ? providerId.slice(PREFIX.length).split('/') : [];
   return zone && id && rest.length === 0 ? id : undefined;

@@ -1,7 +1,10 @@
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
-/** Go's notation, from milliseconds to hours. Returns milliseconds, or undefined if the text is not a duration. */
+/**
+ * Go's notation, from milliseconds to hours. `parseDuration` returns milliseconds, or undefined if the text is not a
+ * duration.
+ */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   let total = 0;

@@ -16,11 +16,13 @@ const COOKIE = '__Host-mcm-dashboard';
 
 /** Authorizes requests from other machines. */
 export interface Gate {
-  /** Undefined if the request is allowed. */
+  /** `check` returns undefined if the request is allowed. */
   check(request: IncomingMessage): Promise<Refusal>;
-  /** Logs in with the token of a form. Returns the cookie of the new session, or the refusal. */
+  /** Logs in with the token of a form. `logIn` returns the cookie of the new session, or the refusal. */
   logIn(request: IncomingMessage): Promise<{ readonly cookie: string } | NonNullable<Refusal>>;
-  /** Ends the session of a request. Returns a cookie that removes the session from the browser, or the refusal. */
+  /**
+   * Ends the session of a request. `logOut` returns a cookie that removes the session from the browser, or the refusal.
+   */
   logOut(request: IncomingMessage): { readonly cookie: string } | NonNullable<Refusal>;
 }
 

@@ -42,7 +42,7 @@ export interface BoardOptions {
   readonly controllers: Controllers;
   /** Whether users must log in. */
   readonly login: boolean;
-  /** Called when any data has changed. */
+  /** `onDirty` is called when any data has changed. */
   readonly onDirty: () => void;
 }
 
@@ -50,7 +50,7 @@ type Kind = 'machines' | 'deployments' | 'classes' | 'pools';
 
 /**
  * All rows of the dashboard and their history. A watch event only stores the key of its object, and `flush` computes
- * the rows of the stored keys. Therefore the cost of a change does not depend on the size of the fleet.
+ * the rows of the stored keys. The cost of a change does not depend on the size of the fleet.
  */
 export class Board {
   readonly lives = new Lives();
@@ -120,13 +120,13 @@ export class Board {
     if (all.length > 0) this.#options.onDirty();
   }
 
-  /** Called when the list of missing data may have changed. */
+  /** `touchGaps` is called when the list of missing data may have changed. */
   touchGaps(): void {
     this.#gapsAreDirty = true;
     this.#options.onDirty();
   }
 
-  /** Called when a watched drain has changed. */
+  /** `touchDrains` is called when a watched drain has changed. */
   touchDrains(): void {
     this.#drainsAreDirty = true;
     this.#options.onDirty();
@@ -161,7 +161,9 @@ export class Board {
     this.#options.onDirty();
   }
 
-  /** Computes the rows of changed objects. Returns the message for the pages, or undefined if nothing changed. */
+  /**
+   * Computes the rows of changed objects. `flush` returns the message for the pages, or undefined if nothing changed.
+   */
   flush(): Frame | undefined {
     const now = this.#now();
     const trendBefore = this.#trend.all.at(-1);

@@ -31,12 +31,12 @@ export class Controllers {
     this.#namespace = namespace;
   }
 
-  /** The health of the controllers of a namespace. Empty before the first assessment. */
+  /** The health of the controllers of a namespace. `of` returns empty before the first assessment. */
   of(namespace: string): readonly ControllerHealth[] {
     return this.#known.get(namespace) ?? [];
   }
 
-  /** Assesses all controllers. Returns the namespaces with changed health. */
+  /** Assesses all controllers. `assess` returns the namespaces with changed health. */
   assess(fleet: Fleet): ReadonlySet<string> {
     const deployments = byNamespace(fleet.deployments.store.list());
     const machines = byNamespace(fleet.machines.store.list());

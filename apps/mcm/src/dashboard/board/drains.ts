@@ -23,7 +23,7 @@ export interface DrainOptions {
   readonly target: KubeClient;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Called when a watched drain changed. */
+  /** `onChange` is called when a watched drain changed. */
   readonly onChange: () => void;
   /** The settings of the machine controller. Unknown settings have their defaults. */
   readonly defaults: () => MachineDefaults;
@@ -84,7 +84,7 @@ export class Drains {
     return watch?.ready ? watch.drain.explain(machine, classOf(machine), defaults()) : undefined;
   }
 
-  /** The reasons that block a drain. Empty if the drain is not watched. */
+  /** The reasons that block a drain. `blockersOf` returns empty if the drain is not watched. */
   blockersOf(machine: Machine): readonly string[] {
     return this.explain(machine)?.blockers.map(({ text }) => text) ?? [];
   }

@@ -10,7 +10,7 @@ const MOST_EVENTS = 1_000;
 export class Events {
   readonly table = new Table<EventRow>();
 
-  /** Adds an event. Returns whether the event is shown. */
+  /** Adds an event. `add` returns whether the event is shown. */
   add(event: EventObject, now: number): boolean {
     const row = eventRow(event, now);
     if (row === undefined || !this.table.put(row)) return false;

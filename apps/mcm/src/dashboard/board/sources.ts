@@ -40,8 +40,8 @@ export interface Sources {
   /** Machines in deletion. The cost depends only on the size of the result. */
   going(): readonly Machine[];
   /**
-   * Disruption budgets and circuit breakers. Undefined if all namespaces are watched, because a budget and a circuit
-   * breaker apply to one namespace.
+   * Disruption budgets and circuit breakers. `guards` is undefined if all namespaces are watched, because a budget and
+   * a circuit breaker apply to one namespace.
    */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
@@ -54,7 +54,7 @@ export interface SourceOptions {
   readonly namespace: string | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Called when a kind is read for the first time, when its read is refused, or when its watch ends. */
+  /** `onGap` is called when a kind is read for the first time, when its read is refused, or when its watch ends. */
   readonly onGap: () => void;
 }
 

@@ -16,7 +16,7 @@ interface Life {
   gone: number;
   successor: string;
   predecessor: string;
-  /** The provider ID of its VM. Empty until the VM exists. */
+  /** The provider ID of its VM. `vm` is empty until the VM exists. */
   vm: string;
   readonly segments: Segment[];
   readonly marks: Mark[];

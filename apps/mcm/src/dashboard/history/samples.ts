@@ -3,7 +3,7 @@ export type Sample = readonly [at: number, ...values: number[]];
 
 /**
  * A series of samples with a limited length. When the series is full, every second sample of the older half is dropped.
- * Therefore the series covers many hours, and the last minutes stay exact.
+ * The series covers many hours, and the last minutes stay exact.
  */
 export class Samples {
   #all: Sample[] = [];

@@ -18,12 +18,15 @@ export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();
   readonly #leavers = new Map<string, Waiting[]>();
 
-  /** Called when a machine was created. Returns the machine that it replaces. */
+  /** `created` is called when a machine was created. `created` returns the machine that it replaces. */
   created(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#leavers, this.#newcomers);
   }
 
-  /** Called when the deletion of a machine begins. Returns its successor, if the successor already exists. */
+  /**
+   * `leaves` is called when the deletion of a machine begins. `leaves` returns its successor, if the successor already
+   * exists.
+   */
   leaves(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#newcomers, this.#leavers);
   }

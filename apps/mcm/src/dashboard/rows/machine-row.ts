@@ -13,10 +13,10 @@ export interface AroundMachine {
   /** The name of its MachineDeployment, or an empty string. */
   readonly deployment: string;
   readonly machineClass: MachineClass | undefined;
-  /** Whether all classes were read. If true, a class that is not in the list does not exist. */
+  /** Whether all classes were read. If `classesAreKnown` is true, a class that is not in the list does not exist. */
   readonly classesAreKnown: boolean;
   readonly node: Node | undefined;
-  /** The reasons that block the drain. Empty if the drain is not watched. */
+  /** The reasons that block the drain. `blockers` is empty if the drain is not watched. */
   readonly blockers: readonly string[];
   readonly defaults: MachineDefaults;
   readonly controllers: readonly ControllerHealth[];
@@ -27,7 +27,7 @@ export interface AssessedRow {
   readonly row: MachineRow;
   /** The level without the effect of time. */
   readonly base: Level;
-  /** The next time at which the level may become more urgent. Undefined if there is no such time. */
+  /** The next time at which the level may become more urgent. `risesAt` is undefined if there is no such time. */
   readonly risesAt: number | undefined;
 }
 
@@ -39,7 +39,7 @@ const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
 /**
  * The zone, from the first of these sources that has one: the Node, the alternative of the machine, its node template,
- * its class. Empty if unknown.
+ * its class. `zoneOf` returns empty if unknown.
  */
 function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
   const own: Readonly<Record<string, string>> = node?.metadata.labels ?? {};
@@ -48,7 +48,7 @@ function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: 
   return own[ZONE] ?? own[LEGACY_ZONE] ?? offeringOf(machine)?.zone ?? first;
 }
 
-/** The zone of all machines of a class. Empty if unknown. */
+/** The zone of all machines of a class. `classZone` returns empty if unknown. */
 export function classZone(machineClass: MachineClass | undefined): string {
   const inSpec = machineClass?.providerSpec as { readonly zone?: unknown } | null | undefined;
   const zone = machineClass?.nodeTemplate?.zone ?? inSpec?.zone;

@@ -51,7 +51,7 @@ const KINDS: ReadonlySet<string> = new Set([
   'Node',
 ]);
 
-/** The row of an event. Undefined if the kind of its object is not shown. */
+/** The row of an event. `eventRow` returns undefined if the kind of its object is not shown. */
 export function eventRow(event: EventObject, now: number): EventRow | undefined {
   const { metadata, involvedObject: of, type, reason, message, count } = event;
   if (!KINDS.has(of?.kind ?? '')) return undefined;

@@ -49,7 +49,7 @@ export interface DeploymentExplanation {
   readonly has: string;
   /** The next step of the manager. The decision function of the manager computes it. */
   readonly next: string;
-  /** The changes of this step, one line each. Empty if the manager only waits. */
+  /** The changes of this step, one line each. `changes` is empty if the manager only waits. */
   readonly changes: readonly string[];
   readonly waitsFor: readonly MachineWait[];
   /** The used part of the disruption budget, and the failed machines with their handling: replaced, waiting or kept. */
@@ -79,7 +79,7 @@ export interface DeploymentExplanation {
 export interface Watched {
   readonly guards?: GuardsAt | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** The health of the controllers. If absent, all controllers are assumed to act. */
+  /** The health of the controllers. If `controllers` is absent, all controllers are assumed to act. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
@@ -219,7 +219,7 @@ const isAtRest = ({ metadata, status }: Machine): boolean =>
 
 /**
  * Returns the reason why a deployment has no next step, if the reason does not depend on its sets and machines.
- * Undefined if there may be a next step.
+ * `stoppedBy` returns undefined if there may be a next step.
  */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
@@ -275,7 +275,7 @@ export const awaitedBy = (reading: Staffed, because: string): string =>
 /** Texts of the controller for a rollout that only waits for machines. The explanation names the machines instead. */
 const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 
-/** The numbers of machines that must start and end. Undefined if both are 0. */
+/** The numbers of machines that must start and end. `awaited` returns undefined if both are 0. */
 function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const { current } = splitSets(deployment, sets);
   const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];

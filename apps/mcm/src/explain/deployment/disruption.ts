@@ -1,8 +1,8 @@
 import { type DisruptionBudget, type RepairPlan, whyWaiting } from '@mcm/core';
 
 /**
- * Lines about the disruption budget: missing machines by cause, and the remaining budget. Empty if no machine is
- * missing or terminating.
+ * Lines about the disruption budget: missing machines by cause, and the remaining budget. `budgetLines` returns empty
+ * if no machine is missing or terminating.
  */
 function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
   if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];

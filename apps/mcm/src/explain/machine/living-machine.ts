@@ -14,24 +14,24 @@ export interface LivingMachine {
   readonly interruption?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
-  /** The capacity alternative for the VM. If absent, the VM uses the first choice. */
+  /** The capacity alternative for the VM. If `alternative` is absent, the VM uses the first choice. */
   readonly alternative?: string | undefined;
-  /** The zone for which the machine was created. Absent if its deployment has no zones. */
+  /** The zone for which the machine was created. `zone` is absent if its deployment has no zones. */
   readonly zone?: string | undefined;
-  /** The reason for this zone. Absent for machines of older versions. */
+  /** The reason for this zone. `zoneReason` is absent for machines of older versions. */
   readonly zoneReason?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
-  /** The cause of the deletion. Absent if the machine is not in deletion. */
+  /** The cause of the deletion. `deletionCause` is absent if the machine is not in deletion. */
   readonly deletionCause?: string | undefined;
   /** The controllers that do not act. The explanation announces no action of these controllers. */
   readonly controllers: readonly ControllerHealth[];
-  /** The activity or wait of the machine, with the deadline. Null if there is none. */
+  /** The activity or wait of the machine, with the deadline. `waitsFor` is null if there is none. */
   readonly waitsFor: MachineWait | null;
   /** The field `status.blockedBy`, which the machine controller writes with `--blocked-by`. */
   readonly blockedBy?: readonly Block[] | undefined;
   /** The last error of the cloud. */
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
-  /** The stages of a machine that has not joined yet. Absent if the machine has joined. */
+  /** The stages of a machine that has not joined yet. `birth` is absent if the machine has joined. */
   readonly birth?: readonly CreationStep[] | undefined;
   /** Hooks that have not finished. */
   readonly hooks: readonly PendingHook[];

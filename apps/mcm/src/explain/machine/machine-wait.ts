@@ -25,13 +25,16 @@ export interface MachineWait {
   readonly since?: string | undefined;
   /** The text of the controller, without parts that only concern controllers. */
   readonly doing: string;
-  /** The end of the phase and its result. Absent if the phase has no deadline. */
+  /** The end of the phase and its result. `deadline` is absent if the phase has no deadline. */
   readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
   /** The code of the last error of the cloud. */
   readonly errorCode?: string | undefined;
 }
 
-/** The wait of a Running machine for the node readiness controller. Undefined if its Node has no readiness taint. */
+/**
+ * The wait of a Running machine for the node readiness controller. `readinessWait` returns undefined if its Node has no
+ * readiness taint.
+ */
 function readinessWait(machine: Machine, phase: string): MachineWait | undefined {
   const awaited = awaitedReadiness(machine);
   if (!awaited) return undefined;
@@ -41,8 +44,8 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
 }
 
 /**
- * The wait of a machine. Undefined for a healthy Running machine whose Node has no readiness taint. Deadlines come from
- * the spec of the machine, or from the flags of the machine controller.
+ * The wait of a machine. `machineWait` returns undefined for a healthy Running machine whose Node has no readiness
+ * taint. Deadlines come from the spec of the machine, or from the flags of the machine controller.
  *
  * @param machineClass The class, which may contain the undrainable policy. Default: the policy of the machine.
  * @param holds Reasons that prevent a replacement now, from `replacementHolds`.
@@ -70,7 +73,7 @@ export function machineWait(
   };
 }
 
-/** The state of a machine that waits for a scale-up. Undefined for other machines. */
+/** The state of a machine that waits for a scale-up. `warmWait` returns undefined for other machines. */
 function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   const state = warmStateOf(machine);
   if (state === undefined) return undefined;

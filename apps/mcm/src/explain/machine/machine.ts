@@ -69,7 +69,7 @@ export interface MachineTarget {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** The health of the controllers, if the caller watches them. If absent, the function reads it. */
+  /** The health of the controllers, if the caller watches them. If `controllers` is absent, the function reads it. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
@@ -233,9 +233,9 @@ function causeOf(machine: Machine): LivingMachine['cause'] {
 
 export interface DrainPreview {
   readonly machine: string;
-  /** Null if the machine has no node. */
+  /** `node` is null if the machine has no node. */
   readonly node: string | null;
-  /** Null if the Node does not exist, or if the caller may not read the Node or its pods. */
+  /** `drain` is null if the Node does not exist, or if the caller may not read the Node or its pods. */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
   readonly controllers: readonly ControllerHealth[];

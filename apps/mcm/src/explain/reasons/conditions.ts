@@ -20,7 +20,7 @@ export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condi
 export const isIntendedWait = ({ type, reason }: Condition): boolean =>
   type === MachineDeploymentConditions.RolloutWaiting && reason !== 'InvalidWindow';
 
-/** The most specific problem of a deployment as one sentence. Undefined if there is no problem. */
+/** The most specific problem of a deployment as one sentence. `problemOf` returns undefined if there is no problem. */
 export function problemOf(deployment: Pick<MachineDeployment, 'status'>): string | undefined {
   const [worst] = problemsOf(deployment);
   return worst && (worst.message ?? worst.reason ?? worst.type);

@@ -6,8 +6,8 @@ import { changedFlags, readToldFlags, reportedFeatures, reportedValues } from '.
 export interface MachineSettings {
   readonly defaults: MachineDefaults;
   /**
-   * A text about assumed settings, or about deadlines that differ from the defaults. Undefined if there are no
-   * differences.
+   * A text about assumed settings, or about deadlines that differ from the defaults. `remark` is undefined if there are
+   * no differences.
    */
   readonly remark: string | undefined;
 }

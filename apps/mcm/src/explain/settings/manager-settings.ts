@@ -6,8 +6,8 @@ import { changedFlags, readToldFlags, reportedFeatures, reportedFlag, reportedVa
 export interface ManagerSettings {
   readonly safeguards: SafeguardSettings;
   /**
-   * A text about assumed settings, or about settings that differ from the defaults. Undefined if there are no
-   * differences.
+   * A text about assumed settings, or about settings that differ from the defaults. `remark` is undefined if there are
+   * no differences.
    */
   readonly remark: string | undefined;
 }

@@ -35,7 +35,10 @@ export interface InstallSettings {
    * a number.
    */
   readonly shares: number | string;
-  /** The address of the folder that contains `docs/runbooks`, for links in alerts. If absent, alerts have no links. */
+  /**
+   * The address of the folder that contains `docs/runbooks`, for links in alerts. If `runbookBaseUrl` is absent, alerts
+   * have no links.
+   */
   readonly runbookBaseUrl?: string;
   /** The optional machine-config-controller. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };

@@ -30,11 +30,13 @@ export interface InstanceState {
   readonly apiPort?: number;
   /** Whether the first fleet was created. The fleet is created only once, even if the user deletes it. */
   readonly seeded?: boolean;
-  /** The name of the provider, or the path of its driver module. Default: local. */
+  /** The name of the provider, or the path of its driver module. By default, `provider` is local. */
   readonly provider?: string;
   /** Whether the machine-config-controller runs too. */
   readonly machineConfig?: boolean;
-  /** The port of the config server. If absent, machines get their configuration after they have joined. */
+  /**
+   * The port of the config server. If `configPort` is absent, machines get their configuration after they have joined.
+   */
   readonly configPort?: number | undefined;
   /** The address of the cloud at the last start. */
   readonly cloudAddress?: string;
@@ -145,7 +147,7 @@ function takeLock(root: string): DatabaseSync | undefined {
   }
 }
 
-/** The text of a file. Undefined if the file does not exist. */
+/** The text of a file. `readIfThere` returns undefined if the file does not exist. */
 export const readIfThere = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 

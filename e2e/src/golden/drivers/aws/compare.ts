@@ -50,7 +50,7 @@ function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
 const recordedSigner = (auth: RecordedRequest['auth']): string =>
   auth ? [auth.accessKeyId, auth.sessionToken ?? '', auth.region, auth.service, ''].join(' ') : 'unsigned';
 
-/** The first difference between our call and the expected call. Undefined if there is none. */
+/** The first difference between our call and the expected call. `differenceOf` returns undefined if there is none. */
 export const differenceOf = (
   recorded: RecordedCase,
   expected: Expected,

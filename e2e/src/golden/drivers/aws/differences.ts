@@ -110,10 +110,7 @@ function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expecte
   return Object.fromEntries(entries);
 }
 
-/**
- * A repeated request would assign more prefixes. Therefore this driver sends the request only once if the result is
- * unknown.
- */
+/** A repeated request would assign more prefixes. This driver sends the request only once if the result is unknown. */
 const assignsOnce: Rule = {
   row: '`AssignIpv6Addresses` with a lost answer',
   expect: (expected, situation) => {
@@ -322,8 +319,8 @@ const LOGIN = 'AssumeRoleWithWebIdentity';
 const isLogin = ({ action }: ExpectedRequest): boolean => action === LOGIN;
 
 /**
- * The library sends as many requests as the library of the original. Therefore the last error of the original is
- * compared. For `initialize`, the error code stays the same.
+ * The library sends as many requests as the library of the original. The last error of the original is compared. For
+ * `initialize`, the error code stays the same.
  */
 const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   const { errorCode, errorText, cloudError } = step.result;

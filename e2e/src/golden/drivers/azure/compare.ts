@@ -45,7 +45,7 @@ function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[])
 }
 
 /**
- * The first difference between our call and the expected call. Undefined if there is none.
+ * The first difference between our call and the expected call. `differenceOf` returns undefined if there is none.
  * @param secret A text that must not be in our messages.
  */
 export const differenceOf = (

@@ -55,7 +55,7 @@ const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Lin
   return { text: line(method, tokens ? host : '', path, query, reported) };
 };
 
-/** The first difference between our call and the expected call. Undefined if there is none. */
+/** The first difference between our call and the expected call. `differenceOf` returns undefined if there is none. */
 export const differenceOf = (
   expected: Expected,
   reported: Reported,

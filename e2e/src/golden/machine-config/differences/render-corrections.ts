@@ -43,10 +43,7 @@ const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
 
 const PREFIX = /^new machineconfig "[^"]*" is not reconcilable against "[^"]*": /;
 
-/**
- * The original confuses the old and the new config in the first words of an error. Therefore only the reason is
- * compared.
- */
+/** The original confuses the old and the new config in the first words of an error. Only the reason is compared. */
 const reasonsOnly: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'reconcile' || typeof error !== 'string') return { expected, actual };
@@ -62,7 +59,7 @@ const refusalOf = (text: string): string =>
     .replace(/; (component errors|gone since then): .*$/s, '')
     .replace(/^parsing old Ignition config from machineconfig "[^"]*" failed: /, '');
 
-/** In some errors, the original names the wrong MachineConfig. Therefore only the reason is compared. */
+/** In some errors, the original names the wrong MachineConfig. Only the reason is compared. */
 const blame: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !FRAME.test(theirs) || !FRAME.test(ours)) {
@@ -164,8 +161,8 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
   // Steps before the first refused config are compared completely. After the refusal, the pools of the original are
-  // outdated. Therefore our result is compared with our result for the input without the refused configs. The pools
-  // must report the refused configs.
+  // outdated. Our result is compared with our result for the input without the refused configs. The pools must report
+  // the refused configs.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]

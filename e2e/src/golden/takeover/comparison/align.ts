@@ -12,7 +12,10 @@ const BRIEF_S = 1;
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
-  /** Whether the recording ends before its work is complete. If true, our later states do not count as a difference. */
+  /**
+   * Whether the recording ends before its work is complete. If `openEnd` is true, our later states do not count as a
+   * difference.
+   */
   readonly openEnd: boolean;
 }
 

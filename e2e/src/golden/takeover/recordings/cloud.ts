@@ -37,7 +37,7 @@ interface Environment {
   readonly admin: KubeClient;
   readonly clock: Clock;
   readonly pace: Pace;
-  /** Called when a node could not join. */
+  /** `onFailure` is called when a node could not join. */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -30,7 +30,7 @@ export async function put(stage: Stage, object: Recorded, uids: Uids, withStatus
   await resource.patch(made.metadata.name, { type: 'merge', body }, { subresource: 'status' });
 }
 
-/** Creates all objects of a recorded state at their recorded times. Returns the UIDs. */
+/** Creates all objects of a recorded state at their recorded times. `load` returns the UIDs. */
 export async function load(stage: Stage, { objects, at }: State): Promise<Uids> {
   const uids: Uids = new Map();
   const inOrder = [...objects.values()].sort(
@@ -55,8 +55,8 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
 }
 
 /**
- * Adds missing owner references. A machine that moved to another set is older than this set. Therefore the UID of the
- * set did not exist when the machine was created.
+ * Adds missing owner references. A machine that moved to another set is older than this set. The UID of the set did not
+ * exist when the machine was created.
  */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {
   for (const { kind, metadata } of objects) {

@@ -6,7 +6,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admis
 import type { Registry } from '../../resources/registry.ts';
 import { lookup } from './lookup.ts';
 
-/** Whether one toleration covers every taint that the other toleration covers. */
+/** Whether the toleration `wide` covers every taint that the toleration `narrow` covers. */
 function covers(wide: Plain, narrow: Plain): boolean {
   const same = (field: string): boolean => text(wide, field) === text(narrow, field);
   if (text(wide, 'key') !== '' && !same('key')) return false;
@@ -19,13 +19,12 @@ function covers(wide: Plain, narrow: Plain): boolean {
   return text(narrow, 'operator') !== 'Exists' && same('value');
 }
 
-/** Merges two lists, and omits tolerations that another toleration covers (`MergeTolerations`). */
+/** Merges two lists of tolerations, and omits covered tolerations (`MergeTolerations`). */
 function merged(first: readonly Plain[], second: readonly Plain[]): Plain[] {
   const all = [...first, ...second];
   return all.filter((one, index) => {
     const covered = all.some((other, position) => {
       if (position === index || !covers(other, one)) return false;
-      // If two tolerations cover each other, only the first one remains.
       return position < index || !covers(one, other);
     });
     return !covered;

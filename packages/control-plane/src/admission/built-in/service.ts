@@ -10,7 +10,7 @@ import type { Registry } from '../../resources/registry.ts';
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
 /**
- * A claim of an address or port expires after this time if its Service is not stored, in milliseconds. The time is
+ * A claim of an address or port expires after this time if its Service is not stored, in milliseconds. This time is
  * longer than the timeout of webhooks.
  */
 const PENDING_MS = 60_000;
@@ -20,14 +20,15 @@ interface Claim {
   readonly name: string;
   readonly at: number;
   /**
-   * Whether the Service is stored. If it is stored, the claim is valid only while the Service has the address or port.
+   * Whether the Service is stored. The claim of a stored Service is valid only while the Service has the address or
+   * port.
    */
   stored: boolean;
 }
 
 /**
- * The Services that own each address and node port. When a Service changes, its old entries remain. Before another
- * Service gets an address or port, `claim` checks whether the old Service still has it.
+ * The Services that own each address and node port. When a Service changes, its old entries remain in the index. Before
+ * a second Service gets an address or port, `claim` checks whether the first Service still has it.
  */
 class Claims {
   readonly #registry: Registry;
@@ -49,8 +50,8 @@ class Claims {
   }
 
   /**
-   * Claims an address or port for a service, unless another service has it. With `isTrial`, only checks whether the address
-   * or port is free.
+   * Claims an address or port for a service, unless it belongs to another service. With `isTrial`, only checks whether
+   * the address or port is free.
    */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();
@@ -91,7 +92,6 @@ function held(service: ApiObject): string[] {
   return [...addresses, ...ports.filter((port) => port !== 0).map(portThing)];
 }
 
-/** Returns the first free value of the values that the server proposes. @throws StatusError 500 if no value is free */
 function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choice: T) => boolean, what: string): T {
   for (let attempt = 0; ; attempt++) {
     const choice = choices(attempt);
@@ -102,8 +102,8 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 
 /**
  * Prevents two Services from sharing an address or a node port. If the client chose a value that is in use, the server
- * refuses the request. Otherwise the server chooses another value. As in the real server, the plugin runs between
- * mutating and validating admission.
+ * refuses the request. A port or address that the server chose is replaced by a free one. As in the real server, the
+ * plugin runs between mutating and validating admission.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;
@@ -136,9 +136,7 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 
-/**
- * Claims the node ports of a service. If another service has a port that the server chose, the server chooses another port.
- */
+/** Claims the node ports of a service. If a port that the server chose is occupied, the server chooses a free port. */
 function claimPorts(kind: KindDefinition, service: ApiObject, name: string, isFree: (thing: string) => boolean): void {
   const spec = look(service, 'spec');
   const { uid = '' } = service.metadata;

@@ -16,7 +16,7 @@ function rangesOf({ store }: Registry, namespace: string): ApiObject[] {
   return store.list(RANGES, { namespace }).records.map((record) => JSON.parse(record.json) as ApiObject);
 }
 
-/** Sets missing requests or limits of a container. Returns the names of the values that it set. */
+/** Sets missing requests or limits of a container. `fill` returns the names of the values that it set. */
 function fill(container: Plain, field: 'requests' | 'limits', defaults: Readonly<Plain>): string[] {
   const missing = Object.entries(defaults).filter(
     ([name]) => !Object.hasOwn(look(container, 'resources', field), name),

@@ -40,7 +40,7 @@ export interface Scope {
 /** The result of an expression, or its error. */
 export type Outcome =
   | { readonly value: unknown }
-  | { readonly error: string /** The error text, which does not contain the expression. */; readonly why: string };
+  | { readonly error: string /** The text of the error without the expression. */; readonly why: string };
 
 /** An expression of a webhook or a policy. */
 export class Expression {
@@ -53,7 +53,7 @@ export class Expression {
     this.#program = compile(source, mutates);
   }
 
-  /** Evaluates the expression. Returns errors of the expression instead of throwing them. */
+  /** Evaluates the expression. `evaluate` returns errors of the expression instead of throwing them. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
     if (typeof program === 'string') {
@@ -84,7 +84,10 @@ function compile(source: string, mutates: boolean): Program | string {
   }
 }
 
-/** Named expressions that other expressions use as `variables.x`. Each one is evaluated at most once, at its first use. */
+/**
+ * Named expressions that other expressions use as `variables.x`. Each named expression is evaluated at most once, at
+ * its first use.
+ */
 export class LazyVariables extends LiteralMap {
   readonly #expressions: ReadonlyMap<string, Expression>;
   readonly #scope: Scope;
@@ -118,7 +121,10 @@ export class LazyVariables extends LiteralMap {
   }
 }
 
-/** Evaluates the match conditions for a request. Returns true if all are true, false if one is false, or an error. */
+/**
+ * Evaluates the match conditions for a request. `conditionsHold` returns true if all are true, false if one is false,
+ * or an error.
+ */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];
   for (const condition of conditions) {

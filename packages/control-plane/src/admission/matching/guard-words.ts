@@ -55,8 +55,8 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
 export type Narrowing = 'name' | 'namespace' | 'object';
 
 /**
- * Alternative sets of index keys. The index needs only one of these sets. A guard without a set applies to every
- * request for its resources.
+ * Alternative sets of index keys. The index needs only one of the alternative sets. A guard without a set applies to
+ * every request for its resources.
  */
 export interface NarrowWords {
   readonly by: Narrowing;

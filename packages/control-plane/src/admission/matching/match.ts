@@ -30,7 +30,7 @@ function coversResource(patterns: readonly string[] = [], plural: string, subres
   });
 }
 
-/** Whether a rule matches the operation and the kind. The caller checks resource names separately. */
+/** Whether a rule matches the operation and the kind. The caller checks resource names. */
 export function ruleMatches(
   rule: MatchRule,
   { kind }: ServedKind,
@@ -67,7 +67,7 @@ export function versionNamed(
   return kinds.versionsOf(group, plural).find((other) => other !== served && names(other));
 }
 
-/** Compiles a selector. Returns undefined for a selector that matches everything. */
+/** Compiles a selector. `compileSelector` returns undefined for a selector that matches everything. */
 export function compileSelector(selector: SelectorObject): LabelSelector | undefined {
   if (selector === undefined || selector === null) return undefined;
   const { matchLabels = {}, matchExpressions = [] } = selector;
@@ -77,8 +77,8 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 const NAMESPACES = '/namespaces';
 
 /**
- * Returns the labels of the namespace of an object. For a Namespace, returns its own labels. For other cluster-scoped
- * objects, returns `none`.
+ * Returns the labels of the namespace of an object. For a Namespace, returns its own labels. For a cluster-scoped
+ * object that is not a Namespace, `namespaceLabelsOf` returns `none`.
  */
 export function namespaceLabelsOf(
   { store }: Registry,
@@ -108,16 +108,16 @@ export const objectPasses = (
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
 /**
- * Whether a kind is exempt from webhooks and policies. The kinds of their configurations are exempt, so that users can
- * always repair a wrong configuration.
+ * Whether a kind is exempt from webhooks and policies. The kinds that configure webhooks and policies are exempt, so
+ * that users can always repair a wrong configuration.
  */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 
 const REVIEW_GROUPS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
 /**
- * Whether a kind is exempt from policies. Reviews are also exempt, because a wrong policy for reviews could break the whole
- * cluster.
+ * Whether a kind is exempt from policies. Reviews are exempt from policies, because a wrong policy for reviews could
+ * break the whole cluster.
  */
 export const isExemptFromPolicies = (served: ServedKind): boolean =>
   isExempt(served) || REVIEW_GROUPS.has(served.kind.group);

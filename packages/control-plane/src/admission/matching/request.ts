@@ -16,7 +16,7 @@ const kindOf = ({ kind }: ServedKind, carries: CarriedKind | undefined): Carried
 
 const resourceOf = ({ kind: { group, version, plural } }: ServedKind) => ({ group, version, resource: plural });
 
-/** Converts an object to the requested version for the AdmissionReview. All versions of a kind have the same fields. */
+/** Converts an object to the requested version for the AdmissionReview. */
 export function presented(
   object: ApiObject | undefined,
   as: ServedKind,

@@ -58,7 +58,7 @@ function checkClaim(node: string, { operation, subresource, object, old }: Admis
   }
 }
 
-/** Returns the name of the written object. For a create request, the object contains the name. */
+/** Returns the name of the written object. */
 const nameOf = ({ name, object }: AdmissionAttributes): string => (name === '' ? (object?.metadata.name ?? '') : name);
 
 function check(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {

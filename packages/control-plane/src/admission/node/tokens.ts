@@ -7,7 +7,6 @@ import { type Refuse, stored } from './pods.ts';
 
 const VERB = 'request-serviceaccounts-token-audience';
 
-/** Returns a stored object by the singular name of its resource. @throws StatusError 404 */
 function find({ store }: Registry, group: string, singular: string, namespace: string, name: string): ApiObject {
   const record = store.get(`${group}/${singular}s`, namespace, name);
   if (record === undefined) throw notFound({ group, plural: singular }, name);
@@ -15,8 +14,8 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
 }
 
 /**
- * Returns the CSI driver of the volume that is bound to a claim. Returns '' if the claim has no volume, or if the volume has
- * another plugin.
+ * Returns the CSI driver of the volume that is bound to a claim. `driverOfClaim` returns '' if the claim has no volume,
+ * or if the volume has another plugin.
  * @throws StatusError 404
  */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {

@@ -32,7 +32,7 @@ export const context = (holder: Plain): Plain => look(holder, 'securityContext')
 
 export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name') === 'windows';
 
-/** Whether a pod has its own user namespace. Such a pod may run as root within its user namespace. */
+/** Whether a pod has its own user namespace. A pod with a user namespace may run as root within it. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
 /** Returns the violators of a rule: the pod, its containers, or both. Without a violation, returns ''. */

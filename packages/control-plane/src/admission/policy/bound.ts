@@ -32,7 +32,6 @@ export class BoundPolicies<P extends PolicyBase> {
     this.#registry = registry;
     const policyGuards = (object: ApiObject) => {
       const policy = compile(object);
-      // A policy without rules applies to no request. A binding without rules applies to all requests of its policy.
       return policy.matches.rules.length === 0 ? [] : [{ item: policy, about: policy.matches.about }];
     };
     const bindingGuards = (object: ApiObject) => {
@@ -43,7 +42,9 @@ export class BoundPolicies<P extends PolicyBase> {
     this.#bindings = new GuardIndex(registry, `${GROUP}/${sort}admissionpolicybindings`, bindingGuards, REFRESH_MS);
   }
 
-  /** True if the cluster has no policy with a binding. A policy without a binding applies to no request. */
+  /**
+   * `isEmpty` is true if the cluster has no policy with a binding. A policy without a binding applies to no request.
+   */
   get isEmpty(): boolean {
     return this.#bindings.isEmpty;
   }

@@ -17,8 +17,8 @@ export class MutationError extends Error {
 }
 
 /**
- * Finds an object whose type name differs from its path. For example, the field `spec` of an `Object` must contain an
- * `Object.spec`.
+ * Finds an object in the patch whose type name does not match its path. For example, the field `spec` of an `Object`
+ * must contain an `Object.spec`.
  */
 function misnamed(value: unknown, path: string): string[] {
   const problems: string[] = [];
@@ -83,7 +83,7 @@ function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   );
 }
 
-/** Applies the operations in order. If one of them fails, the input object is unchanged. */
+/** Applies the operations in order. If one of the operations fails, the input object is unchanged. */
 function applyOperations(object: ApiObject, value: unknown): ApiObject {
   if (!Array.isArray(value))
     throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array');
@@ -106,7 +106,7 @@ function applyOperations(object: ApiObject, value: unknown): ApiObject {
 }
 
 /**
- * Applies one mutation of a policy to an object. Returns a new object, and leaves the input object unchanged.
+ * Applies one mutation of a policy to an object. `mutate` returns a new object, and leaves the input object unchanged.
  * @throws MutationError
  */
 export function mutate(

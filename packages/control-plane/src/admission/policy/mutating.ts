@@ -55,8 +55,7 @@ function invoke(
         continue;
       }
       for (const mutation of policy.mutations) {
-        // Each mutation changes the object, and variables may depend on the object. Therefore each mutation evaluates the
-        // variables again.
+        // Variables may depend on the object, so they are evaluated again for each mutation.
         const scope: Scope = { ...fixed, variables: new LazyVariables(policy.variables, fixed) };
         current =
           current === null

@@ -8,7 +8,7 @@ import type { Binding, PolicyBase } from './policy.ts';
  */
 export class ParamsError extends Error {
   override readonly name = 'ParamsError';
-  /** True if the policy caused the error, and false if the binding caused the error. */
+  /** `ofPolicy` is true if the policy caused the error, and false if the binding caused the error. */
   readonly ofPolicy: boolean;
 
   constructor(why: string, ofPolicy = false) {
@@ -18,8 +18,8 @@ export class ParamsError extends Error {
 }
 
 /**
- * Returns the objects that a binding passes to its policy. The policy is evaluated once for each of them. Returns `[null]`
- * for a policy without parameters.
+ * Returns the objects that a binding passes to its policy. The policy is evaluated once for each of them. `paramsOf`
+ * returns `[null]` for a policy without parameters.
  * @param namespace the namespace of the request
  */
 export function paramsOf(

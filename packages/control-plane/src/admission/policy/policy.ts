@@ -19,7 +19,7 @@ interface MatchResourcesObject {
   readonly matchPolicy?: string;
 }
 
-/** The requests that a policy or a binding matches. */
+/** Selects the requests to which a policy or a binding applies. */
 export interface MatchResources {
   /** The rules for requests. If the list of a binding is empty, the binding applies to every resource. */
   readonly rules: readonly MatchRule[];
@@ -142,7 +142,7 @@ interface ParamRef {
   /** The namespace of the parameters, or '' for the namespace of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** The index keys of the selector. Every object that the selector matches has these keys. */
+  /** The index keys of the selector. Every object that the selector matches has at least these keys. */
   readonly where: readonly Demand[];
   /** Whether the server refuses a request if no parameter object exists. */
   readonly required: boolean;

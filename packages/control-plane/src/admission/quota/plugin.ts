@@ -11,7 +11,7 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/** Each container must set these requests or limits if a quota limits them. */
+/** A container must set these requests or limits if a quota limits them. */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -27,7 +27,10 @@ const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
-/** Returns the usage that a request adds to its namespace. A decrease of the usage by an update does not count. */
+/**
+ * Returns the usage that a request adds to its namespace. If an update decreases the usage, the function returns zero
+ * for the decreased resource.
+ */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
   const usage = usageOf(kind.group, kind.plural, object);

@@ -19,7 +19,6 @@ beforeEach(async () => {
 });
 afterEach(() => plane.close());
 
-/** Watches the quota until its status meets the condition. */
 async function until(done: (status: { hard?: object; used?: Record<string, string> }) => boolean): Promise<void> {
   const path = `http://plane${CORE}/resourcequotas?watch=true&fieldSelector=metadata.name%3Dq`;
   const response = await plane.fetch(new Request(path));

@@ -11,7 +11,10 @@ import type { WebhookTransport } from './transport.ts';
 
 const GROUP = 'admission.k8s.io';
 
-/** Joins a path with the root as the client of Go does. Empty and relative steps and a final slash are removed. */
+/**
+ * Joins a path with the root as the client of Go does. As in the client of Go, empty and relative steps and a final
+ * slash are removed.
+ */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
 /** Returns the URL of a webhook, and the address of the connection if the address differs from the URL. */

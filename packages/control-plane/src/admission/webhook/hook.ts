@@ -37,8 +37,8 @@ export interface ClientConfig {
 export interface Hook {
   readonly name: string;
   /**
-   * The name of the configuration. The order of the calls depends on this name, and on the position of the webhook in
-   * its configuration.
+   * The name of the configuration. The order of the calls depends on the name of the configuration, and on the position
+   * of the webhook in it.
    */
   readonly configuration: string;
   readonly position: number;
@@ -46,7 +46,7 @@ export interface Hook {
   readonly rules: readonly MatchRule[];
   readonly ignoresFailure: boolean;
   readonly exact: boolean;
-  /** The selector for namespaces. Undefined if the webhook applies to all namespaces. */
+  /** The selector for namespaces. `namespaceSelector` is undefined if the webhook applies to all namespaces. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly timeoutSeconds: number;
@@ -58,7 +58,6 @@ export interface Hook {
   readonly conditions: readonly Expression[];
 }
 
-/** Whether the server calls `one` after `other`. */
 export const isAfter = (one: Hook, other: Hook): boolean =>
   one.configuration === other.configuration ? one.position > other.position : one.configuration > other.configuration;
 

@@ -27,7 +27,7 @@ class Hooks {
     this.#mutates = sort === 'mutating';
   }
 
-  /** True if the cluster has no webhooks, which is the most frequent case. */
+  /** `isEmpty` is true if the cluster has no webhooks, which is the most frequent case. */
   get isEmpty(): boolean {
     return this.#hooks.isEmpty;
   }
@@ -67,7 +67,7 @@ class Hooks {
       object: () => presented(object, as, attributes),
       oldObject: () => presented(old, as, attributes),
       request: () => describeRequest(attributes, as, this.#registry.uid()),
-      // The real server sets this variable to an empty object in match conditions.
+      // In match conditions, the real server sets the variable for the namespace to an empty object.
       namespaceObject: () => ({}),
       ...authorizerScope(this.#registry, attributes, as),
     };
@@ -85,8 +85,8 @@ function tolerate(error: unknown, hook: Hook): void {
 }
 
 /**
- * MutatingAdmissionWebhook: calls the webhooks in order. Each webhook gets the object from the previous webhook. In a second
- * round, webhooks with reinvocation are called again if a later webhook changed the object.
+ * MutatingAdmissionWebhook: calls the webhooks in order. Each webhook gets the object from the previous webhook. In a
+ * second round, webhooks with reinvocation get the object that later webhooks changed.
  */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'mutating');
@@ -109,7 +109,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
         if (made !== undefined) {
           changed = made.changed;
           object = made.object;
-          // The patch may have changed the labels of the object, so other webhooks may match.
+          // The patch may have changed the labels of the object, so further webhooks may match.
           waiting = hooks.find({ ...attributes, object }).filter((other) => isAfter(other, current));
         }
       } catch (error) {

@@ -11,7 +11,6 @@ export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';
 }
 
-/** The response of a webhook. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly status: Partial<Status> | undefined;

@@ -64,7 +64,6 @@ test('a connection is reused for the next call', async () => {
 test('a kept connection that closes at the moment of the call causes no failure', async () => {
   await call('a');
   connections[0]?.destroy();
-  // The call happens in the same turn of the event loop, so the client cannot have noticed the end of the connection.
   expect((await call('b')).body).toBe('seen b');
   expect(bodies).toEqual(['a', 'b']);
   expect(connections).toHaveLength(2);

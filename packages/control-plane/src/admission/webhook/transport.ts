@@ -4,10 +4,11 @@ import { isIP } from 'node:net';
 export interface WebhookCall {
   readonly url: URL;
   /**
-   * The address of the connection, if the address differs from the URL. A webhook with a Service always has this field.
+   * The address of the connection, if it differs from the address in the URL. A webhook with a Service always has
+   * `connectTo`.
    */
   readonly connectTo?: { readonly host: string; readonly port: number };
-  /** The CAs of the webhook as PEM. If undefined, the CAs of the system are used. */
+  /** The CAs of the webhook as PEM. If `caBundle` is undefined, the CAs of the system are used. */
   readonly caBundle: string | undefined;
   readonly body: string;
   readonly signal: AbortSignal;
@@ -27,7 +28,10 @@ const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
-/** Trusts each certificate of the bundle, including certificates that do not belong to a CA. Go does the same. */
+/**
+ * Trusts each certificate of the bundle, including certificates that do not belong to a CA. The TLS library of Go
+ * trusts such certificates too.
+ */
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 

@@ -11,7 +11,7 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 interface Review {
   readonly uid: string;
   readonly operation: string;
-  /** The object in the request. Null for a deleted object. */
+  /** The object of the review, or null for a deleted object. */
   readonly object: { readonly data: Readonly<Record<string, string>>; readonly metadata: object } | null;
 }
 type Responder = (review: Review, call: WebhookCall) => object | Promise<WebhookReply>;
@@ -20,7 +20,6 @@ let plane: ControlPlane;
 let call: ReturnType<typeof caller>;
 let asked: { name: string; review: Review }[] = [];
 let responders: Record<string, Responder> = {};
-/** The timers of the control plane. The tests fire them. */
 let timers: { fn: () => void; ms: number }[] = [];
 const clock: Clock = {
   now: realClock.now,
@@ -180,7 +179,6 @@ describe('a mutating webhook', () => {
       hook('b', { reinvocationPolicy: 'IfNeeded' }),
     );
     expect((await create('x')).body.data).toEqual({ a: '1', b: '1', seen: '1' });
-    // The second round changes the object, so the other webhook is also called again.
     expect(asked.map(({ name }) => name)).toEqual(['a', 'b', 'a', 'b']);
   });
 

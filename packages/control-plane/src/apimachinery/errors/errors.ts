@@ -98,7 +98,10 @@ const invalidWith = (
 export const badRequest = (message: string): StatusError =>
   new StatusError({ message, reason: 'BadRequest', code: 400 });
 
-/** Returns an internal error without a reason. The real server converts plain errors to this form. */
+/**
+ * Returns an internal error without a reason. The real server converts plain errors to internal errors without a
+ * reason.
+ */
 export const internal = (message: string): StatusError => new StatusError({ message, code: 500 });
 
 /** Returns the 404 error of the router for an unknown path or subresource. */

@@ -1,6 +1,8 @@
 import { deepestBracket } from '../objects/nesting.ts';
 
-/** Returns the error text of Go for invalid JSON. The texts of V8 differ, so this function parses the JSON again. */
+/**
+ * Returns the error text of Go for invalid JSON. V8 has different error texts, so `jsonProblem` parses the JSON again.
+ */
 export function jsonProblem(text: string): string {
   const deepest = deepestBracket(text);
   if (deepest !== undefined) return `invalid character '${deepest}' exceeded max depth`;

@@ -6,12 +6,12 @@ export interface ServerRequest {
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
   /**
-   * Returns all values of a header. A client may send a header several times. `fetch` joins these values, so the method
-   * splits them at commas.
+   * Returns all values of a header. A client may send a header several times. `fetch` joins repeated headers, so the
+   * method splits their values at commas.
    */
   headerValues(name: string): readonly string[];
   headerNames(prefix: string): string[];
-  /** Reads the whole body. @throws StatusError 413 if it is larger than 3 MiB */
+  /** Reads the whole body of the request. @throws StatusError 413 if the body is larger than 3 MiB */
   body(): Promise<Uint8Array>;
   /** The signal aborts when the client disconnects. */
   readonly signal: AbortSignal;
@@ -26,7 +26,7 @@ export interface ServerRequest {
 
 /** The receiver of a streamed response. */
 export interface Sink {
-  /** Writes a chunk. If the result is false, the caller must wait for `onDrain` before it writes the next chunk. */
+  /** Writes a chunk. If `write` returns false, the caller must wait for `onDrain` before the next chunk. */
   write(chunk: Uint8Array): boolean;
   onDrain(listener: () => void): void;
   /** Calls the listener when the client has disconnected or the stream has ended. */

@@ -91,6 +91,5 @@ test('controllers work without a single Request or stream of the platform', asyn
   });
   const { status } = await plane.must('GET', `${budgets}/b`);
   expect(status).toMatchObject({ observedGeneration: 1, desiredHealthy: 1 });
-  // Counts only the requests of this test. The status update of the controller is not included.
   expect(made).toBe(2);
 });

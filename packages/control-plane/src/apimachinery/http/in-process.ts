@@ -54,7 +54,7 @@ export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIt
   return new Pieces(body, signal);
 }
 
-/** The maximum number of bytes that wait for the reader. Above this number, the writer must wait. */
+/** The maximum number of bytes that wait for the reader. While more bytes wait, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 const DONE = { done: true, value: undefined } as const;

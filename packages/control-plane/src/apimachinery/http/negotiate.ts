@@ -9,9 +9,9 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** Whether the JSON is indented and has no final line break. The value is true if no format was negotiated. */
+  /** Whether the JSON is indented and has no final line break. `bare` is true if no format was negotiated. */
   readonly bare?: boolean;
-  /** The form of the response: a table, or only metadata. If undefined, the response contains whole objects. */
+  /** The form of the response: a table, or only metadata. If `as` is undefined, the response contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
   /** Version of `meta.k8s.io` for the converted answer. */
   readonly version: 'v1' | 'v1beta1';
@@ -24,7 +24,8 @@ interface Clause {
 }
 
 /**
- * Whether one clause comes before the other in the order of Go. Higher quality comes first, then types without a wildcard.
+ * Whether the clause `a` comes before the clause `b` in the order of Go. Higher quality comes first, then types without
+ * a wildcard.
  */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
@@ -109,14 +110,18 @@ function isPretty(request: ServerRequest): boolean {
 
 export interface NegotiateOptions {
   /**
-   * The component that refuses the request. The router checks the media type first. A handler checks only its conversions.
+   * The component that refuses a request with an unsupported media type. The router checks the media type before a
+   * handler. A handler checks only its own conversions.
    */
   readonly by: 'router' | 'handler';
   /** The conversions that the path supports. */
   readonly as: readonly NonNullable<Format['as']>[];
-  /** Whether the path also serves streams. A list path does, because it also serves watches. */
+  /** Whether the path also serves streams. A list path serves streams, because it serves watches. */
   readonly streams: boolean;
-  /** Whether the server can send whole objects as protobuf. Default: true. Metadata can always be sent as protobuf. */
+  /**
+   * Whether the server can send whole objects as protobuf. By default, `protobuf` is true. Metadata can always be sent
+   * as protobuf.
+   */
   readonly protobuf?: boolean;
 }
 
@@ -181,8 +186,8 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
 }
 
 /**
- * Returns the first media type of a path that the client accepts, or undefined. The order of the client takes precedence
- * over the order of the path.
+ * Returns the first media type of a path that the client accepts, or undefined. The client's order of media types takes
+ * precedence over the order of the path.
  */
 export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {
   for (const { type } of acceptOf(request)) {
@@ -199,8 +204,8 @@ export function pickMediaType<T extends string>(request: ServerRequest, offered:
 const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
 
 /**
- * Returns the media type of a body without its parameters. For an invalid type or parameter, returns a type that no handler
- * supports.
+ * Returns the media type of a body without its parameters. A body with an invalid type or parameter gets a type that no
+ * handler supports.
  */
 export function bodyType(request: ServerRequest): string {
   const header = request.header('content-type') ?? '';

@@ -1,4 +1,6 @@
-/** The maximum number of runes of all warnings together. Above this number, each warning is shortened. */
+/**
+ * The maximum number of runes of all warnings together. If all warnings together are longer, each warning is shortened.
+ */
 const LIMIT = 4096;
 /** The maximum number of runes of a shortened warning. */
 const CUT = 256;

@@ -76,8 +76,8 @@ function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
 const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 
 /**
- * Returns the requests or limits of a pod. Amounts of the pod itself take precedence over the amounts of its containers. The
- * overhead is added.
+ * Returns the requests or limits of a pod. Amounts of the pod itself take precedence over the amounts of its
+ * containers. The overhead of the pod is added.
  */
 export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amounts {
   const spec = look(pod, 'spec');

@@ -3,16 +3,14 @@ export interface Timer {
   cancel(): void;
 }
 
-/**
- * A source of time. Only the function `main` of a program creates a clock, and all other code gets the clock as an argument.
- */
+/** A source of time, which code gets as an argument. Only the function `main` of a program creates a clock. */
 export interface Clock {
   now(): Date;
   /** Calls `fn` once, `ms` milliseconds from now. */
   setTimeout(fn: () => void, ms: number): Timer;
 }
 
-/** The clock of the system. The timers of this clock do not keep the process alive. */
+/** The clock of the system. Timers of the system clock do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   setTimeout(fn, ms) {

@@ -3,9 +3,8 @@ import type { Plain } from './plain.ts';
 
 /**
  * The fields that a body set to an empty list or map, by their object. The stored form omits empty fields, as the types
- * of the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields. Error messages
- * print these values, and some defaults apply only to absent fields. Only kinds with such fields have entries, so other
- * bodies have no extra cost.
+ * of the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields, for example in
+ * error messages and defaults. Bodies of kinds without such fields have no extra cost.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
@@ -28,8 +27,8 @@ export function forgetEmpty(record: Plain, field: string): void {
 }
 
 /**
- * Returns the value of a field. The value is `[]` or `{}` if the body contained an empty list or map. The value is null if
- * the body did not contain the field.
+ * Returns the value of a field as the body contained it. For an empty list or map in the body, `given` returns `[]` or
+ * `{}`. For a field that the body did not contain, the result is null.
  */
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;
@@ -41,7 +40,7 @@ export function keepEmpties<T extends Plain>(copy: T, source: Plain): T {
   return copy;
 }
 
-/** Returns a deep copy of a value. The copy keeps the information about empty fields. */
+/** Returns a deep copy of a value. */
 export function copyWithEmpties<T>(value: T): T {
   const copy = cloneJson(value);
   carryNotes(value, copy);

@@ -21,12 +21,13 @@ function quote(text: string): string {
 }
 
 /**
- * The text does not match the layout. The reader throws this error at the invalid part. The caller converts it to a message
- * with the whole text.
+ * The text does not match the layout. The reader throws `Misfit` at the invalid part. The caller converts the
+ * mismatch to a message with the whole text.
  */
 class Misfit extends Error {
   /**
-   * The part of the layout that the reader expected. Undefined if the text matches the layout but is not a valid time.
+   * The part of the layout that the reader expected. `part` is undefined if the text matches the layout but is not a
+   * valid time.
    */
   readonly part: string | undefined;
 
@@ -93,7 +94,7 @@ class Reader {
     return value * 1000;
   }
 
-  /** Reads a time zone. Returns the minutes east of UTC. */
+  /** Reads a time zone. `zone` returns the minutes east of UTC. */
   zone(): number {
     if (this.rest.startsWith('Z')) {
       this.rest = this.rest.slice(1);

@@ -8,16 +8,16 @@ declare global {
 const { rawJSON } = JSON;
 
 /**
- * Matches texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start. Only
- * these few texts need the slower parser.
+ * Matches texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start.
+ * Only these few texts need the slower JSON parser.
  */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
 /**
- * The maximum number of characters of a 64-bit integer, with its sign. A longer number becomes a double, because the creation of
- * large bigints is slow.
+ * The maximum number of characters of a 64-bit integer, with its sign. An integer with more characters becomes a
+ * double, because the creation of large bigints is slow.
  */
 const MAX_DIGITS = 20;
 
@@ -50,13 +50,13 @@ export const parseJson = (text: string): unknown =>
 const writeExact = (_key: string, value: unknown): unknown =>
   typeof value === 'bigint' ? rawJSON(value.toString()) : value;
 
-/** Like `JSON.stringify`, for values that {@link parseJson} returns. */
+/** Converts values of {@link parseJson} to JSON, including bigints. */
 export function stringifyJson(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {
-    // `JSON.stringify` throws an error for a bigint. The code catches this error, because a check in advance would visit
-    // every value of every object.
+    // `JSON.stringify` throws an error for a bigint. The error is caught, because a check in advance would visit every
+    // value of every object.
     if (!(error instanceof TypeError && /BigInt/.test(error.message))) throw error;
     return JSON.stringify(value, writeExact, indent);
   }

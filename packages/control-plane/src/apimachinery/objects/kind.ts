@@ -5,9 +5,8 @@ import type { StatusCause } from './status.ts';
  * A JSON schema in the dialect of `apiextensions.k8s.io/v1` (`JSONSchemaProps`), with its `x-kubernetes-*` extensions.
  * Built-in kinds use the same dialect. For strategic merge patches they also have `x-kubernetes-patch-merge-key` and
  * `x-kubernetes-patch-strategy`. Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one
- * object with its name as `$id`. A definition may contain itself, as JSONSchemaProps does. Therefore a function that visits
- * a schema must stop at the depth of the data, or cache its results by schema object. In a document with references, write
- * `$id` as a reference.
+ * object with its name as `$id`. A definition may contain itself, as JSONSchemaProps does. A function that visits a
+ * schema must stop at the depth of the data, or cache its results by schema object. In a document with references, write `$id` as a reference.
  */
 export interface JsonSchema {
   /** Name of a shared definition, for example `io.k8s.api.core.v1.PodSpec`. */
@@ -28,7 +27,8 @@ export interface JsonSchema {
 /** A column of `kubectl get`. A column of a custom kind has a JSON path, and a column of a built-in kind has a function. */
 export interface PrinterColumn {
   /**
-   * If true, the rows have a cell for this column, but the Table does not define the column. The real server does the same.
+   * If `hidden` is true, the rows have a cell for this column, but the Table does not define the column. The real
+   * server does the same.
    */
   readonly hidden?: boolean;
   readonly name: string;
@@ -58,8 +58,9 @@ export interface StrategyContext {
 }
 
 /**
- * The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. Each built-in
- * kind, or small family of kinds, has a file with its definition. Each version of a CRD is converted to a definition.
+ * The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. Each
+ * built-in kind, or small family of kinds, has a file with its definition. Each version of a CRD is converted to a
+ * definition.
  */
 export interface KindDefinition {
   readonly group: string;
@@ -71,12 +72,15 @@ export interface KindDefinition {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
-  /** Verbs of the main resource. Default: create, delete, deletecollection, get, list, patch, update, watch. */
+  /**
+   * Verbs of the main resource. By default, `verbs` is create, delete, deletecollection, get, list, patch, update,
+   * watch.
+   */
   readonly verbs?: readonly string[];
   /**
-   * Schema of the whole object. If absent, the kind has no schema, and all fields are kept. Custom kinds are validated with
-   * their schema. The schema of a built-in kind defines only fields, merge keys and list types. `setDefaults`, `validate`
-   * and `validateUpdate` check the values of built-in kinds.
+   * Schema of the whole object. If `schema` is absent, the kind has no schema, and all fields are kept. Custom kinds
+   * are validated with their schema. The schema of a built-in kind defines only fields, merge keys and list types.
+   * `setDefaults`, `validate` and `validateUpdate` check the values of built-in kinds.
    */
   readonly schema?: JsonSchema;
   /** Built-in kinds: name of the client model from which the schema was generated, for example `V1Pod`. */
@@ -128,7 +132,8 @@ export interface KindDefinition {
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
    * The stored kind and the conversions, for a kind whose objects are stored as another kind. For example, the Events
-   * of `events.k8s.io` are stored as core Events. Both conversions take and return a whole object, and may mutate it.
+   * of `events.k8s.io` are stored as core Events. Both conversions take a whole object, may mutate this object, and
+   * return the result.
    */
   readonly storedAs?: {
     readonly resource: string;
@@ -146,14 +151,13 @@ export interface KindDefinition {
   /** Whether a PUT creates an object that does not exist (leases). */
   readonly createOnUpdate?: boolean;
   /**
-   * The default grace period of a delete in seconds. With 0, the object is deleted at once. Pods have 30, or their own
-   * value.
+   * The default grace period of a delete in seconds. With a grace period of 0, the object is deleted at once. Pods have
+   * a grace period of 30 seconds, or the period in their spec.
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
-   * Replaces the default marking at the first delete request. For example, a deleted CRD gets a finalizer and a
-   * condition, and exists until a controller removes the finalizer. A delete of a collection does not call this
-   * function. Mutates the object.
+   * Replaces the default marking at the first delete request. For example, a deleted CRD gets a finalizer and exists
+   * until a controller removes the finalizer. A delete of a collection does not call this function. Mutates the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
   /** For custom kinds: whether the CRD is being deleted. During the deletion of the CRD, no object may be created. */
@@ -163,17 +167,17 @@ export interface KindDefinition {
   /** The default propagationPolicy for dependents; `Background` if absent. `Unsupported`: the kind has no dependents. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
-   * Sets defaults that depend on other fields. The schema contains the other defaults. Built-in kinds first convert the
-   * object to the form of the types of the real server (see `shape.ts`): quantities become canonical, and nulls are removed.
-   * Mutates the object.
+   * Sets defaults that depend on other fields. The schema contains the defaults that depend on no other field. Built-in
+   * kinds first convert the object to the form of the types of the real server (see `shape.ts`): quantities become
+   * canonical, and nulls are removed. Mutates the object.
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
   /** Changes the stored JSON text of an object for responses. A write uses the unchanged text. */
   readonly shownAs?: (text: string) => string;
   /**
-   * Sets defaults when an object is stored or read. Validation does not see these defaults. Mutates the object. Returns
-   * whether it set a default.
+   * Sets defaults when an object is stored or read. Validation does not see these defaults. Mutates the object.
+   * `defaultsOnRead` returns whether it set a default.
    */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
   /**
@@ -189,7 +193,10 @@ export interface KindDefinition {
   /** Returns the texts of `Warning` headers for a valid object. `old` is absent for a creation. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
-  /** If true, only the general rules validate the metadata of a new object, and only if `validate` finds no cause. */
+  /**
+   * If `assessesMetaLast` is true, only the general rules validate the metadata of a new object, and only if `validate`
+   * finds no cause.
+   */
   readonly assessesMetaLast?: boolean;
 }
 

@@ -1,8 +1,8 @@
 import { yaml } from './yaml.ts';
 
 /**
- * The maximum depth of a body. Recursive functions visit objects, and at this depth they need only a small part of the
- * stack.
+ * The maximum depth of a body. Functions that visit objects are recursive, and at this depth they need only a small
+ * part of the stack.
  */
 export const MAX_DEPTH = 1000;
 /** The maximum number of aliases of a YAML text. Each alias causes a search of all anchors, and a merge copies all keys. */
@@ -48,7 +48,7 @@ class Levels {
   #flow = 0;
   #column = 0;
   /**
-   * Whether a block may start at the current position. Before this position, the line may contain only indentation and the
+   * Whether a block may start at the current position. Before a block, the line may contain only indentation and the
    * signs of lists and keys.
    */
   #fresh = true;

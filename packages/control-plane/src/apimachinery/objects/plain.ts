@@ -6,7 +6,6 @@ export type Plain = Record<string, unknown>;
 export const isPlain = (value: unknown): value is Plain =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the object in this field. If the field is absent, adds an empty object to the parent. */
 export function child(parent: Plain | ApiObject, field: string): Plain {
   const holder = parent as Plain;
   const value = holder[field];
@@ -16,20 +15,20 @@ export function child(parent: Plain | ApiObject, field: string): Plain {
   return made;
 }
 
-/** Returns the object at this path, for reading. If the path is absent, returns a new empty object. */
+/** Returns the object at this path, for reading. If the path is absent, `look` returns a new empty object. */
 export function look(parent: unknown, ...path: readonly string[]): Plain {
   let value: unknown = parent;
   for (const field of path) value = isPlain(value) ? value[field] : undefined;
   return isPlain(value) ? value : {};
 }
 
-/** Returns the list of objects in this field. If the field is absent, the list is empty. */
+/** Returns the list of objects in this field. If the field is absent, `items` returns an empty list. */
 export function items(parent: unknown, field: string): Plain[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter(isPlain) : [];
 }
 
-/** Returns the list of strings in this field. If the field is absent, the list is empty. */
+/** Returns the list of strings in this field. If the field is absent, `strings` returns an empty list. */
 export function strings(parent: unknown, field: string): string[] {
   const value = isPlain(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
@@ -47,7 +46,7 @@ export function number(parent: unknown, field: string): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Returns the map of strings in this field. If the field is absent, the map is empty. */
+/** Returns the map of strings in this field. If the field is absent, `labels` returns an empty map. */
 export function labels(parent: unknown, field: string): Record<string, string> {
   return look(parent, field) as Record<string, string>;
 }

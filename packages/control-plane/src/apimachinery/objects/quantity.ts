@@ -23,7 +23,7 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
-/** The largest binary quantity. A larger binary quantity is reduced to this value. */
+/** The largest binary quantity. A larger binary quantity is reduced to this limit. */
 const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 
 /** Whether a suffix is an exponent such as `e3`, and not the `E` of exa. */
@@ -31,7 +31,7 @@ const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
 
 const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
 
-/** Parses a quantity such as `100m`, `1.5Gi` or `1e3`. Returns undefined if the text is invalid. */
+/** Parses a quantity such as `100m`, `1.5Gi` or `1e3`. `parseQuantity` returns undefined if the text is invalid. */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
@@ -108,8 +108,8 @@ export const quantityNanos = (text: unknown): bigint =>
 const SMALL_DIGITS = 18;
 
 /**
- * Returns a quantity that Go stores as a 64-bit integer with a power of ten. Returns undefined if Go stores it as a long
- * decimal.
+ * Returns a quantity that Go stores as a 64-bit integer with a power of ten. `smallOf` returns undefined if Go stores
+ * it as a long decimal.
  */
 function smallOf(text: string): { readonly value: bigint; readonly power: number } | undefined {
   const [, sign = '', digits = '0', suffix = ''] = PATTERN.exec(text) ?? [];
@@ -127,7 +127,7 @@ function smallOf(text: string): { readonly value: bigint; readonly power: number
 
 /**
  * Returns a quantity as a 64-bit integer of units of `10^-digits`, rounded up (`Quantity.ScaledValue` in Go). A small
- * quantity that overflows becomes 0. A long decimal loses its upper bits.
+ * quantity that overflows becomes 0. A long decimal loses its upper bits in this conversion.
  */
 function scaledValue(amount: unknown, digits: number): bigint {
   const small = smallOf(String(amount));

@@ -6,8 +6,8 @@ type Yaml = typeof import('yaml');
 let loaded: Yaml | undefined;
 
 /**
- * Returns the YAML library. The function loads the library at the first call, because its seventy modules take a tenth of
- * the start time.
+ * Returns the YAML library. The library is loaded at the first call, because its seventy modules take a tenth of the
+ * start time.
  */
 export function yaml(): Yaml {
   loaded ??= createRequire(import.meta.url)('yaml') as Yaml;
@@ -16,8 +16,8 @@ export function yaml(): Yaml {
 
 const CORE = 'tag:yaml.org,2002:';
 /**
- * YAML tags that the library of Go does not support: times, sets, ordered maps and pairs. Values with these tags are read
- * without the tag.
+ * YAML tags that the library of Go does not support: times, sets, ordered maps and pairs. Values with an unknown tag
+ * are read without the tag.
  */
 const UNKNOWN: ReadonlySet<string> = new Set(['timestamp', 'set', 'omap', 'pairs', 'binary'].map((tag) => CORE + tag));
 

@@ -14,15 +14,13 @@ export interface Access {
   readonly namespace: string;
   readonly name: string;
   /**
-   * The field selector of a list, watch or deletecollection request. Undefined if the request has no field selector.
+   * The field selector of a list, watch or deletecollection request. `fields` is undefined if the request has no field
+   * selector.
    */
   readonly fields?: readonly FieldDemand[];
 }
 
-/**
- * A requirement of a field selector. The field must have this value. With `equal: false`, the field must have a
- * different value.
- */
+/** A requirement of a field selector. The field must have this value, or a different value with `equal: false`. */
 export interface FieldDemand {
   readonly field: string;
   readonly equal: boolean;
@@ -43,13 +41,15 @@ export type Authorizer = (access: Access) => Verdict;
  */
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
-/** Allows everything for members of the group `system:masters`. No other authorizer can refuse these accesses. */
+/**
+ * Allows everything for members of the group `system:masters`. No other authorizer can refuse accesses of this group.
+ */
 export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
 
 /**
- * Calls the authorizers in order. The first authorizer that allows the access decides. If no authorizer allows it, the
- * refusal contains all reasons.
+ * Calls the authorizers in order. The first authorizer that allows the access decides. If no authorizer allows the
+ * access, the refusal contains all reasons.
  */
 export function anyOf(...parts: readonly PartialAuthorizer[]): Authorizer {
   return (access) => {

@@ -17,8 +17,8 @@ export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader
 }
 
 /**
- * Returns the token in an `Authorization` header: the word after `Bearer`. Returns undefined without a token, or if two
- * spaces follow `Bearer`.
+ * Returns the token in an `Authorization` header: the word after `Bearer`. `bearerToken` returns undefined without a
+ * token, or if two spaces follow `Bearer`.
  */
 export function bearerToken(header: string): string | undefined {
   const [scheme = '', token = ''] = header.trim().split(' ');

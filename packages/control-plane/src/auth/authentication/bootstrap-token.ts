@@ -18,7 +18,9 @@ interface KnownToken {
   readonly user: UserInfo;
 }
 
-/** Parses the secret of a bootstrap token. Returns undefined if the secret does not allow authentication. */
+/**
+ * Parses the secret of a bootstrap token. `readToken` returns undefined if the secret does not allow authentication.
+ */
 function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   const secret = JSON.parse(json) as {
     metadata: { deletionTimestamp?: string };

@@ -107,8 +107,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the user of a token with one of these audiences. Returns undefined for a token of another issuer, an invalid
-   * token, or other audiences.
+   * Returns the user of a token with one of these audiences. `read` returns undefined for a token of another issuer, an
+   * invalid token, or other audiences.
    */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
@@ -122,8 +122,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the reason why a token of this server is invalid. Returns undefined for a valid token, and for a token with
-   * another signature.
+   * Returns the reason why a token of this server is invalid. `problemOf` returns undefined for a valid token, and for
+   * a token with another signature.
    */
   problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
@@ -189,7 +189,6 @@ export class ServiceAccountTokens implements TokenSigner {
     const json = this.#store.get(resource, namespace, name)?.json;
     if (json === undefined) return undefined;
     const uid = /"uid":"([^"]*)"/.exec(json)?.[1] ?? '';
-    // This check is fast, because only an object that is being deleted contains this word.
     if (!json.includes('"deletionTimestamp"')) return { uid, isDead: false };
     const { metadata } = JSON.parse(json) as ApiObject;
     const end = Date.parse(metadata.deletionTimestamp ?? '') + LEEWAY_SECONDS * 1000;

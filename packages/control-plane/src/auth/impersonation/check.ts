@@ -6,7 +6,7 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** If a user requests at least this number of groups, the permission for all groups is checked first. */
+/** From this number of requested groups on, the permission for all groups is checked first. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
@@ -22,7 +22,7 @@ const part = (group: string, resource: string, name: string, more: Partial<Part>
   ...more,
 });
 
-/** Checks a permission. Returns the refusal, or undefined if the access is allowed. */
+/** Checks a permission. `denial` returns the refusal, or undefined if the access is allowed. */
 export function denial(access: Access, authorize: Authorizer): StatusError | undefined {
   const { allowed, reason } = authorize(access);
   return allowed ? undefined : refusal(access, reason);
@@ -37,7 +37,7 @@ export interface Checks {
   readonly verb: string;
   readonly isConstrained: boolean;
   readonly authorize: Authorizer;
-  /** The node name to check. If absent, the name of the requested node is checked. */
+  /** The node name to check. If `nodeName` is absent, the name of the requested node is checked. */
   readonly nodeName?: string;
 }
 
@@ -100,7 +100,9 @@ function firstOf<T>(list: readonly T[], ask: (one: T) => StatusError | undefined
   return undefined;
 }
 
-/** Checks all parts of a user: the name, UID, groups and extras. Returns the first refusal, or undefined. */
+/**
+ * Checks all parts of a user: the name, UID, groups and extras. `partsDenial` returns the first refusal, or undefined.
+ */
 export function partsDenial(checks: Checks, wanted: Wanted): StatusError | undefined {
   const { authorize } = checks;
   return (

@@ -11,8 +11,8 @@ const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
 /**
- * A mode of impersonation. The mode `legacy` needs only the verb `impersonate`. The other modes are limited to some
- * users and verbs.
+ * A mode of impersonation. The mode `legacy` needs only the verb `impersonate`. The constrained modes are limited to
+ * some users and verbs.
  */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
@@ -69,8 +69,8 @@ export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<
 
 /**
  * Allows users to impersonate others. A constrained mode needs a permission for the user and a permission for the
- * request. The legacy mode needs only the verb `impersonate`. The last mode of a user is tried first, so the response
- * contains the refusal of this mode.
+ * request. The legacy mode needs only the verb `impersonate`. The last mode of a user is tried first, so a refusal
+ * names this mode.
  * @see https://kep.k8s.io/5284.
  * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission.
  */

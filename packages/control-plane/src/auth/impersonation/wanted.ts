@@ -54,8 +54,8 @@ function unescaped(key: string): string {
 const EXTRA = 'impersonate-extra-';
 
 /**
- * Parses the headers of impersonation. Returns undefined if the request has none. A repeated header has several values. For
- * groups and extras, an empty header counts as a value.
+ * Parses the headers of impersonation. `wantedOf` returns undefined if the request has none. A repeated header has
+ * several values. For groups and extras, an empty header counts as a value.
  * @throws StatusError 400 for other parts without a user name
  */
 export function wantedOf(request: ServerRequest): Wanted | undefined {

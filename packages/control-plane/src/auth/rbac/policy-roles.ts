@@ -1,5 +1,5 @@
 /**
- * The initial cluster roles. Format of a role: its name, then its rules.
+ * The initial cluster roles, one per entry: the name, then the rules.
  * - `+x` after the name: aggregated to the role x; `=x`: contains the roles that are aggregated to x
  * - a rule is `verbs group: resources [names]`, or `verbs paths`; `core` represents the group ''
  *

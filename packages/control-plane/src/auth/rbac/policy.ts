@@ -37,8 +37,8 @@ interface RoleText {
   /** The name of the aggregation to which this role contributes its rules. */
   readonly partOf: string | undefined;
   /**
-   * If this role is an aggregating role, the name of the aggregation. The role includes the rules of all roles with
-   * this name in `partOf`.
+   * If this role is an aggregating role, the name of the aggregation. An aggregating role includes the rules of all
+   * roles with this name in `partOf`.
    */
   readonly collects: string | undefined;
   readonly rules: PolicyRule[];
@@ -58,7 +58,9 @@ function parseRoles(text: string, prefix = ''): RoleText[] {
   return roles;
 }
 
-/** Returns the rules of an aggregating role, without duplicates. The aggregated roles may also be aggregating roles. */
+/**
+ * Returns the rules of an aggregating role, without duplicates. An aggregated role may itself be an aggregating role.
+ */
 function collect(role: RoleText, all: readonly RoleText[]): PolicyRule[] {
   if (role.collects === undefined) return role.rules;
   const parts = all.filter(({ partOf }) => partOf === role.collects).sort((a, b) => (a.place < b.place ? -1 : 1));
@@ -111,7 +113,10 @@ const parseBindings = (text: string): ApiObject[] =>
 
 let policy: readonly ApiObject[] | undefined;
 
-/** Returns the roles and bindings that every cluster has from the start. All control planes of a process share them. */
+/**
+ * Returns the roles and bindings that every cluster has from the start. All control planes of a process share the
+ * bootstrap policy.
+ */
 export function bootstrapPolicy(): readonly ApiObject[] {
   policy ??= makePolicy();
   return policy;

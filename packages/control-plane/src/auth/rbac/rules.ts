@@ -7,7 +7,7 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** The attributes of a request. The authorizer compares them with the rules. */
+/** The attributes of a request. The authorizer compares the attributes with the rules. */
 export interface Attributes {
   readonly verb: string;
   /** The path of a request without a resource. The path is empty for a resource. */

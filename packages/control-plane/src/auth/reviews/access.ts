@@ -83,8 +83,8 @@ function subjectCauses(spec: Plain): StatusCause[] {
 }
 
 /**
- * Checks the metadata of a review. A review may contain only managed fields. In a local review, the metadata may also
- * contain the namespace.
+ * Checks the metadata of a review. A review may contain only managed fields. In a local review, the metadata may
+ * contain the namespace too.
  */
 function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
   const { managedFields: _managed, namespace, ...rest } = metadata;

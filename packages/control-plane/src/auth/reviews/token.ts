@@ -9,16 +9,16 @@ import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** Returns the status in the request. If the review fails, the server replaces only the error in this status. */
+/**
+ * Returns the status in the request. If the review fails, the server replaces only the error in the status of the
+ * request.
+ */
 function before({ status }: ApiObject): Plain {
   const { authenticated: _authenticated, ...rest } = isPlain(status) ? status : {};
   return { ...rest, user: look(rest, 'user') };
 }
 
-/**
- * TokenReview: returns the user of a token. The function `fixed` finds the users of tokens that exist only on this
- * server.
- */
+/** TokenReview: returns the user of a token. `fixed` finds the users of tokens that exist only on this server. */
 export const tokenReview =
   (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
   ({ object }) => {

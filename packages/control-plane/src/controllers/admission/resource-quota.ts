@@ -64,7 +64,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // From this write on, the server adds new objects to this quota. Objects that existed before are counted now.
+    // After this write, the server adds new objects to the quota, so only objects that existed before are counted now.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 
@@ -82,7 +82,6 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   });
   directory.onChange(() => {
     const served = new Set(directory.deletable().map(resourceKey));
-    // If the server serves a resource again later, the resource gets a new cache.
     for (const key of watched) if (!served.has(key)) watched.delete(key);
     for (const resource of directory.deletable()) {
       const key = resourceKey(resource);

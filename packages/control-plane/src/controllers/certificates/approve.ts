@@ -27,8 +27,8 @@ const RECOGNIZERS: readonly Recognizer[] = [
 ];
 
 /**
- * Returns the parsed request, if it is for the client certificate of a kubelet. Other requests wait until a user approves
- * them.
+ * Returns the parsed request, if it is for the client certificate of a kubelet. Requests that are not for kubelets wait
+ * until a user approves them.
  */
 function kubeletRequest(request: ApiObject): SigningRequest | undefined {
   const { signerName, usages, request: pem } = specOf(request);

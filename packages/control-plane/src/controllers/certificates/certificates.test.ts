@@ -161,10 +161,6 @@ describe('automatic approval', () => {
     expect(response.status).toBe(201);
     return (await response.json()) as Reported;
   };
-  /**
-   * Waits until the controllers have processed another request, which the bootstrap token sends after all earlier
-   * requests.
-   */
   const settle = async (): Promise<void> => {
     const created = await call('POST', REQUESTS, csr('later').object, TOKEN);
     await follow(created.body.metadata.name, issued);

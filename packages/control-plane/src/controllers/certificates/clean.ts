@@ -15,15 +15,16 @@ const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
 /**
- * Returns the expiry of the certificate in a request, in milliseconds since the epoch. Returns Infinity if the certificate
- * cannot be read.
+ * Returns the expiry of the certificate in a request, in milliseconds since the epoch. `endOfCertificate` returns
+ * Infinity if the certificate cannot be read.
  */
 function endOfCertificate(request: ApiObject): number {
   const pem = Buffer.from(text(look(request, 'status'), 'certificate'), 'base64');
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // Another signer may have written an invalid certificate. Such a request is deleted after its maximum age.
+    // Another signer may have written an invalid certificate. A request with an invalid certificate is deleted after
+    // its maximum age.
     return Number.POSITIVE_INFINITY;
   }
 }

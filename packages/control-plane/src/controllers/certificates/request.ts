@@ -24,8 +24,8 @@ export function specOf(request: ApiObject): RequestSpec {
 }
 
 /**
- * Adds a condition. If another client changed the request in the meantime, the function writes nothing. The event of
- * this change triggers another sync.
+ * Adds a condition. If another client changed the request in the meantime, `addCondition` writes nothing. The event of
+ * the foreign change triggers another sync.
  */
 export async function addCondition(
   api: Api,

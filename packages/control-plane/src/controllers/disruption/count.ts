@@ -12,8 +12,8 @@ export interface BudgetView {
   /** All pods that the selector of the budget matches. */
   readonly pods: readonly ApiObject[];
   /**
-   * The sum of the desired replicas of the owners of these pods. Undefined if the budget does not depend on this
-   * number.
+   * The sum of the desired replicas of the owners of these pods. `scale` is undefined if the budget does not depend on
+   * this number.
    */
   readonly scale: number | undefined;
   readonly now: Date;
@@ -107,8 +107,9 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
 }
 
 /**
- * Returns the status of a budget whose pods cannot be counted. This status allows no disruption, and its condition states
- * the reason (`failSafe` of the disruption controller). Returns undefined if the budget already has this status.
+ * Returns the status of a budget whose pods cannot be counted. This status allows no disruption, and its condition
+ * states the reason (`failSafe` of the disruption controller). `failedPatch` returns undefined if the budget already
+ * has this status.
  */
 export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
   const status = look(budget, 'status');

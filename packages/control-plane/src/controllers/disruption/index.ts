@@ -46,8 +46,8 @@ class BudgetKeeper {
   }
 
   /**
-   * Counts the matching pods and writes the status. Returns the time at which the count changes without an event.
-   * Returns undefined if only an event can change the count.
+   * Counts the matching pods and writes the status. `sync` returns the time at which the count changes without an
+   * event. `sync` returns undefined if only an event can change the count.
    */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
@@ -70,7 +70,8 @@ class BudgetKeeper {
   async #write(budget: ApiObject, status: Plain | undefined): Promise<void> {
     if (status === undefined) return;
     const { namespace, name, resourceVersion } = budget.metadata;
-    // A conflict means that another client has changed the budget. The event of this change triggers the next sync.
+    // A conflict means that another client has changed the budget. The event of the foreign change triggers the next
+    // sync.
     const patch = { metadata: { resourceVersion }, status };
     await allowing(this.#api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }

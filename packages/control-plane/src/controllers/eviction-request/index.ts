@@ -40,8 +40,8 @@ class EvictionKeeper {
   }
 
   /**
-   * Does one step for a target. Returns the time of the next attempt to evict the pod. Returns undefined if the
-   * controller must wait for an event.
+   * Does one step for a target. `sync` returns the time of the next attempt to evict the pod. `sync` returns undefined
+   * if the controller must wait for an event.
    */
   async sync(target: Target): Promise<Date | undefined> {
     const { pod, requests, evictions } = target;
@@ -76,8 +76,8 @@ class EvictionKeeper {
   }
 
   /**
-   * Adds the labels and owners of later requests. This controller never removes owners, because the garbage collector
-   * removes them.
+   * Adds the labels and owners of later requests. Owners are removed by the garbage collector, and never by this
+   * controller.
    */
   async #relate(eviction: ApiObject, { requests }: Target): Promise<void> {
     const { namespace, name, resourceVersion, labels = {}, ownerReferences = [] } = eviction.metadata;
@@ -88,7 +88,7 @@ class EvictionKeeper {
     await this.#api.patch(EVICTIONS, { namespace, name }, { metadata });
   }
 
-  /** Sends an eviction for the target. Returns the response as a text. */
+  /** Sends an eviction for the target. `#evict` returns the response as a text. */
   async #evict({ namespace, podName, uid }: Target): Promise<string> {
     const path = pathOf(PODS, { namespace, name: podName, subresource: 'eviction' });
     const deleteOptions = { preconditions: { uid } };
@@ -105,7 +105,7 @@ class EvictionKeeper {
 
   /**
    * Writes the status if it has changed, and returns whether the function has written it. After a conflict, the event
-   * of the other client starts the next step.
+   * of the foreign write starts the next step.
    */
   async #writeStatus(resource: Resource, object: ApiObject, status: Plain): Promise<boolean> {
     if (!statusDiffers(object, status)) return false;

@@ -3,7 +3,7 @@ import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.t
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { conditionOf, isDying, isTerminal } from '../runtime/objects.ts';
 
-/** The responder that every pod has. This responder calls the subresource `eviction` of the pod. */
+/** The responder that every pod has. The responder `evictor` calls the subresource `eviction` of the pod. */
 const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 const EVICTOR_PRIORITY = 100;
@@ -19,7 +19,7 @@ const MAX_REQUESTERS = 100;
 type State = 'Active' | 'Canceled' | 'Completed';
 
 export interface TargetState {
-  /** The pod with the UID of the target. Undefined if it no longer exists. */
+  /** The pod with the UID of the target. `pod` is undefined if it no longer exists. */
   readonly pod: ApiObject | undefined;
   readonly requests: readonly ApiObject[];
   readonly now: Date;
@@ -59,8 +59,8 @@ function outcomeOf(target: TargetState): Outcome {
 }
 
 /**
- * Returns the conditions of an object, with these two conditions replaced. A condition with an unchanged status keeps its
- * time.
+ * Returns the conditions of an object, with these two conditions replaced. A condition whose status stays the same
+ * keeps its time.
  */
 function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 'state'>, now: Date): Plain[] {
   const wanted = { TargetEvicted: evicted, Failed: failed };

@@ -24,8 +24,8 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
   }) as ApiObject;
 
 /**
- * Runs the collector for one object. The object changes between the reads of the collector: the reads return the
- * `states` in order.
+ * Runs the collector for one object. The object changes during the run: the reads of the collector return the `states`
+ * in order.
  */
 async function collect(
   states: readonly ApiObject[],

@@ -9,7 +9,8 @@ interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
   /**
-   * Owners that are being deleted in the foreground. The deletion of these owners waits for the deletion of this object.
+   * Owners that are being deleted in the foreground. The deletion of a waiting owner needs the deletion of the
+   * dependent first.
    */
   readonly waiting: readonly OwnerReference[];
 }
@@ -32,7 +33,7 @@ export class Collector {
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  /** The references to owners that do not exist. The key contains all fields of the reference. */
+  /** The references to owners that do not exist. The key of an absent owner contains all fields of the reference. */
   readonly #absent = new Set<string>();
   /** Objects with an owner of a kind that the server does not serve. */
   readonly #unresolved = new Set<string>();
@@ -92,7 +93,8 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects that wait for each other would never be deleted. Therefore this object stops blocking its owner.
+      // Two objects that wait for each other would never be deleted. To end such a cycle, the object stops blocking its
+      // owner.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }
@@ -181,8 +183,8 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of the object that was read. A deleted or replaced object is not patched. Returns the resulting
-   * state.
+   * Patches the metadata of the object that was read. A deleted or replaced object is not patched. `#change` returns
+   * the resulting state.
    * @throws ApiError if other clients write the object repeatedly; the queue retries later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {

@@ -48,7 +48,6 @@ export class GraphUpdates {
       JSON.stringify(before.ownerReferences) === JSON.stringify(metadata.ownerReferences) &&
       JSON.stringify(before.finalizers) === JSON.stringify(metadata.finalizers);
     if (same) return;
-    // The deletion of a former owner may have waited for this object.
     const former = new Set((before?.ownerReferences ?? []).map(({ uid }) => uid));
     const isFirst = this.#graph.get(metadata.uid ?? '') === undefined;
     const node = this.#graph.put(object, resource);
@@ -100,7 +99,7 @@ export class GraphUpdates {
     return isDoubtful;
   }
 
-  /** Reports an owner in another namespace once. Such an owner counts as absent. */
+  /** Reports an owner in another namespace once. An owner in another namespace counts as absent. */
   #reportElsewhere(dependent: GraphNode, uid: string): void {
     const reference = dependent.owners.find((owner) => owner.uid === uid);
     if (reference === undefined) return;

@@ -27,8 +27,8 @@ export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
 /**
- * Whether a reference contains the resource and the name of an owner. A reference with the same UID may have another
- * name or version.
+ * Whether a reference contains the resource and the name of an owner. A reference with the same UID may have a
+ * different name or version.
  */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
@@ -78,7 +78,7 @@ export class Graph {
     return node;
   }
 
-  /** Removes an object. Returns the former owners of the object. */
+  /** Removes an object. `remove` returns the former owners of the object. */
   remove(uid: string): readonly OwnerReference[] {
     const node = this.#nodes.get(uid);
     if (node === undefined) return [];

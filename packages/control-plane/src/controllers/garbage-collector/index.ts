@@ -5,7 +5,7 @@ import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';
 
-/** Resources whose objects change often and have no owners. The real collector also ignores these resources. */
+/** Resources whose objects change often and have no owners. The real garbage collector ignores these resources too. */
 const IGNORED = new Set(['/events', 'events.k8s.io/events']);
 
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {

@@ -21,7 +21,6 @@ test('every namespace has the account default, also after its deletion, but no t
 });
 
 test('every namespace has the certificate of the authority, and a changed or deleted one is restored', async () => {
-  // Only a control plane with a socket has a CA from the start.
   const plane = await startControlPlane({
     port: 0,
     clock: new TestClock(),

@@ -11,8 +11,8 @@ import { type Content, terminationConditions } from './conditions.ts';
 const FINALIZER = 'kubernetes';
 
 /**
- * Returns the content to delete next. While pods exist, only pods are deleted, because pods may need the other objects until
- * they end.
+ * Returns the content to delete next. While pods exist, only pods are deleted, because they may need secrets, claims
+ * and configuration until they end.
  */
 function firstOf(content: readonly Content[]): readonly Content[] {
   const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
@@ -60,7 +60,7 @@ export class NamespaceWriter {
     return true;
   }
 
-  /** Requests the deletion of all content, pods first. Returns the errors of the failed requests. */
+  /** Requests the deletion of all content, pods first. `#deleteContent` returns the errors of the failed requests. */
   async #deleteContent(name: string, content: readonly Content[]): Promise<ApiError[]> {
     const failures: ApiError[] = [];
     for (const { resource, objects } of firstOf(content)) {
@@ -90,8 +90,8 @@ export class NamespaceWriter {
   }
 
   /**
-   * Writes the conditions. Returns the new namespace, or undefined if another client changed or deleted the namespace in
-   * between.
+   * Writes the conditions. `#report` returns the new namespace, or undefined if another client changed or deleted the
+   * namespace in between.
    */
   async #report(
     namespace: ApiObject,

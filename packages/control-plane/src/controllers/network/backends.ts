@@ -32,8 +32,8 @@ export const familiesOf = (service: ApiObject): string[] => {
 export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
 
 /**
- * Returns the port number of a pod that receives the traffic of a Service port. Returns undefined if the pod has no
- * port with this name.
+ * Returns the port number of a pod that receives the traffic of a Service port. `targetOf` returns undefined if the pod
+ * has no port with this name.
  */
 function targetOf(port: Plain, pod: ApiObject): number | undefined {
   const target = port.targetPort;

@@ -26,7 +26,7 @@ const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const SELF = 'endpointslice-controller.k8s.io';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** Groups the endpoints of a service. Pods with the same port numbers are in the same group. */
+/** Groups the endpoints of a service. Pods with equal port numbers are in one group. */
 function sliceGroups(
   service: ApiObject,
   pods: readonly ApiObject[],

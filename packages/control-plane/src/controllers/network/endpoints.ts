@@ -34,7 +34,7 @@ const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
 /**
  * Truncates Endpoints as `truncateEndpoints` does. Each subset loses addresses in proportion to its size, rounded up,
- * and unready addresses are removed first. The result also tells whether the function removed addresses.
+ * and unready addresses are removed first. The result states whether addresses were removed.
  */
 export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
   const count = (field: string): number => subsets.reduce((sum, subset) => sum + items(subset, field).length, 0);
@@ -82,7 +82,9 @@ const addressesIn = (places: readonly Place[], ready: boolean): Plain[] =>
     .map(({ address }) => address)
     .sort(byAddress);
 
-/** Returns the subsets of a service, as `RepackSubsets` creates them. Ports that the same pods offer are in one subset. */
+/**
+ * Returns the subsets of a service, as `RepackSubsets` creates them. Ports that the same pods offer are in one subset.
+ */
 export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
   const [family = 'IPv4'] = familiesOf(service);
   const all = look(service, 'spec').publishNotReadyAddresses === true;
@@ -172,8 +174,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  // The controller keeps changes by other clients until the service or its pods change. The controller deletes Endpoints
-  // whose service does not exist.
+  // Changes by other clients stay until the service or its pods change. Endpoints whose service does not exist are
+  // deleted.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;

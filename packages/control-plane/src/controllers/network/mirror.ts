@@ -47,8 +47,8 @@ const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean
 });
 
 /**
- * Creates one slice for each address family and list of ports. The number of addresses is limited, and ready addresses come
- * first (`reconcile`).
+ * Creates one slice for each address family and list of ports. The number of addresses is limited, and ready addresses
+ * come first (`reconcile`).
  */
 export function mirror(endpoints: ApiObject): Mirrored {
   const portsOf = (subset: Plain | undefined): Plain[] => orderSlicePorts(items(subset, 'ports').map(portOf));
@@ -81,8 +81,8 @@ export function mirror(endpoints: ApiObject): Mirrored {
 }
 
 /**
- * Returns the labels and annotations of a mirrored slice. Most of them are copies from the Endpoints object. The other
- * labels contain the names of the manager and the Service.
+ * Returns the labels and annotations of a mirrored slice. Most labels are copies from the Endpoints object. Two labels
+ * contain the names of the manager and the Service.
  */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
@@ -113,8 +113,8 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
 }
 
 /**
- * Removes a slice from `free`, and returns the slice for reuse. A slice of the same address family with the same ports
- * takes precedence over other slices of this family.
+ * Removes a slice from `free`, and returns the slice for reuse. A slice with equal ports takes precedence over all
+ * slices of the same address family.
  */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
@@ -199,7 +199,8 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Mirrors Endpoints to EndpointSlices, for Services without a selector. Users write the Endpoints of these Services.
+ * Mirrors Endpoints to EndpointSlices, for Services without a selector. Users write the Endpoints of Services without a
+ * selector.
  * @see kubernetes pkg/controller/endpointslicemirroring
  */
 export const sliceMirroring: Controller = { name: 'endpointslicemirroring', setup };

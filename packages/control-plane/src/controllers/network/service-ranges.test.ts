@@ -36,8 +36,6 @@ test('every address of a service has its IPAddress, managed by kube-apiserver, a
 test('the IPAddress of an address that passes to another service is replaced; a foreign one remains and reserves its address', async () => {
   await using plane = await TestPlane.start('service-addresses');
   await plane.must('POST', SERVICES, service('a', { clusterIP: '10.96.7.7' }));
-  // The test does not pause between the two requests, so the controller sees the deletion and the new Service at the
-  // same time.
   await plane.send('DELETE', `${SERVICES}/a`);
   await plane.must('POST', SERVICES, service('b', { clusterIP: '10.96.7.7' }));
   const [object] = await plane.list(ADDRESSES);
@@ -86,7 +84,6 @@ test('a range is deleted after ten seconds, but not while it is the only range o
   await plane.must('DELETE', `${RANGES}/own`);
   await plane.clock.advance(60_000);
   expect(await status('own')).toMatchObject([{ type: 'Ready', status: 'False', reason: 'Terminating' }]);
-  // This wider range also contains the address.
   await plane.must('POST', RANGES, range('wide', '10.77.0.0/16'));
   await plane.clock.advance(1000);
   expect(await plane.exists(`${RANGES}/own`)).toBe(false);

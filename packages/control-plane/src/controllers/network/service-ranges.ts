@@ -33,7 +33,10 @@ const single = (address: string): Range | undefined => parseCidr(`${address}/${a
 const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
-/** Whether a range may be deleted. Other ranges must contain either the whole range or all Service addresses in it. */
+/**
+ * Whether a range may be deleted. The remaining ranges must contain either the whole range or all Service addresses in
+ * it.
+ */
 function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);
   if (rangesOf(dying).every((part) => others.some((other) => contains(other, part)))) return true;

@@ -84,8 +84,8 @@ function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<stri
 }
 
 /**
- * Plans the change from the existing slices to the wanted slices with the fewest writes (`reconcileByPortMapping`). A slice
- * that is no longer wanted is reused before another slice is created.
+ * Plans the change from the existing slices to the wanted slices with the fewest writes (`reconcileByPortMapping`). A
+ * slice that is no longer wanted is reused before a new slice is created.
  */
 export function planSlices(
   known: readonly ApiObject[],

@@ -15,7 +15,7 @@ export class TriggerTimes {
 
   /**
    * Returns the time of the earliest change since the last call. A change is a change of the Service, or of the
-   * readiness of a pod. For a new Service, returns its creation time. Returns undefined without a change.
+   * readiness of a pod. For a new Service, returns its creation time. `changeOf` returns undefined without a change.
    */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
     const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();

@@ -13,8 +13,8 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
 
 /**
  * Returns the time at which a pod must leave its node because of taints. If the pod does not tolerate a taint, this is
- * `now`. If the pod tolerates the taint for a limited duration, the time is later. Returns undefined if the pod may
- * stay. For a taint without `timeAdded`, the time `seen` is used.
+ * `now`. If the pod tolerates the taint for a limited duration, the time is later. `leavesAt` returns undefined if the
+ * pod may stay. For a taint without `timeAdded`, the time `seen` is used.
  */
 function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');

@@ -5,8 +5,8 @@ const STARTUP_GRACE_MS = 60_000;
 
 /**
  * Stores the time of the last heartbeat of each node. The time comes from the clock of the controller, because the
- * clocks of nodes may be wrong. The controller checks a node in the first round after the deadline of the node.
- * Therefore each node is checked once per grace period, independent of the number of heartbeats.
+ * clocks of nodes may be wrong. The controller checks a node in the first round after the deadline of the node. Each
+ * node is checked once per grace period, independent of the number of heartbeats.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();
@@ -58,7 +58,6 @@ export class Heartbeats {
 
   due(now: number): readonly string[] {
     const due: string[] = [];
-    // The number of map entries does not exceed the number of rounds in a grace period.
     for (const [round, nodes] of this.#rounds) {
       if (round * this.#roundMs > now) continue;
       due.push(...nodes);

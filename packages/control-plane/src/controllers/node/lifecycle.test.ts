@@ -36,7 +36,7 @@ async function join(plane: TestPlane, zones: Record<string, string>): Promise<vo
 const renew = (plane: TestPlane, name: string): Promise<ApiObject> =>
   plane.patch(`${LEASES}/${name}`, { spec: { renewTime: plane.clock.now().toISOString().replace('Z', '000Z') } });
 
-/** Advances the time while only these nodes renew their leases. */
+/** Advances the time while only the given nodes renew their leases. */
 async function pass(plane: TestPlane, ms: number, alive: readonly string[]): Promise<void> {
   for (let left = ms; left > 0; left -= 10_000) {
     for (const name of alive) await renew(plane, name);
@@ -114,7 +114,6 @@ test('a small zone with many unreachable nodes gets no taints; a completely unre
   await pass(plane, LOST_MS + 60_000, ['d', 'x']);
   expect(await taintsOf(plane, 'a')).toEqual(['unreachable:NoSchedule']);
   expect(await expelled(plane)).toEqual([]);
-  // The last zone also becomes unreachable. After that, the rate limit starts again.
   await pass(plane, LOST_MS, ['x']);
   await pass(plane, 60_000, ['x']);
   expect(await expelled(plane)).toEqual(['a', 'b', 'c', 'd']);

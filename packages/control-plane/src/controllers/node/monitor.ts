@@ -16,7 +16,6 @@ import { assessZones, countsInZone, EVICTION_RULES, type ZoneCount, type ZoneSta
  * all nodes that fail at the same time together.
  */
 const ROUND_MS = 5_000;
-/** The number of nodes that are checked in parallel. */
 const AT_ONCE = 16;
 
 interface Known {
@@ -26,16 +25,16 @@ interface Known {
 }
 
 interface Hooks {
-  /** Called when a ready node stops sending heartbeats. */
+  /** `onLost` is called when a ready node stops sending heartbeats. */
   readonly onLost: (node: ApiObject) => void;
 }
 
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRules'>;
 
 /**
- * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints depends
- * on the state of the zone. The rate is zero if every zone is unreachable. A round checks only nodes that changed or are
- * overdue. Without such nodes, no round runs.
+ * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints
+ * depends on the state of the zone. The rate is zero if every zone is unreachable. A round checks only nodes that
+ * changed or are overdue. Without changed or overdue nodes, no round runs.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -160,14 +159,14 @@ export class NodeMonitor {
     if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
-    // The event of the change usually adds the node again. If it does not, the next round still checks the node.
+    // The event of the change usually adds the node again. Without this event, the next round still checks the node.
     if (reported === undefined) this.#pending.add(name ?? '');
     return reported === undefined ? 'conflict' : 'reported';
   }
 
   /**
-   * Immediately removes the taint of a ready node, or replaces a wrong taint. Other nodes wait until the rate limit allows a
-   * taint.
+   * Immediately removes the taint of a ready node, or replaces a wrong taint. A node that is not ready waits until the
+   * rate limit allows a taint.
    */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;
@@ -185,7 +184,6 @@ export class NodeMonitor {
     const node = this.#nodes.get(name);
     if (node === undefined) return;
     const wanted = expellingKeyFor(readyOf(node) ?? '');
-    // The node may have become ready in the meantime.
     if (wanted !== undefined) await this.#taint(node, wanted);
   }
 
@@ -205,8 +203,8 @@ export class NodeMonitor {
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());
     if (change !== 'enter') return;
-    // If all zones are disrupted, the control plane is probably disconnected from the nodes. The controller therefore
-    // removes the taints and delays evictions.
+    // If all zones are disrupted, the control plane is probably disconnected from the nodes. If all zones are
+    // disrupted, the taints are removed and evictions are delayed.
     for (const node of this.#nodes.all()) {
       const { name = '' } = node.metadata;
       const ready = this.ready(name);

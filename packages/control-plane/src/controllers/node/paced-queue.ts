@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 /**
- * A queue that releases one name every `1 / rate` seconds. After a pause, it releases the first name immediately. A rate of zero stops
- * the queue.
+ * A queue that releases one name every `1 / rate` seconds. After a pause, the queue releases the first name
+ * immediately. A rate of zero stops the queue.
  * @see kubernetes pkg/controller/nodelifecycle/scheduler
  */
 export class PacedQueue {

@@ -9,7 +9,7 @@ import { NODES, PODS } from '../runtime/resources.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
 /**
- * The pods of a missing node are deleted after this time. Before this time, a new node with the same name may appear.
+ * The pods of a missing node are deleted after this time. Within this time, a new node with the same name may appear.
  */
 const QUARANTINE_MS = 40_000;
 

@@ -16,7 +16,7 @@ const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> =
 };
 
 const OWN_NO_SCHEDULE = new Set([UNSCHEDULABLE, ...Object.values(BY_CONDITION).flatMap((keys) => Object.values(keys))]);
-/** The taints that evict pods. A node has at most one of them. */
+/** The taints that evict pods. A node has at most one taint that evicts pods. */
 const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
 const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
@@ -33,7 +33,8 @@ function wantedKeys(node: ApiObject): Set<string> {
 }
 
 /**
- * Removes taints of a node and adds other taints. The remaining taints keep their order. Returns undefined without a change.
+ * Removes taints of a node and adds other taints. The remaining taints keep their order. `changed` returns undefined
+ * without a change.
  */
 function changed(
   node: ApiObject,
@@ -50,8 +51,8 @@ function changed(
 }
 
 /**
- * Returns the taints of a node, with the NoSchedule taints for its conditions and for a cordoned node. Returns
- * undefined if the node already has these taints.
+ * Returns the taints of a node, with the NoSchedule taints for its conditions and for a cordoned node. `scheduleTaints`
+ * returns undefined if the node already has these taints.
  * @param now RFC 3339; the time that a new taint gets
  */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {
@@ -61,7 +62,10 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
   return changed(node, isKept, 'NoSchedule', wanted, now);
 }
 
-/** Sets `key` as the only taint that evicts pods, or removes all such taints. Returns undefined without a change. */
+/**
+ * Sets `key` as the only taint that evicts pods, or removes all such taints. `expellingTaints` returns undefined
+ * without a change.
+ */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
     taint.effect !== 'NoExecute' || !EXPELLING.includes(String(taint.key)) || taint.key === key;

@@ -64,8 +64,8 @@ export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 
 
 /**
  * Returns a copy of a value without its empty lists. A patch contains `null` instead of an empty list, which removes
- * the field. The real controllers send protobuf, which cannot express an empty list. Therefore no field manager owns an
- * empty list.
+ * the field. The real controllers send protobuf, which cannot express an empty list. Without this conversion, a field
+ * manager would own an empty list.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
@@ -161,8 +161,8 @@ export class Api {
 }
 
 /**
- * Waits for a call. If the server refuses the call with one of these codes, returns undefined. An example is 404 for a
- * delete.
+ * Waits for a call. If the server refuses the call with one of the given codes, `allowing` returns undefined. An
+ * example is the code 404 for a delete request.
  */
 export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
   try {

@@ -21,15 +21,16 @@ export interface ControllerEnvironment {
   readonly random: () => number;
   /** The certificate of the cluster CA as PEM. Every namespace gets a ConfigMap with this certificate. */
   readonly caCertificate?: string | undefined;
-  /** Signs certificates. If absent, the controllers sign no certificates. */
+  /** Signs certificates. If `signer` is absent, the controllers sign no certificates. */
   readonly signer?: Signer | undefined;
-  /** Creates tokens of service accounts. If absent, Secrets that request a token get no token. */
+  /** Creates tokens of service accounts. If `accountToken` is absent, Secrets that request a token get no token. */
   readonly accountToken?: AccountTokenMaker | undefined;
   /**
-   * Rules for the eviction of pods from unreachable nodes. These rules replace the defaults of kube-controller-manager.
+   * Rules for the eviction of pods from unreachable nodes. The given rules replace the defaults of
+   * kube-controller-manager.
    */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
-  /** Called with each failure. The queue retries the key. */
+  /** `onError` is called with each failure. The queue retries the key. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
@@ -97,7 +98,10 @@ class GatedQueue extends WorkQueue {
   }
 }
 
-/** Runs controllers with one set of shared caches until the signal aborts. Resolves when all caches are filled. */
+/**
+ * Runs controllers with one set of shared caches until the signal aborts. The promise of `runControllers` resolves when
+ * all caches are filled.
+ */
 export async function runControllers(
   controllers: readonly Controller[],
   environment: ControllerEnvironment,

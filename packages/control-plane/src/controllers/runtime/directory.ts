@@ -29,7 +29,7 @@ interface Discovered {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** Returns the names that a CRD defines. The directory reads the list of resources again only if these names change. */
+/** Returns the names that a CRD defines. The list of resources is read again only if the names change. */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
   const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;
@@ -87,7 +87,7 @@ export class Directory {
     this.#listeners.add(listener);
   }
 
-  /** Reads the list again after each change of a CRD. */
+  /** Reads the list of resources again after each change of a CRD. */
   follow(definitions: Informer): void {
     definitions.onChange(({ object, old, type }) => {
       if (type === 'deleted' || servedNames(object) !== servedNames(old)) void this.refresh();
@@ -104,7 +104,8 @@ export class Directory {
     try {
       await this.#reading;
     } catch {
-      // The next change or this timer triggers another read. Until then, the directory uses the last list.
+      // The next change or a timer triggers another read of the list. Until the next read, the directory uses its last
+      // list.
       this.#clock.setTimeout(() => void this.refresh(), 1000);
     } finally {
       this.#reading = undefined;

@@ -27,8 +27,8 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
 });
 
 /**
- * The number of events of one type and object that may be written in a burst. After the interval in the next constant,
- * the writer allows one more event.
+ * The number of events of one type and object that may be written in a burst. After the burst, one more event is
+ * allowed in each interval.
  */
 const BURST = 25;
 const REFILL_MS = 300_000;
@@ -70,8 +70,7 @@ class Recent<V> extends Map<string, V> {
  * Writes the events of controllers, as client-go's recorder does:
  * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
- * - A subject gets a limited number of events of each type. Later events increment the count, but the writer does not
- *   write them.
+ * - A subject gets a limited number of events of each type. Further events increment the count, but are not written.
  * - A rejected event is reported to `onError` and is not retried.
  * @see client-go tools/record
  */
@@ -121,7 +120,9 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Writes an event of `events.k8s.io`, for components that use this API. These events are not combined. */
+  /**
+   * Writes an event of `events.k8s.io`, for components that use this API. Events of `events.k8s.io` are not combined.
+   */
   announce(
     component: string,
     subject: EventSubject,
@@ -169,13 +170,13 @@ export class EventWriter {
       const raised = await allowing(this.#api.patch(EVENTS, metadata, { count, lastTimestamp, message }), 404);
       if (raised !== undefined) return;
     }
-    // A terminating namespace accepts no events. The name of an object may also be invalid for an event.
+    // A terminating namespace accepts no events. An object can have a name that is invalid for an event.
     await allowing(this.#api.create(EVENTS, event, { namespace: metadata.namespace }), 403, 404, 422);
   }
 
   /**
-   * Returns the suffix of the name of an event: sixteen hexadecimal digits of the time in nanoseconds, as in Kubernetes. The
-   * last digits are a counter.
+   * Returns the suffix of the name of an event: sixteen hexadecimal digits of the time in nanoseconds, as in
+   * Kubernetes. The last digits of the suffix are a counter.
    */
   #suffix(): string {
     const nanos = BigInt(this.#clock.now().getTime()) * 1_000_000n + BigInt(this.#number++ % 1_000_000);
@@ -193,7 +194,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // A message with a separate event keeps this event, even after the limit is reached.
+    // A message that has an event keeps this event, even after the limit is reached.
     group.messages.delete(message);
     return true;
   }

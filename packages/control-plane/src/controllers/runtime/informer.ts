@@ -126,7 +126,10 @@ export class Informer {
     return this.#objects.size;
   }
 
-  /** Calls `handler` for all existing objects and for every later change. Returns a function that ends the calls. */
+  /**
+   * Calls `handler` for all existing objects and for every later change. `onChange` returns a function that ends the
+   * calls.
+   */
   onChange(handler: ChangeHandler): () => void {
     this.#handlers.add(handler);
     for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
@@ -134,8 +137,8 @@ export class Informer {
   }
 
   /**
-   * Creates an index. Returns a function that finds the objects with an index key. For example, the key is the name of
-   * a node, and the objects are its pods.
+   * Creates an index. `index` returns a function that finds the objects with an index key. For example, the key is the
+   * name of a node, and the objects are its pods.
    */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
     const index = { of, keys: new Map<string, Set<string>>() };
@@ -151,7 +154,7 @@ export class Informer {
     };
   }
 
-  /** Starts the informer, once. Resolves when the first list is in the cache. */
+  /** Starts the informer, once. The promise of `start` resolves when the first list is in the cache. */
   start(signal: AbortSignal): Promise<void> {
     this.#synced ??= new Promise((resolve) => {
       void this.#run(AbortSignal.any([signal, this.#stopped.signal]), resolve);
@@ -185,7 +188,6 @@ export class Informer {
   async #list(): Promise<string> {
     const answer = await this.#api.call<ListAnswer>(pathOf(this.resource));
     const seen = new Set<string>();
-    // The items of a list have no kind and apiVersion, but events and owner references need them.
     const { apiVersion } = answer;
     const kind = answer.kind.replace(/List$/, '');
     for (const listed of answer.items) {
@@ -197,7 +199,9 @@ export class Informer {
     return answer.metadata.resourceVersion ?? '0';
   }
 
-  /** Follows changes until the stream ends. Returns the resourceVersion from which the next watch continues. */
+  /**
+   * Follows changes until the stream ends. `#watch` returns the resourceVersion from which the next watch continues.
+   */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
     // The watch requests no bookmarks. Bookmarks would trigger about sixty watches every minute. Without bookmarks, an
     // informer may need a new list, which is cheap within the process.
@@ -220,7 +224,6 @@ export class Informer {
     const old = this.#objects.get(key);
     if (old !== undefined && old.metadata.resourceVersion === item.metadata.resourceVersion) return;
     const object = this.#project(item);
-    // The object has the name of an object that was deleted between two lists.
     if (old !== undefined && old.metadata.uid !== object.metadata.uid) this.#remove(key, old);
     const before = this.#objects.get(key);
     if (before !== undefined) for (const index of this.#indexes) leave(index, before);

@@ -22,7 +22,7 @@ export const observedOf = ({ metadata: { generation } }: ApiObject): { observedG
 
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
-/** Whether a pod runs or will run. Such a pod has not ended and is not being deleted. */
+/** Whether a pod runs or will run. A pod that has ended or is being deleted is not active. */
 export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDying(pod);
 
 /** Returns the last transition time of a condition, or undefined. */

@@ -50,7 +50,6 @@ export class WorkQueue {
         this.#timers.delete(key);
         this.add(key);
       },
-      // A timer that fires early is harmless, because the worker checks the key and adds it again.
       Math.min(Math.max(0, time - this.#clock.now().getTime()), LONGEST_TIMER_MS),
     );
     this.#timers.set(key, { at: time, timer });

@@ -10,7 +10,7 @@ import { BindingWriter, promisePatch } from '../volumes/binder/bind.ts';
 import { SELECTED_NODE } from '../volumes/binder/claims.ts';
 import type { VolumePlan } from './volumes.ts';
 
-/** Returns the pod with its kind, because the items of a list have no kind. */
+/** Items of a list have no kind, so the pod gets its kind. */
 const aboutPod = (pod: ApiObject): ApiObject => ({ ...pod, apiVersion: 'v1', kind: 'Pod' });
 
 export class SchedulerWriter {
@@ -26,7 +26,9 @@ export class SchedulerWriter {
     this.#volumes = new BindingWriter(api);
   }
 
-  /** Reports in an event and in the status why a pod has no node. The same reason is reported only once. */
+  /**
+   * Reports in an event and in the status why a pod has no node. A reason that did not change is not reported again.
+   */
   async unschedulable(pod: ApiObject, message: string): Promise<void> {
     const old = conditionOf(pod, 'PodScheduled');
     if (old?.status === 'False' && old.reason === 'Unschedulable' && old.message === message) return;
@@ -46,7 +48,7 @@ export class SchedulerWriter {
     await allowing(this.#api.patch(PODS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Binds a pod to a node. Does nothing if the pod is gone or already has a node. @throws ApiError for other refusals */
+  /** Binds a pod to a node. If the pod is gone or already has a node, `bind` does nothing. */
   async bind(pod: ApiObject, node: string): Promise<void> {
     const { name = '', uid = '' } = pod.metadata;
     const namespace = namespaceOf(pod);

@@ -24,8 +24,8 @@ function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undef
 }
 
 /**
- * Returns the reason why a node does not accept a pod, with the message of the first filter of kube-scheduler that fails.
- * Returns undefined if the node accepts the pod.
+ * Returns the reason why a node does not accept a pod, with the message of the first filter of kube-scheduler that
+ * fails. `obstacle` returns undefined if the node accepts the pod.
  */
 export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return final('node(s) were unschedulable');

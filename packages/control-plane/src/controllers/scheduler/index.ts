@@ -25,7 +25,7 @@ const isPending = (pod: ApiObject): boolean =>
   text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
   items(look(pod, 'spec'), 'schedulingGates').length === 0;
 
-/** Whether the fields of a node that the scheduler reads are equal. A heartbeat does not change these fields. */
+/** Whether the fields of a node that the scheduler reads are equal. A heartbeat changes none of the compared fields. */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.spec, old.spec) &&
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
@@ -35,8 +35,8 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
 interface Memory {
   readonly usage: Usage;
   /**
-   * The keys of pods without a suitable node. The scheduler tries these pods again after a change that may make a node
-   * suitable.
+   * The keys of pods without a suitable node. A change that may make a node suitable puts these pods into the queue
+   * again.
    */
   readonly waiting: Set<string>;
   /** The node on which the claims of a pod have volumes or will get volumes, by the key of the pod. */
@@ -44,8 +44,8 @@ interface Memory {
 }
 
 /**
- * The result for a pod. With `prepare`, the scheduler first binds the claims of the pod for this node. The events of the
- * claims trigger the next decision.
+ * The result for a pod. With `prepare`, the scheduler first binds the claims of the pod for the chosen node. The events
+ * of the claims trigger the next decision.
  */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
@@ -82,7 +82,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
     if (needs.blocked !== undefined) return blocked(needs.blocked);
     const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
     const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    // A client may have nominated a node. The scheduler uses this node if it is suitable.
+    // A client may have nominated a node, which the scheduler uses if it is suitable.
     const preferred = reserved.get(keyOf(pod)) ?? text(look(pod, 'status'), 'nominatedNodeName');
     const choice = { node: preferred, canBind, isTaken: isTaken(pod) };
     const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, choice);
@@ -154,8 +154,8 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // From the start of its deletion, a pod counts as terminating. This change triggers no retry, because the
-      // resources of the pod are not free yet.
+      // From the start of its deletion, a pod counts as terminating. The start of a deletion triggers no retry, because
+      // the resources of the pod are not free yet.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);

@@ -61,7 +61,7 @@ function count(counts: Counts, key: string, by: number): void {
 
 /**
  * Returns a function that checks whether labels match a term. A term without a selector matches nothing. The selector
- * already contains the labels from `matchLabelKeys`, because the server added them at the creation of the pod.
+ * contains the labels from `matchLabelKeys`, because the server added them at the creation of the pod.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isPlain(term.labelSelector)) return () => false;
@@ -97,8 +97,8 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
 /**
- * The number of pods on each node, in groups of similar pods. A decision reads groups instead of single pods, which is
- * faster.
+ * The number of pods on each node, in groups of similar pods. The scheduler reads groups instead of single pods, which
+ * is faster.
  */
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
@@ -171,7 +171,7 @@ export class Neighbours {
     };
   }
 
-  /** A pod is counted only if it matches all terms. The first pod of a group may match its own terms. */
+  /** A pod is counted only if it matches all terms. The first pod of a group of pods may match its own terms. */
   #attracted(
     pod: ApiObject,
     terms: readonly Plain[],
@@ -201,7 +201,8 @@ export class Neighbours {
     // Terminating pods are not counted. If a selector matches all pods, no pod is counted.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Only pods on nodes that the new pod can use are counted. The policies of the constraint determine these nodes.
+    // Only pods on nodes that the new pod can use are counted. The policies of the constraint determine which nodes
+    // count.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

@@ -29,7 +29,7 @@ export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
   return ports;
 }
 
-/** The used ports of each node. Each change of a pod updates them. */
+/** The used ports of each node. Each change of a pod updates the used ports. */
 export class HostPorts {
   /** The number of pods that use each address, by node and port. */
   readonly #taken = new Map<string, Map<string, number>>();

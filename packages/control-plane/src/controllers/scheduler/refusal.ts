@@ -4,7 +4,7 @@ import { look } from '../../apimachinery/objects/plain.ts';
 /** The reasons why a node does not accept a pod. */
 export interface Refusal {
   readonly reasons: readonly string[];
-  /** True if the removal of other pods cannot make the node suitable (`UnschedulableAndUnresolvable`). */
+  /** `isFinal` is true if the removal of other pods cannot make the node suitable (`UnschedulableAndUnresolvable`). */
   readonly isFinal: boolean;
 }
 

@@ -55,7 +55,7 @@ interface Place {
   readonly ports: ReturnType<typeof hostPortsOf>;
 }
 
-/** The sum of the requests on each node. The sum is updated when pods are added or removed. */
+/** The sum of the requests on each node. */
 export class Usage {
   /** The groups of similar pods on the nodes. */
   readonly neighbours = new Neighbours();

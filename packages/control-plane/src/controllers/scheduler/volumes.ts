@@ -81,8 +81,8 @@ function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boo
 }
 
 /**
- * Plans the volumes for the claims of a pod on a node. The smallest claim chooses first. Returns undefined if one of the
- * claims would get no volume.
+ * Plans the volumes for the claims of a pod on a node. The smallest claim chooses first. `planVolumes` returns
+ * undefined if one of the claims would get no volume.
  * @see FindPodVolumes of the scheduler's volume binder
  */
 export function planVolumes(

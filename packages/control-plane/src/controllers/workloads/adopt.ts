@@ -16,13 +16,13 @@ export interface Household {
   readonly objects: Informer;
   /** The finalizers that an object has while it has this owner. */
   readonly finalizers?: readonly string[];
-  /** Called with each adopted object in its new state, because the cache may not contain the change yet. */
+  /** `taken` is called with each adopted object in its new state, because the cache may not contain the change yet. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
 /**
- * Decides which objects belong to an owner. An owner adopts matching objects without a controller. An owner releases its
- * objects that no longer match (`ControllerRefManager`).
+ * Decides which objects belong to an owner. An owner adopts matching objects without a controller. Objects that no
+ * longer match are released (`ControllerRefManager`).
  */
 export class Adoption {
   readonly #api: Api;
@@ -55,7 +55,7 @@ export class Adoption {
 
   /**
    * Adopts and releases objects, and returns the objects of the owner.
-   * @param mayAdopt Whether the owner may adopt this orphan.
+   * @param mayAdopt Whether the owner may adopt this orphan
    * @throws ApiError, or Error if an orphan could not be adopted; the caller retries
    */
   async claim(owner: ApiObject, mayAdopt: (object: ApiObject) => boolean = () => true): Promise<ApiObject[]> {
@@ -78,7 +78,7 @@ export class Adoption {
 
   /**
    * Reads the owner from the server, because the cache may be outdated. A terminating owner must not adopt objects,
-   * especially objects that it has just orphaned.
+   * because the garbage collector may have just orphaned them.
    */
   async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
     const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });
@@ -106,7 +106,6 @@ export class Adoption {
     const ownerReferences = [{ $patch: 'delete', uid: owner.metadata.uid }];
     const without = finalizers && { '$deleteFromPrimitiveList/finalizers': finalizers };
     const metadata = { uid, ownerReferences, ...without };
-    // With these codes, the object is gone, or another object has its name.
     await allowing(this.#api.merge(resource, { namespace, name }, { metadata }), 404, 409, 422);
   }
 }

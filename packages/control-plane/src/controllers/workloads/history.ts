@@ -24,7 +24,7 @@ const byRevision = (a: ApiObject, b: ApiObject): number =>
   createdAt(a) - createdAt(b) ||
   ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
-/** Returns the data of a revision: a patch that restores the template, as `kubectl rollout undo` sends it. */
+/** The data of a revision is the patch that restores the template and that `kubectl rollout undo` sends. */
 const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
@@ -38,9 +38,12 @@ function hashOf(set: ApiObject): string {
 export interface Revisions {
   /** The revision of the current template. */
   readonly current: ApiObject;
-  /** Other revisions of the current template. The controller removes them, because each template has only one revision. */
+  /**
+   * Further revisions of the current template. Duplicate revisions are removed, because each template has only one
+   * revision.
+   */
   readonly duplicates: readonly ApiObject[];
-  /** Revisions of other templates. The oldest revision comes first. */
+  /** Revisions of former templates, the oldest first. */
   readonly old: readonly ApiObject[];
 }
 
@@ -99,7 +102,6 @@ export class RevisionHistory {
     } catch (error) {
       if (!hasCode(error, 409)) throw error;
       const there = await this.#api.get(CONTROLLER_REVISIONS, { namespace, name });
-      // This controller created the revision, but the cache does not show it yet.
       if (jsonEquals(there.data, data)) return there;
       await this.#collide(set);
       throw error;

@@ -32,8 +32,8 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
 }
 
 /**
- * Whether a pod has been ready for the time that its owner requires. If this time is not over, returns the time of its
- * end.
+ * Whether a pod has been ready for as long as its owner requires. Until then, `availability` returns the time at which
+ * the pod becomes available.
  */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
@@ -67,8 +67,8 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
 /**
- * The values by which pods are sorted for deletion. The first different value decides, and the pod with the smaller
- * value is deleted first. @param crowd the number of related pods on each node
+ * The values by which pods are sorted for deletion. The first differing value decides, and the pod with the smaller
+ * value is deleted first.
  */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
@@ -77,14 +77,14 @@ function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): 
   return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
-/** The age of a pod as a power of two of nanoseconds. Ages with the same power count as equal. */
+/** The age of a pod as a power of two of nanoseconds. Ages with the same power of two are equal in the order. */
 const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * Orders pods by age: the younger pod is deleted first. Pods of about the same age are ordered by UID. Therefore, if
- * all pods of a set were created together, scaling down does not always delete the last pods. Returns 0 for exactly the
- * same age.
+ * Orders pods by age: the younger pod is deleted first. Pods of about the same age are ordered by UID. If all pods of a
+ * set were created together, scaling down does not always delete the last pods. `byAge` returns 0 for exactly the same
+ * age.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -119,8 +119,8 @@ function sortByWorth(
 
 /**
  * Pods in the order in which a set of replicas deletes them (`ActivePodsWithRanks`).
- * @param now The present time, with which ages are compared by magnitude. If absent, ages are compared with a precision
- *   of one second.
+ * @param now The present time, with which ages are compared by magnitude. If `byWorth` is absent, ages are compared
+ * with a precision of one second.
  * @param related Pods that count as the same kind on a node.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
@@ -139,8 +139,8 @@ const dying = (pod: ApiObject): ApiObject => ({
 });
 
 /**
- * The pods of owners: the pods in the cache, corrected by recent creations and deletions of this controller. Therefore
- * a delayed watch event does not cause the creation of a second pod.
+ * The pods of owners: the pods in the cache, corrected by recent creations and deletions of this controller. With this
+ * correction, a delayed watch event does not cause the creation of a second pod.
  */
 export class OwnedPods {
   readonly #api: Api;

@@ -21,7 +21,9 @@ import {
 
 const REPLICA_FAILURE = 'ReplicaFailure';
 
-/** The kind of a set: ReplicaSet or ReplicationController. Both have the same logic. */
+/**
+ * The kind of a set: ReplicaSet or ReplicationController. ReplicaSets and ReplicationControllers have the same logic.
+ */
 interface ReplicaKind {
   readonly resource: Resource;
   readonly kind: string;
@@ -35,7 +37,7 @@ interface ReplicaFailure {
   readonly message: string;
 }
 
-/** Returns the conditions of the set with the failure. An existing condition keeps its time. */
+/** Returns the conditions of the set with the failure. An existing failure condition keeps its time. */
 function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now: Date): Plain[] {
   const conditions = items(look(set, 'status'), 'conditions');
   const others = conditions.filter(({ type }) => type !== REPLICA_FAILURE);
@@ -65,10 +67,7 @@ function replicaSetStatus(
   return { status, lookAgainAt };
 }
 
-/**
- * Whether the status already has these values. Zero and absent count as equal, except in the number of terminating
- * pods.
- */
+/** Whether the status already has these values. Zero and absent are equal, except in the number of terminating pods. */
 const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
   return (
@@ -110,11 +109,10 @@ class ReplicaKeeper {
   }
 
   /**
-   * Creates and deletes pods until the set has its size. If this fails, returns the error and the failure for the
-   * status.
+   * Creates and deletes pods until the set has its size. After an error, `scale` returns the error and the failure for
+   * the status.
    */
   async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
-    // If the adoption fails, it is retried. The failure is not reported in the status.
     await this.adoption.claim(set, isActive);
     try {
       await this.#carryOut(set, this.#activeOf(set));
@@ -126,8 +124,8 @@ class ReplicaKeeper {
   }
 
   /**
-   * Writes the status. Returns the time at which the status changes without an event, or undefined if no such time
-   * exists.
+   * Writes the status. `report` returns the time at which the status changes without an event, or undefined if no such
+   * time exists.
    */
   async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
     const terminating = this.#kind.countsTerminating
@@ -159,7 +157,7 @@ class ReplicaKeeper {
     return this.#owned.active(set).filter((pod) => this.adoption.selects(set, pod));
   }
 
-  /** The pods of all sets of the same deployment. A pod is deleted earlier if its node has more of these pods. */
+  /** The pods of all sets of the same deployment. A pod is deleted earlier if its node has more of the related pods. */
   #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
     const owner = controllerOf(set);
     return owner === undefined ? active : this.#siblings(owner.uid).flatMap((one) => this.#owned.active(one));
@@ -181,7 +179,6 @@ const setupOf =
       if (cached === undefined) return;
       const set = withSelector(cached);
       const { error, failure } = isDying(set) ? {} : await keeper.scale(set);
-      // A terminating namespace accepts no pods, and this set is deleted together with its namespace.
       const isExpected = isTerminating(error);
       const lookAgainAt = await keeper.report(set, isExpected ? undefined : failure);
       if (lookAgainAt !== undefined) work.addAt(key, lookAgainAt);

@@ -1,6 +1,9 @@
 const MAX = 2n ** 63n - 1n;
 
-/** Parses the 64-bit number of a revision. Undefined for an invalid text (`strconv.ParseInt` in Go). */
+/**
+ * Parses the 64-bit number of a revision. `parseRevision` returns undefined for an invalid text (`strconv.ParseInt` in
+ * Go).
+ */
 export function parseRevision(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[-+]?\d+$/.test(text)) return undefined;
   const value = BigInt(text.replace('+', ''));

@@ -6,7 +6,7 @@ export interface FieldPath {
   /** The path as Go prints it, for example `spec.a[key]`. */
   readonly path: string;
   readonly root: string;
-  /** The schema of the field. Undefined if the path refers to a value of a map without a schema. */
+  /** The schema of the field, or undefined for a value of a map without a schema. */
   readonly schema: Fields | undefined;
 }
 
@@ -82,7 +82,7 @@ class Reader {
     return this.#tokens[this.#at++];
   }
 
-  /** Reads one part of the path. Returns the problem of this part. */
+  /** Reads one part of the path. `#step` returns the problem of this part. */
   #step(token: string): string | undefined {
     if (token === '.') {
       const name = this.#next();
@@ -121,7 +121,7 @@ class Reader {
 }
 
 /**
- * Reads a path such as `.a.b['c d']`. Returns the field of the schema, or the problem of the path.
+ * Reads a path such as `.a.b['c d']`. `readFieldPath` returns the field of the schema, or the problem of the path.
  * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go
  */
 export const readFieldPath = (path: string, schema: Fields, allowsBrackets = true): FieldPath | string =>

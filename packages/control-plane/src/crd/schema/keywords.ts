@@ -13,7 +13,7 @@ interface Context {
   readonly isRoot: boolean;
   /** Whether the schema is below apiVersion, kind or metadata of a resource. */
   readonly insideMeta: boolean;
-  /** Why the schema must have no default. Undefined if a default is permitted. */
+  /** The reason why the schema must have no default, or undefined if a default is permitted. */
   readonly noDefault: string | undefined;
 }
 

@@ -15,7 +15,7 @@ const ITEM_WORDS = 'must be atomic as item of a list with x-kubernetes-list-type
 function validateSet(items: Fields, path: string): StatusCause[] {
   const listType = items['x-kubernetes-list-type'] ?? undefined;
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    // In this error, the real server also prints the type of the list.
+    // The error of the real server for an invalid list contains the type of the list.
     return [invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, ITEM_WORDS)];
   }
   if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {

@@ -35,7 +35,10 @@ function isOnlyType(entry: unknown, type: string): boolean {
   );
 }
 
-/** Whether the list is `[{type: integer}, {type: string}]`. Values that are an integer or a string have this list. */
+/**
+ * Whether the list is `[{type: integer}, {type: string}]`. Such a list describes values that are an integer or a
+ * string.
+ */
 const isIntOrString = (anyOf: unknown): boolean =>
   Array.isArray(anyOf) && anyOf.length === 2 && isOnlyType(anyOf[0], 'integer') && isOnlyType(anyOf[1], 'string');
 
@@ -61,7 +64,7 @@ function validateValues(schema: Fields, path: string, skipped: Skipped, causes: 
   causes.push(invalid(`${path}.pattern`, pattern, why));
 }
 
-/** Validates a schema in allOf, anyOf, oneOf or not. Such a schema may only restrict values. */
+/** Validates a schema in allOf, anyOf, oneOf or not. A nested schema may only restrict values. */
 function validateNested(schema: Fields, path: string, skipped: Skipped, causes: StatusCause[]): void {
   validateValues(schema, path, skipped, causes);
   if (isRecord(schema.items)) validateNested(schema.items, `${path}.items`, NOTHING, causes);
@@ -85,7 +88,7 @@ export function validateValueKeywords(schema: Fields, path: string, causes: Stat
 }
 
 interface Paths {
-  /** The path in the structural part. */
+  /** The path of the field in the structural part of the schema. */
   readonly structure: string;
   readonly nested: string;
 }

@@ -15,8 +15,8 @@ import { childrenOf, unreadableWord } from './walk.ts';
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /**
- * The error about the total cost lists at most this number of expensive rules. A listed rule uses at least the share of
- * the cost limit in the next constant.
+ * The error about the total cost lists at most this number of expensive rules. Each listed rule uses at least the share
+ * of the cost limit in `CONTRIBUTION`.
  */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
@@ -26,8 +26,8 @@ interface Place {
   /** The maximum number of values for this schema in an object. */
   readonly cardinality: number;
   /**
-   * The path of the list or map whose items the server cannot match with the items of the old object. Undefined if
-   * there is no such list or map.
+   * The path of the list or map whose items the server cannot match with the items of the old object. `uncorrelatable`
+   * is undefined if there is no such list or map.
    */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
@@ -197,7 +197,7 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   specs.forEach((spec, at) => {
     causes.push(...validateSpec(spec, schema, field(at)));
   });
-  // If the schema has errors, its rules are not compiled, because the errors of the rules would be misleading.
+  // If the schema has errors, its rules are not compiled, because their errors would be misleading.
   const isInvalid = !found.isStructural || found.words.some(({ field = '' }) => field.startsWith(path));
   if (isInvalid || causes.length > 0) return causes;
   const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;
@@ -208,8 +208,8 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
 }
 
 /**
- * Validates the CEL rules of a schema: their form, their compilation, and their cost. `found` contains the other errors of
- * the schema.
+ * Validates the CEL rules of a schema: their form, their compilation, and their cost. `found` contains the errors of
+ * the schema that are already known.
  */
 export function validateRuleSpecs(schema: Fields, path: string, found: SchemaCauses): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };

@@ -9,7 +9,7 @@ const ALPHA: ReadonlyMap<string, readonly KindDefinition[]> = new Map([[LIFECYCL
 export const alphaVersions: readonly string[] = [...ALPHA.keys()];
 
 /**
- * Returns the kinds of these alpha API versions. As in kube-apiserver, these versions are not served by default.
+ * Returns the kinds of these alpha API versions. As in kube-apiserver, alpha versions are not served by default.
  * @throws Error for an unknown version
  */
 export const alphaKinds = (versions: Iterable<string>): readonly KindDefinition[] =>

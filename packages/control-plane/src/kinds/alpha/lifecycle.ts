@@ -163,8 +163,8 @@ function kind(
 }
 
 /**
- * The alpha kinds of Kubernetes 1.37 by which programs request the eviction of pods, see KEP-4563. This file contains
- * their schemas, because the client library from which the other schemas are generated does not contain these kinds.
+ * The alpha kinds of Kubernetes 1.37 by which programs request the eviction of pods, see KEP-4563. The schemas are in
+ * this file, because the client library for the remaining schemas lacks these kinds.
  */
 export const lifecycleKinds: readonly KindDefinition[] = [
   kind(

@@ -33,7 +33,9 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/** Parses an address with the older rules of the real server. Returns undefined for an invalid address. */
+/**
+ * Parses an address with the older rules of the real server. `parseAddress` returns undefined for an invalid address.
+ */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
@@ -102,13 +104,13 @@ const network = ({ address, bits }: Range): Address => ({ ...address, bytes: mas
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.join() === b.join();
 
-/** Whether a range is inside another range and smaller than the other range. */
+/** Whether the range `inner` is inside the range `outer` and smaller. */
 export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
-/** Whether a range contains another range or equals it. */
+/** Whether a range contains a second range or equals it. */
 export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits >= outer.bits &&

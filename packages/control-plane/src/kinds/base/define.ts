@@ -10,7 +10,7 @@ export interface BuiltinKind
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Name of the client model. Default: `V1` and the kind. */
+  /** Name of the client model. By default, `model` is `V1` and the kind. */
   readonly model?: string;
 }
 

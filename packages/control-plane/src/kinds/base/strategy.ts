@@ -27,7 +27,7 @@ export function strategy(
      */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Validates a write of the status. If absent, the status is not validated. */
+    /** Validates a write of the status. If `statusCauses` is absent, the status is not validated. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** Whether the errors of the change come before the errors of the object. */
     readonly changesFirst?: boolean;

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 
-/** The field manager of kube-apiserver for these objects. */
+/** The field manager of kube-apiserver for flow schemas and priority levels. */
 export const FLOW_MANAGER = 'api-priority-and-fairness-config-producer-v1';
 
 const apiVersion = 'flowcontrol.apiserver.k8s.io/v1';
@@ -76,7 +76,7 @@ const leases = (verbs: readonly string[]): object => resourceRule('coordination.
 interface Flow {
   readonly level: string;
   readonly precedence: number;
-  /** The property by which a flow distinguishes requests. If absent, all requests belong to one flow. */
+  /** The property by which a flow distinguishes requests. If `by` is absent, all requests belong to one flow. */
   readonly by?: 'ByUser' | 'ByNamespace';
   readonly subjects: readonly object[];
   readonly requests: object;

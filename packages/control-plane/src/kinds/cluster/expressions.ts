@@ -71,7 +71,9 @@ export const policyVariables = (hasParams: boolean): Declaration[] => [
   ...(hasParams ? [untyped('params')] : []),
 ];
 
-/** Returns the schema of the values of a type. Returns `{}` (any value) if a schema cannot describe the type. */
+/**
+ * Returns the schema of the values of a type. `schemaOf` returns `{}` (any value) if a schema cannot describe the type.
+ */
 function schemaOf(type: CelType): JsonSchema {
   switch (type.kind) {
     case 'string':
@@ -107,7 +109,7 @@ function typeProblem(type: CelType, wanted: Wanted): string | undefined {
   return `must evaluate to ${list} but got ${printType(type)}`;
 }
 
-/** Returns the errors of an expression. A valid expression also has its type in the result. */
+/** Returns the errors of an expression. For a valid expression, the result contains its type. */
 function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
   try {
     const { type } = compileCel(source, variables);
@@ -192,8 +194,7 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // Other expressions may use a variable with a compilation error. Therefore the validation reports the error only
-    // once, for the variable.
+    // The error of a variable is reported only once, although several expressions use the variable.
     if (name !== '') known[name] = found.type === undefined ? {} : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

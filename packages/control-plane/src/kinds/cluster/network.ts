@@ -102,8 +102,8 @@ const rangesIn = (policy: ApiObject): Set<string> =>
   new Set([...blocksOf(policy)].flatMap(({ block }) => [text(block, 'cidr'), ...strings(block, 'except')]));
 
 /**
- * The strategy for NetworkPolicies. A policy applies to incoming traffic. With egress rules, it also applies to outgoing
- * traffic. The default protocol is TCP (`ValidateNetworkPolicy`).
+ * The strategy for NetworkPolicies. A policy applies to incoming traffic. A policy with egress rules applies to
+ * outgoing traffic too. The default protocol is TCP (`ValidateNetworkPolicy`).
  */
 export const networkPolicyStrategy = {
   ...strategy({

@@ -83,7 +83,7 @@ function messageCauses(validation: Plain, at: string, variables: readonly Declar
     causes.push(requiredValue(`${at}.message`, 'message must be specified if expression contains line breaks'));
   }
   if (text(validation, 'messageExpression') !== '') {
-    // The server creates messages after the validation of the request. At that time, no authorizer is available.
+    // At the time when the server creates messages, no authorizer is available.
     const allowed = variables.filter(({ name }) => name !== 'authorizer');
     causes.push(...expressionCauses(validation, 'messageExpression', at, ['string'], allowed));
   }
@@ -133,7 +133,7 @@ export const validatingPolicyStrategy = strategy({
   prepareForCreate: withStatus(),
   causes(object) {
     const spec = look(object, 'spec');
-    // The variables are declared first, because the other expressions may use them.
+    // The variables are declared first, because the remaining expressions may use them.
     const variables = policyVariables(spec.paramKind !== undefined);
     return [
       ...formCauses(spec),

@@ -32,7 +32,7 @@ export function column(name: string, value: Cell, { priority, type = 'string', d
 export const wide = (name: string, value: Cell, extra: Extra = {}): PrinterColumn =>
   column(name, value, { ...extra, priority: 1 });
 
-/** The column with the name of the object. Tables of custom kinds get this column without a declaration. */
+/** The column with the name of the object. Tables of custom kinds get the name column without a declaration. */
 export const NAME: PrinterColumn = {
   name: 'Name',
   type: 'string',

@@ -20,8 +20,8 @@ function endOf(terminated: Plain): string {
 }
 
 /**
- * Returns the status of the init container at the index, if it blocks the pod. Returns undefined if it does not block the
- * pod.
+ * Returns the status of the init container at the index, if it blocks the pod. `initProgress` returns undefined if it
+ * does not block the pod.
  */
 function initProgress(status: Plain, index: number, total: number): string | undefined {
   const { terminated, waiting } = look(status, 'state') as { terminated?: Plain; waiting?: Plain };
@@ -111,7 +111,7 @@ const ENDS: Readonly<Record<string, string>> = {
   Failed: 'The pod failed.',
 };
 
-/** Returns the conditions of the row of a finished pod. Clients may hide rows with such a condition. */
+/** Returns the conditions of the row of a finished pod. Clients may hide rows of finished pods. */
 export function podRowConditions(pod: ApiObject): JsonObject[] {
   const reason = textAt(pod, 'status.phase');
   const message = ENDS[reason];

@@ -116,7 +116,7 @@ function sliceAddress(findings: Findings, address: string, type: string, at: str
 
 const MAX_HINTS = 8;
 
-/** Validates the zones or nodes in the hints of an endpoint. Returns false if there are too many. */
+/** Validates the zones or nodes in the hints of an endpoint. `hintFindings` returns false if there are too many. */
 function hintFindings(
   findings: Findings,
   endpoint: Plain,
@@ -148,7 +148,6 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
   }
   const { nodeName, hostname } = endpoint;
   if (typeof nodeName === 'string') findings.problems(`${at}.nodeName`, nodeName, subdomainProblems(nodeName));
-  // If there are too many zones, the real server does not check the nodes.
   if (hintFindings(findings, endpoint, `${at}.hints`, 'forZones', labelValueProblems)) {
     hintFindings(findings, endpoint, `${at}.hints`, 'forNodes', subdomainProblems);
   }

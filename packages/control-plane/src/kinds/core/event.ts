@@ -84,7 +84,6 @@ function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
     const isRight = namespace === '' ? own === 'default' : namespace === own;
     return isRight ? [] : elsewhere;
   }
-  // An event with a precise time may describe an object in another namespace.
   const isRight = namespace !== '' || own === 'default' || own === 'kube-system';
   return [...(isRight ? [] : elsewhere), ...detailCauses(event, core)];
 }
@@ -151,12 +150,11 @@ function eventCauses(event: ApiObject): StatusCause[] {
 }
 
 /**
- * The immutable fields of an event in `events.k8s.io`, in the order of the server. Each row also contains the field
- * name in the core group.
+ * The immutable fields of an event in `events.k8s.io`, in the order of the server. Each row contains the field name in
+ * `events.k8s.io` and in the core group.
  */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
-  // The server checks the reason twice, so the error appears twice.
   ['reason', 'reason'],
   ['note', 'message'],
   ['deprecatedSource', 'source'],

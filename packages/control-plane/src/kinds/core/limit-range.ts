@@ -12,8 +12,8 @@ function complete(item: Plain, target: string, source: string): void {
 }
 
 /**
- * The strategy for LimitRanges. The default limit of containers is the maximum. The default request of containers is the
- * limit, or else the minimum.
+ * The strategy for LimitRanges. The default limit of containers is the maximum. The default request of containers is
+ * the limit, or the minimum if there is no limit.
  */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {

@@ -53,7 +53,6 @@ const common = strategy({
   },
   prepareForUpdate(namespace, old, { subresource }) {
     labelWithName(namespace);
-    // Only the subresource `finalize` may change the finalizers in the spec.
     if (subresource !== 'finalize' && old.spec !== undefined) namespace.spec = old.spec;
   },
   validateName: labelProblems,

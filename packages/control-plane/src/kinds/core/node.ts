@@ -14,14 +14,16 @@ import { isInteger, isWhole } from '../pod/rules/resources.ts';
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const LONGEST_FEATURE = 253;
 const FEATURE = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
-/** The error text of the real server. */
 const FEATURE_RULE = [
   'must start with an UpperCamelCase segment',
   "with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature)",
   'and contain only alphanumeric characters and slashes',
 ].join(', ');
 
-/** Keeps the two fields with the pod CIDR of a node equal. The fields are `podCIDR` and the first item of `podCIDRs`. */
+/**
+ * Keeps the two fields with the pod CIDR of a node equal. The pod CIDR is in `podCIDR` and in the first item of
+ * `podCIDRs`.
+ */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
   if (!isPlain(spec)) return;

@@ -151,8 +151,8 @@ const FOR_CONTAINERS = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
 const QUOTA_PREFIX = 'requests.';
 
 /**
- * Validates the name of a resource in a limit range. For containers and pods, the name must be a resource that containers
- * can request.
+ * Validates the name of a resource in a limit range. In limits for containers and pods, the name must be a resource
+ * that containers can request.
  */
 function limitNameFindings(findings: Findings, name: string, type: string, field: string): void {
   const problems = qualifiedNameProblems(name);

@@ -17,7 +17,7 @@ export const isHeadless = (spec: Plain): boolean => {
   return addresses.length === 1 && addresses[0] === 'None';
 };
 
-/** Whether the addresses of a service may have any family. The result is true for a headless service without a selector. */
+/** Whether the addresses of a service may have any family. Only a headless service without a selector is open. */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
 
@@ -132,8 +132,8 @@ function inferFamilies(findings: Findings, spec: Plain): void {
 }
 
 /**
- * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`). Returns the
- * errors of these fields. @param before the old spec of an update
+ * Sets the policy and the families of a service before its addresses are allocated (`initIPFamilyFields`).
+ * `initFamilies` returns the errors of these fields. @param before the old spec of an update
  */
 export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[] {
   if (spec.type === 'ExternalName' || keepsPreference(spec, before)) return [];

@@ -27,8 +27,8 @@ function spread(seed: string, range: number): number {
 }
 
 /**
- * Returns the address for a service, computed from its UID. If the address is occupied, the next attempt returns another
- * address (see `admission/service.ts`). Returns undefined after the last attempt.
+ * Returns the address for a service, computed from its UID. If the address is occupied, the next attempt returns
+ * another address (see `admission/service.ts`). `clusterAddress` returns undefined after the last attempt.
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -86,7 +86,6 @@ export function allocateAddresses(
   }
   const address = addresses[0] ?? clusterAddress(service.metadata.uid ?? '');
   const { name = '' } = service.metadata;
-  // The IPAddress that reserves the address must refer to this Service.
   const findings = new Findings();
   const at = 'spec.parentRef.name';
   if (name === '') findings.required(at);
@@ -113,7 +112,9 @@ class NodePorts {
     this.#taken = new Set(items(look(service, 'spec'), 'ports').map(nodePortOf));
   }
 
-  /** Whether a service may have the port. A dry run allocates nothing, so it also accepts ports outside of the range. */
+  /**
+   * Whether a service may have the port. A dry run allocates nothing, so it also accepts ports outside of the range.
+   */
   allows(port: number): boolean {
     return this.#dryRun || isInRange(port);
   }

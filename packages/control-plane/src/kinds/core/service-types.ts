@@ -78,7 +78,10 @@ const TYPED_FIELDS: readonly (readonly [(spec: Plain) => boolean, readonly strin
   [isReachable, ['externalTrafficPolicy']],
 ];
 
-/** Removes fields that the new type of a Service does not support. Fields that the client also changed remain. */
+/**
+ * Removes fields that the new type of a Service does not support. A field that the client changed together with the
+ * type remains.
+ */
 export function dropOfOldType(spec: Plain, before: Plain): void {
   for (const [needs, fields] of TYPED_FIELDS) {
     if (!needs(before) || needs(spec) || textsOf(spec, fields) !== textsOf(before, fields)) continue;

@@ -44,7 +44,8 @@ function defaultService(service: ApiObject): void {
 }
 
 /**
- * Allocates families, addresses and node ports for a service. If the allocation has errors, only these errors are reported.
+ * Allocates families, addresses and node ports for a service. If the allocation has errors, no further errors are
+ * reported.
  */
 function allocate(service: ApiObject, context: StrategyContext, before?: Plain): void {
   const spec = child(service, 'spec');
@@ -111,7 +112,6 @@ function readSpec(spec: Plain): Plain {
 }
 
 function shownService(json: string): string {
-  // For all other types, the stored form equals the form of the response.
   if (!json.includes('"type":"ExternalName"')) return json;
   const service = parseJson(json) as ApiObject;
   return renderObject({ ...service, spec: readSpec(look(service, 'spec')) }, undefined);

@@ -171,7 +171,6 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
   for (const [name, source] of sources) {
     const isSecond = count > 0;
     count++;
-    // The real server allows this source even if it is the second source.
     if (isSecond && name !== 'flexVolume') findings.forbidden(`${at}.${SECOND_NAMES.get(name) ?? name}`, ONE_TYPE);
     else oneSource(findings, spec, name, source, at, volumeName);
   }
@@ -245,7 +244,7 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const before = copyJson(look(old, 'spec'));
   const bound = look(claim, 'status').phase === 'Bound';
   const frozen = copyWithEmpties(spec);
-  // The binder may set the volume name once. A claim without a class may also get a class.
+  // The binder may set the volume name once. A claim without a class may get its class later.
   if (text(before, 'volumeName') === '') carry(before, 'volumeName', frozen.volumeName);
   if (before.storageClassName === undefined && spec.storageClassName !== undefined) {
     delete frozen.storageClassName;
@@ -357,7 +356,7 @@ function claimStatusCauses(claim: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Sets the defaults of a claim. The claims in a stateful set also get these defaults. */
+/** Sets the defaults of a claim. The claims in a stateful set get these defaults too. */
 export function defaultClaim(claim: Plain | ApiObject): void {
   const spec = child(claim, 'spec');
   const status = child(claim, 'status');
@@ -380,7 +379,6 @@ export const claimStrategy = strategy({
     if (subresource !== '') return;
     const spec = child(claim, 'spec');
     if (look(old, 'spec').dataSourceRef === undefined) dropForeignSource(spec);
-    // If the old claim has a data source, the update keeps it unchanged.
     if (look(old, 'spec').dataSource === undefined) dropSource(spec);
     mirrorSource(spec);
   },

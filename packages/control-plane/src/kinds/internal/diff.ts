@@ -28,7 +28,7 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
-/** Returns the first of the longest common runs of lines. Frequent lines extend the run at both ends. */
+/** Returns the first of the longest common runs of lines. At both ends, frequent lines extend the run. */
 function longest(
   a: readonly string[],
   b: readonly string[],
@@ -60,7 +60,7 @@ function longest(
 
 /**
  * Returns all equal runs in order, with the algorithm of Ratcliff and Obershelp. The last run is empty and marks the
- * end.
+ * end of the texts.
  */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);

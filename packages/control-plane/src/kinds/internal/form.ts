@@ -28,10 +28,13 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** Host fields of the pod spec in the API. In the internal form, the security context contains them. */
+/** Host fields of the pod spec in the API. In the internal form, these host fields are in the security context. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/** Returns the security context of a pod in the internal form. This form contains the host fields of the spec. */
+/**
+ * Returns the security context of a pod in the internal form. In the internal form, the security context contains the
+ * host fields of the spec.
+ */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
@@ -91,8 +94,7 @@ export function internalForm(structure: string, value: Plain): Plain {
   }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
-    // The Go structure embeds the metadata, so its fields are on the level of the other fields and have the names of
-    // the API.
+    // The Go structure embeds the metadata, so its fields have the names of the API.
     if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
     else form[name] = formOf(type, byKey.get(key));
   }

@@ -7,7 +7,7 @@ type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 /** Sources of a projected volume that the real server disables by default with feature gates. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
-/** Removes fields whose feature is disabled by default. The real server does the same. */
+/** Removes fields whose feature is disabled by default. The real server removes the same fields. */
 function dropDisabled(spec: Plain): void {
   delete spec.schedulingGroup;
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {

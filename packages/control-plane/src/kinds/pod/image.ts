@@ -9,7 +9,10 @@ const REFERENCE = new RegExp(
 );
 const LONGEST_PATH = 255;
 
-/** Returns a reference with its domain. Without a domain, `docker.io/library/` is implied (`splitDockerDomain`). */
+/**
+ * Returns a reference with its domain. For a reference without a domain, `docker.io/library/` is implied
+ * (`splitDockerDomain`).
+ */
 function withDomain(image: string): string {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(0, slash));

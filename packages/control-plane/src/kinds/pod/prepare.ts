@@ -21,7 +21,7 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
 
 /**
  * Returns the QoS class: `Guaranteed`, `Burstable` or `BestEffort`. The class depends on the CPU and memory of the pod.
- * If the pod does not set them, the class depends on all containers.
+ * If the pod sets neither CPU nor memory, the class depends on all containers.
  */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
@@ -82,7 +82,7 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: st
 
 /**
  * Returns the grace period of a deletion in seconds. For a pod without a node, or for a finished pod, the period is
- * zero. Other pods have the grace period of their spec.
+ * zero. A running pod with a node has the grace period of its spec.
  */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;

@@ -18,8 +18,8 @@ function put(holder: Plain, field: string, value: unknown): void {
 }
 
 /**
- * Returns the old containers with the resources of the new containers. Containers with new names are also included, so
- * that the validation refuses them.
+ * Returns the old containers with the resources of the new containers. Containers with new names are part of the
+ * result, so that the validation refuses them.
  */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
   if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;

@@ -11,7 +11,10 @@ function actionFor(container: Plain, exitCode: unknown): string {
   return text(rule, 'action');
 }
 
-/** Whether a restart policy restarts a container after this exit code. Undefined for an unknown policy. */
+/**
+ * Whether a restart policy restarts a container after this exit code. `restarts` returns undefined for an unknown
+ * policy.
+ */
 function restarts(policy: string, exitCode: unknown): boolean | undefined {
   if (policy === 'OnFailure') return exitCode !== 0;
   return policy === 'Always' ? true : policy === 'Never' ? false : undefined;

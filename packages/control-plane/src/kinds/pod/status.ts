@@ -58,8 +58,8 @@ function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject):
       if (next.length === 0 || canTerminatedRun(spec, containers, text(before, 'name'), terminated.exitCode ?? 0))
         continue;
       const why = 'may not be transitioned to non-terminated state';
-      // For ephemeral containers, the server adds one error for each status. For other containers, the server adds one error
-      // for the first status.
+      // For ephemeral containers, the server adds one error for each status. For the remaining containers, the server
+      // adds one error for the first status.
       const count = list === 'ephemeralContainerStatuses' ? next.length : 1;
       for (let each = 0; each < count; each += 1) findings.forbidden(`status.${list}[${index}].state`, why);
     }

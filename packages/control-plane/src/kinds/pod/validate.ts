@@ -86,7 +86,7 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
 
 /**
  * Checks the host ports of a pod with hostNetwork. Such a pod uses the ports of its node. A template may omit host
- * ports, because its pods get them as defaults.
+ * ports, because its pods get the ports as defaults.
  */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;
@@ -230,7 +230,8 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
 }
 
 /**
- * Returns the errors of images with spaces at the start or end. Such images are invalid in a pod, but valid in a template.
+ * Returns the errors of images with spaces at the start or end. Images with spaces are invalid in a pod, but valid in a
+ * template.
  */
 function imageCauses(spec: Plain, path: string): StatusCause[] {
   const findings = new Findings();
@@ -246,7 +247,9 @@ function imageCauses(spec: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Returns the errors of token volumes in a pod without a service account. Such a pod has no token. */
+/**
+ * Returns the errors of token volumes in a pod without a service account. A pod without a service account has no token.
+ */
 export function tokenCauses(spec: Plain, path: string): StatusCause[] {
   if (text(spec, 'serviceAccountName') !== '') return [];
   const findings = new Findings();

@@ -3,7 +3,10 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 
 const NANO = 1_000_000_000n;
 
-/** Warns about amounts of bytes that are not integers. The check covers only these resources in one list. */
+/**
+ * Warns about amounts of bytes that are not integers. As in the real server, only these resources in one list are
+ * checked.
+ */
 export function fractionWarnings(holder: Plain, list: string, resources: readonly string[], at: string): string[] {
   return resources.flatMap((resource) => {
     const quantity = look(holder, list)[resource];

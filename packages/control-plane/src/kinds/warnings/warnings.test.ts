@@ -83,7 +83,6 @@ test.each([
     },
     ['volume "v" (Secret "s"): overlapping paths: "x/y" with "x"'],
   ],
-  // The server sets the value to 1 before it computes the warnings.
   [{ terminationGracePeriodSeconds: -1 }, []],
 ])('a pod with %j', async (spec, warnings) => {
   const body = { metadata: { name: 'p' }, spec: { ...BASE, ...spec } };

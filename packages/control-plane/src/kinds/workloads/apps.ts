@@ -171,8 +171,8 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * Reads the template generation. This number is internal in the server, and clients see it as an annotation. Returns 0
- * for a body without the annotation.
+ * Reads the template generation. This number is internal in the server, and clients see it as an annotation.
+ * `templateGeneration` returns 0 for a body without the annotation.
  * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {

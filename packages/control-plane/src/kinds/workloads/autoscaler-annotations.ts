@@ -9,7 +9,7 @@ const METRICS = `${PREFIX}metrics`;
 const CURRENT_METRICS = `${PREFIX}current-metrics`;
 const CONDITIONS = `${PREFIX}conditions`;
 const BEHAVIOR = `${PREFIX}behavior`;
-/** All annotations for fields of v2. The internal type has fields for them. */
+/** All annotations for fields of v2. The internal type has fields for these annotations. */
 export const AUTOSCALER_FORMS: readonly string[] = [
   METRICS,
   CURRENT_METRICS,
@@ -215,7 +215,7 @@ function behaviorText(behavior: Plain): string {
   return goJson({ ScaleUp: rules(behavior.scaleUp), ScaleDown: rules(behavior.scaleDown) });
 }
 
-/** Reads a field. Like Go, it ignores the case of the field name. */
+/** Reads a field. As in Go, the case of the field name does not matter. */
 function anyCase(holder: unknown, name: string): unknown {
   const key = Object.keys(look(holder)).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : look(holder)[key];

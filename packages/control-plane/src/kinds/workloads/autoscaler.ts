@@ -28,8 +28,8 @@ const withAnnotations = (
 const STORED = 'autoscaling/v2';
 
 /**
- * Converts an autoscaler from `autoscaling/v1` to `autoscaling/v2`. The only metric in v1 is the CPU. Annotations contain
- * the other fields.
+ * Converts an autoscaler from `autoscaling/v1` to `autoscaling/v2`. The only metric in v1 is the CPU. Annotations
+ * contain the metrics and fields that v1 lacks.
  */
 function encode(object: ApiObject): ApiObject {
   if (object.apiVersion === STORED) return object;
@@ -52,7 +52,6 @@ function encode(object: ApiObject): ApiObject {
     },
     status: {
       ...status,
-      // Go omits this field if it is zero, but always writes the list.
       ...(replicas === 0 ? {} : { currentReplicas: replicas }),
       currentMetrics: shown ?? null,
       ...(conditions === undefined ? {} : { conditions }),
@@ -153,7 +152,7 @@ export const autoscalerV1Strategy = {
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
-      // The server writes the annotations itself. The manager of a field therefore also manages its annotation.
+      // The server writes the annotations itself, so the manager of a field also manages its annotation.
       Object.assign(object, decode(encode(object)));
     },
     // A write of the spec leaves the status unchanged. A write of the status leaves the spec unchanged.

@@ -3,7 +3,7 @@ import { startTestPlane } from '../../testing.ts';
 
 const JOBS = '/apis/batch/v1/namespaces/default/jobs';
 
-/** Creates a job with these labels. Returns the label names of the job and of its pods. */
+/** Creates a job with these labels. `labelsOf` returns the label names of the job and of its pods. */
 async function labelsOf(own: object | undefined, pods: object | undefined): Promise<string[]> {
   const setup = await startTestPlane();
   const template = {
@@ -42,7 +42,6 @@ test.each<[what: string, status: object, spec: object, code: number]>([
 ])('a suspended job %s', async (_what, status, change, code) => {
   const setup = await startTestPlane();
   const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
-  // The controller of jobs does not write the status of this job.
   const spec = { suspend: true, managedBy: 'example.dev/x', template };
   await setup.client.send('POST', JOBS, { metadata: { name: 'j' }, spec });
   const { body } = await setup.client.send('GET', `${JOBS}/j`);

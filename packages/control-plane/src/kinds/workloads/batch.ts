@@ -139,8 +139,8 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 const SCHEDULING = ['nodeSelector', 'tolerations', 'schedulingGates'];
 
 /**
- * Whether the placement and the resources of pods may change, because the job is suspended and has no active pods. A
- * started job also needs the condition that the controller sets (`shouldAllowMutablePodTemplate`).
+ * Whether the placement and the resources of pods may change, because the job is suspended and has no active pods. If
+ * the job has started, the condition of the controller is needed too (`shouldAllowMutablePodTemplate`).
  */
 function isTemplateOpen(old: ApiObject): boolean {
   const status = look(old, 'status');
@@ -152,7 +152,7 @@ function isTemplateOpen(old: ApiObject): boolean {
   );
 }
 
-/** Sets a field to the value of another object. An absent value removes the field. */
+/** Copies a field from another object, or removes the field if it is absent there. */
 function take(holder: Plain, from: Plain, field: string): void {
   if (from[field] === undefined) delete holder[field];
   else holder[field] = from[field];
@@ -202,7 +202,10 @@ function templateChange(template: Plain, old: ApiObject): StatusCause[] {
   return jsonEquals(spec, expected) ? [] : [invalidValue('spec.template.spec', internalForm('PodSpec', spec), why)];
 }
 
-/** Checks that the number of completions does not change. In an indexed job, it may change together with the parallelism. */
+/**
+ * Checks that the number of completions does not change. In an indexed job, the number of completions may change
+ * together with the parallelism.
+ */
 function completionsChange(spec: Plain, before: Plain): StatusCause[] {
   if (spec.completionMode !== 'Indexed') return immutableCauses(spec, before, ['completions']);
   if (spec.completions === before.completions || spec.completions === spec.parallelism) return [];
@@ -228,7 +231,10 @@ function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]):
     .map((field) => invalidValue(`spec.${field}`, shownField(spec, field), 'field is immutable'));
 }
 
-/** Returns the errors of a change (`ValidateJobSpecUpdate`). The server validates the whole spec again. */
+/**
+ * Returns the errors of a change (`ValidateJobSpecUpdate`). In an update of a Job, the server validates the whole spec
+ * again.
+ */
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
@@ -247,8 +253,8 @@ const jobRules = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // The Job and its template share one map object, as in Go's defaults. Therefore labels that are later added to the
-    // template are also added to the Job.
+    // The Job and its template share one map object, as in Go's defaults. Labels that are later added to the template
+    // appear on the Job.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }

@@ -1,5 +1,6 @@
 /**
- * The range and the value names of a time field. The values are those of robfig/cron, the library of the real server.
+ * The range and the value names of a time field. The ranges and names are those of robfig/cron, the library of the real
+ * server.
  */
 interface Bounds {
   readonly min: number;
@@ -112,7 +113,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Parses a Go duration such as `1h30m` to milliseconds. Undefined if it is invalid. */
+/** Parses a Go duration such as `1h30m` to milliseconds. `goDuration` returns undefined if it is invalid. */
 function goDuration(text: string): number | undefined {
   if (!/^[+-]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -177,8 +178,8 @@ class Zone {
   }
 
   /**
-   * Returns the instant of a local time. Returns undefined for a local time that does not exist, such as the skipped
-   * hour in spring.
+   * Returns the instant of a local time. `instantOf` returns undefined for a local time that does not exist, such as
+   * the skipped hour in spring.
    */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
@@ -200,7 +201,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Returns the first due time after `after`. Returns undefined if there is none within five years. */
+/** Returns the first due time after `after`. `nextTime` returns undefined if there is none within five years. */
 export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Date | undefined {
   if ('everyMs' in schedule) {
     const second = Math.floor(after.getTime() / 1000) * 1000;

@@ -41,7 +41,10 @@ export function countIndexes(list: string, completions: number): number {
   return total;
 }
 
-/** Returns the error of an invalid list of indexes, with the text of kube-apiserver. Returns undefined for a valid list. */
+/**
+ * Returns the error of an invalid list of indexes, with the text of kube-apiserver. `indexesProblem` returns undefined
+ * for a valid list.
+ */
 export function indexesProblem(list: string, completions: number): string | undefined {
   try {
     countIndexes(list, completions);

@@ -12,7 +12,7 @@ interface Job {
 }
 
 /**
- * The changed parts of a status. Most rules check only changed parts, so that an old error does not block other
+ * The changed parts of a status. Most rules check only changed parts, so that an old error does not block unrelated
  * changes.
  */
 interface Changes {
@@ -29,7 +29,7 @@ const hasCondition = ({ status }: Job, wanted: string, value = 'True'): boolean 
 const isFinished = (job: Job): boolean => hasCondition(job, 'Complete') || hasCondition(job, 'Failed');
 const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
-/** Returns an error about the conditions. The error does not contain the value of the conditions. */
+/** Returns an error about the conditions. The conditions are not quoted in the error. */
 const wrongConditions = (why: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${why}`,

@@ -19,7 +19,6 @@ function defaultStatefulSet(object: ApiObject): void {
   preset(spec, 'podManagementPolicy', 'OrderedReady');
   defaultTemplate(spec);
   const update = child(spec, 'updateStrategy');
-  // An update strategy gets all defaults only if it has no type.
   if (text(update, 'type') === '')
     Object.assign(update, { type: 'RollingUpdate', rollingUpdate: update.rollingUpdate ?? {} });
   const { rollingUpdate } = update;
@@ -29,7 +28,7 @@ function defaultStatefulSet(object: ApiObject): void {
   preset(retention, 'whenScaled', 'Retain');
   const claims = spec.volumeClaimTemplates;
   for (const claim of Array.isArray(claims) ? claims.filter(isPlain) : []) {
-    // The server sets apiVersion and kind, even if a client sent other values.
+    // The server sets apiVersion and kind, even if a client sent different values.
     claim.apiVersion = 'v1';
     claim.kind = 'PersistentVolumeClaim';
     defaultClaim(claim);
@@ -103,8 +102,9 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
 }
 
 /**
- * The spec as the server validates it. The template has a volume for each claim. The controller sets the hostname and
- * the subdomain of each pod, so the server does not validate the values of the template.
+ * Returns the spec of a stateful set as the server validates the spec. The template has a volume for each claim. The
+ * controller sets the hostname and the subdomain of each pod, so the server does not validate the values of the
+ * template.
  */
 function validatedSpec(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
@@ -135,7 +135,7 @@ const statefulSetStatusCauses = statusCountCauses({
   collisions: true,
 });
 
-/** Removes a field whose feature is off by default. The real server does the same. */
+/** Removes a field whose feature is off by default. The real server removes the same field. */
 function dropMaxUnavailable(set: ApiObject): void {
   delete look(set, 'spec', 'updateStrategy', 'rollingUpdate').maxUnavailable;
 }

@@ -27,18 +27,18 @@ import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts'
 
 /** The input of a server-side apply. */
 export interface ApplyInput {
-  /** The stored object. Absent if the apply creates it. */
+  /** The stored object. `live` is absent if the apply creates the object. */
   readonly live?: ApiObject;
   readonly applied: ApiObject;
   readonly manager: string;
-  /** Whether the apply takes fields from other managers. If false, such an apply fails with a conflict. */
+  /** Whether the apply takes fields from other managers. If `force` is false, such an apply fails with a conflict. */
   readonly force: boolean;
   readonly schema?: JsonSchema;
   /** The subresource; '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
-  /** Returns the kind in an API version that another manager used. */
+  /** Returns the kind in an API version that a manager used. */
   readonly versionOf?: VersionOf;
 }
 
@@ -68,7 +68,7 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   });
 }
 
-/** The error for a stored object that does not match the schema of its kind. The server cannot merge this object. */
+/** The error for a stored object that does not match the schema of its kind. The server cannot merge such an object. */
 function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const message = `failed to create typed live object (${namespace}/${name}; ${version}, Kind=${kind}): it does not fit the schema`;
@@ -76,8 +76,8 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
 }
 
 /**
- * Returns the configuration to merge. The configuration also contains fields that this endpoint does not write, because
- * the kind later resets them.
+ * Returns the configuration to merge. Fields that this endpoint does not write are part of it, because the kind resets
+ * them later.
  */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
@@ -113,10 +113,6 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   });
 }
 
-/**
- * Every configuration contains the name of the object, although no entry lists the name. Because of this path, the
- * other metadata remain.
- */
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
 /** Metadata fields without a manager. These fields stay when a manager no longer applies them. */
@@ -161,7 +157,7 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 
 /**
  * Merges an applied configuration into the live object. Removes fields that the manager applied before and that have no
- * manager now. Returns the whole object with its new managedFields.
+ * manager now. `serverSideApply` returns the whole object with its new managedFields.
  * @throws StatusError 409 with a cause for each field of another manager (unless `force`); 500 if the configuration
  *   does not match the schema. For a configuration with managedFields, the code is 400.
  */
@@ -204,7 +200,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
   const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
-  // The server updates the annotation even if another manager owns it.
+  // The server updates the annotation even if it has a foreign manager.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
 }

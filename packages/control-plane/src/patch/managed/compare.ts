@@ -111,13 +111,13 @@ function compareMap(
 type Skip = (key: string) => boolean;
 const NONE: Skip = () => false;
 
-/** The items of a list by their path elements. Equal items are under the same element. */
+/** The items of a list by their path elements. Equal items have the same path element. */
 function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
   return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
 }
 
 /**
- * Compares the items of a list. Equal items count as one value. A manager owns the path of this value, but not the
+ * Compares the items of a list. Equal items count as one value. A manager owns the path of an equal value, but not the
  * paths of its fields.
  */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
@@ -150,8 +150,8 @@ const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | unde
   a === undefined || b === undefined ? (a ?? b) : union(a, b);
 
 /**
- * Compares two values. Without a schema, the values determine the method. If a list becomes a map, the changes are the
- * path of the value and the path of each new key.
+ * Compares two values. Without a schema, the values determine how they are compared. If a list becomes a map, the
+ * changes are the path of the value and the path of each new key.
  */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;
@@ -196,7 +196,7 @@ function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): Field
 }
 
 /**
- * Whether a path may have a manager. Names, timestamps and similar metadata have no manager. Fields that this endpoint
+ * Whether a path may have a manager. Names, timestamps and similar metadata have no manager. Fields that the endpoint
  * does not write have no manager either.
  */
 export function isTracked(path: readonly string[], scope: Scope): boolean {

@@ -4,13 +4,13 @@ import type { Ownership } from './fields/entries.ts';
 import { printPath } from './fields/fieldPath.ts';
 import { type FieldSet, paths } from './fields/fieldSet.ts';
 
-/** The fields that an apply would change although another manager owns them. */
+/** The fields that an apply would change although they have a foreign manager. */
 export interface Conflict {
   readonly owner: Ownership;
   readonly fields: FieldSet;
 }
 
-/** The name of a manager in conflict messages. For a manager of updates, it contains the API version. */
+/** The name of a manager in conflict messages. The name of a manager of updates contains the API version. */
 function nameOf(owner: Ownership): string {
   const subresource = owner.subresource === '' ? '' : ` with subresource ${goQuote(owner.subresource)}`;
   const version = owner.operation === 'Update' ? ` using ${owner.apiVersion}` : '';

@@ -20,16 +20,12 @@ function lastApplied(live: ApiObject): Record<string, unknown> | undefined {
     const object: unknown = parseJson(text);
     return isRecord(object) ? object : undefined;
   } catch (error) {
-    // A user can write invalid JSON into the annotation. In this case, kubectl cannot take over fields.
+    // A user can write invalid JSON into the annotation. With invalid JSON, kubectl cannot take over fields.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/**
- * The fields of client-side apply that kubectl may take over without `force`, because they have not changed since the
- * last client-side apply.
- */
 export function takeableFields(live: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
   const object = lastApplied(live);
   if (object === undefined) return EMPTY_SET;

@@ -38,12 +38,12 @@ export function pruneDropped(
 }
 
 /**
- * Whether a map key or list item is removed: the applier owned it, and no manager owns it now. A manager of one of its
- * fields does not prevent the removal.
+ * Whether a map key or list item is removed: the applier owned it, and no manager owns it now. A manager of a field
+ * inside the item does not prevent the removal.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 
-/** Returns null for a container that lost its last item. A schema may refuse null. */
+/** Returns null for a container that lost its last item. A schema may refuse this null. */
 function emptied(before: unknown, after: unknown): unknown {
   if (after === before || typeof after !== 'object' || after === null) return after;
   return Object.keys(after).length === 0 ? null : after;

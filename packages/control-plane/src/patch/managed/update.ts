@@ -10,7 +10,7 @@ import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts'
 
 /** The input for recording a create, update or patch. */
 export interface UpdateInput {
-  /** The stored object. Absent for a create. */
+  /** The stored object. `live` is absent for a create. */
   readonly live?: ApiObject;
   readonly updated: ApiObject;
   readonly manager: string;
@@ -19,7 +19,7 @@ export interface UpdateInput {
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
-  /** Returns the kind in an API version that another manager used. */
+  /** Returns the kind in an API version that a manager used. */
   readonly versionOf?: VersionOf;
 }
 
@@ -46,8 +46,8 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
 ]);
 
 /**
- * Fields of built-in kinds that get no manager from a write of the main resource. For kinds without an entry, this is
- * only the status.
+ * Fields of built-in kinds that get no manager from a write of the main resource. In a kind without an entry, only the
+ * status gets no manager.
  */
 const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   // The spec of a certificate request is immutable, so an update sets managers only for the metadata.
@@ -66,7 +66,7 @@ export function scopeOf(kind: KindDefinition, subresource: string): Scope {
 }
 
 /**
- * The entries before this write: the entries from the client, or the stored entries if the client sent none. `[{}]`
+ * Returns the entries before the write: those from the client, or the stored entries if the client sent none. `[{}]`
  * clears all entries. A write of a subresource cannot change entries directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
@@ -81,9 +81,9 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
 const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
 /**
- * Whether an entry has an API version of the kind. The real server cannot compare objects in other versions. Events
- * exist in two groups, and the paths `/api` and `/apis` have separate schemas. Therefore a write in one group removes
- * the entries of the other group.
+ * Whether an entry has an API version of the kind. The real server cannot compare objects in foreign API versions.
+ * Events exist in two groups, and the paths `/api` and `/apis` have separate schemas. A write in one group of events
+ * removes the entries of the other group.
  */
 export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
@@ -128,11 +128,11 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const given = entriesOf(input);
   // An object without managers gets none until the next apply (skipNonAppliedManager).
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
-  // If a patch has changed the kind of an object, the real server cannot compare it.
+  // The real server cannot compare an object whose kind a patch has changed.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // If an entry of a custom object has an API version of another kind, the object loses all managers. For a built-in
-  // kind, only this entry is removed.
+  // If an entry of a custom object has an API version of another kind, the object loses all managers. In a built-in
+  // kind, only the entry with the foreign version is removed.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
@@ -141,11 +141,11 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const changes = changesIn(apiVersionOf(kind));
   const before = readEntries(entries);
   if (changes.changed === undefined && changes.removed === undefined) {
-    // The server also checks the types of fields that this endpoint does not write.
+    // The server checks the types of all fields, even of those that this endpoint does not write.
     if (input.subresource !== '' && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
-  // If an object does not match its schema, the real server also removes its managers.
+  // If an object does not match its schema, the real server removes the managers of the object.
   if (!isTyped(updated, node, true)) return [];
   const owners = recordUpdate(before, changesIn, {
     manager: input.manager,

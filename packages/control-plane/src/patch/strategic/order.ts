@@ -8,8 +8,8 @@ export function keyText(value: unknown): string {
 }
 
 /**
- * The positions of list items. A map is found by its merge key, and a scalar by its value. If several items are equal,
- * the first item is found.
+ * The positions of list items. A map is found by its merge key, and a scalar by its value. Of several equal items, the
+ * first item is found.
  */
 class Positions {
   readonly #mergeKey: string;
@@ -75,8 +75,8 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
 }
 
 /**
- * The items of a merged list in their order. Items in `order` keep the order of `order`, and all other items keep the
- * order of the server. The merge of both groups follows the order of the server if possible.
+ * The items of a merged list in their order. Items in `order` keep the order of `order`, and items outside of it keep
+ * the order of the server. The merge of both groups follows the order of the server if possible.
  */
 export function inOrder(
   merged: readonly unknown[],

@@ -44,7 +44,6 @@ const isNoInteger = (value: unknown): boolean =>
 /** Checks the Go types of the metadata, before the schema. */
 function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
-    // In errors of custom kinds, paths start at the metadata. In errors of built-in kinds, paths start at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
     const odd = oddNumber(value, `metadata.${path}`);
     const found = typeof value === 'number' && type === 'int64' ? `number ${odd ?? value}` : jsonTypeOf(value);
@@ -61,7 +60,6 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
   body.metadata = meta;
   for (const [field, value] of Object.entries(meta)) {
     if (value === null) {
-      // The value of an unknown field is not checked.
       if (META_FIELDS.has(field)) delete meta[field];
       continue;
     }
@@ -126,7 +124,7 @@ function compareSteps(one: string, other: string): number {
 const repeatedFields = (text: string, body: Record<string, unknown>): string[] =>
   isJson(text) ? duplicateFields(text, body) : [];
 
-/** The problems that strict decoding reports: repeated keys of a YAML body, and all other problems. */
+/** The problems that strict decoding reports: repeated keys of a YAML body, and unknown or repeated fields. */
 interface Problems {
   readonly yaml: readonly string[];
   readonly fields: readonly string[];
@@ -137,7 +135,7 @@ const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
  * All problems of a body. For JSON in custom objects, Go's decoder reports repeated fields first. For JSON in built-in
- * kinds, it reports problems in the order of the text. For YAML, repeated keys come first, and then the other keys in
+ * kinds, it reports problems in the order of the text. For YAML, repeated keys come first, and then the unknown keys in
  * sorted order.
  */
 function problemsOf(
@@ -190,7 +188,7 @@ export function decodeObject(
   return object;
 }
 
-/** Refuses the problems of strict decoding, or warns about them. The client chooses. @throws StatusError 400 */
+/** Refuses the problems of strict decoding, or warns about them. The client chooses whether problems are refused. */
 function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
@@ -205,7 +203,7 @@ function reportProblems(
   if (fieldValidation === 'Warn') for (const problem of [...yaml, ...fields]) warn(problem);
 }
 
-/** The unknown fields of a body that other code decodes. The body is not changed. */
+/** Returns the unknown fields of a body that is decoded elsewhere. The function does not change the body. */
 export function unknownFields(body: Record<string, unknown>, served: ServedKind): string[] {
   return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
 }
@@ -232,8 +230,8 @@ export function checkFields(
 }
 
 /**
- * Removes unknown fields and sets defaults. Mutates. Returns the paths of unknown fields. @param applied whether nulls of a
- * custom object are kept for the validation
+ * Removes unknown fields and sets defaults. Mutates. `normalize` returns the paths of unknown fields. @param applied
+ * whether nulls of a custom object are kept for the validation
  */
 export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {
   const unknown = pruneMeta(object.metadata as Record<string, unknown>);

@@ -1,6 +1,6 @@
 /** A level of the current path: the name of a field, or the index of an item. */
 interface Level {
-  /** The keys of an object. Undefined for a list. */
+  /** The keys of an object. `keys` is undefined for a list. */
   readonly keys: Set<string> | undefined;
   /** The current field name or index. */
   step: string;
@@ -19,13 +19,12 @@ interface Key {
 
 /**
  * Whether a text may contain repeated fields. If the text is as long as the JSON of its value, no field is repeated.
- * Most bodies from client libraries are of this length.
+ * Most client libraries send bodies of exactly this length.
  */
 function mayRepeat(text: string, value: unknown): boolean {
   try {
     return JSON.stringify(value).length !== text.trim().length;
   } catch (error) {
-    // The JSON of a value with 64-bit integers cannot be computed here, so the text must be scanned.
     if (!(error instanceof TypeError)) throw error;
     return true;
   }

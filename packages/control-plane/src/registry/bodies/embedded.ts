@@ -32,7 +32,8 @@ export const malformed = (path: string, metadata: unknown, { message }: RangeErr
   invalidValue(`${path}.metadata`, JSON.parse(sortedJson(metadata)), message);
 
 /**
- * Converts the metadata of embedded resources to the type of the real server, and removes unknown fields. Mutates.
+ * Converts the metadata of embedded resources to the type of the real server, and removes unknown fields. The function
+ * mutates the value.
  *
  * @param isApplied whether invalid metadata stays in the result. `embeddedCauses` later reports this metadata as an
  *   error.

@@ -20,7 +20,7 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined || isPointer(structure, key)) return null;
-  // The real server then computes with zero, but prints the first text.
+  // The real server computes with zero, but prints the first text.
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
@@ -29,8 +29,9 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
 }
 
 /**
- * Merges the second value of a repeated field into the first, as Go's decoder does. Objects keep their fields. Lists are
- * merged by index. Objects in a map are replaced. Null clears lists, maps and pointers, and does not change other values.
+ * Merges the second value of a repeated field into the first, as Go's decoder does. Objects keep their fields. Lists
+ * are merged by index. Objects in a map are replaced. Null clears lists, maps and pointers, and does not change
+ * scalars.
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
@@ -49,7 +50,7 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
 }
 
 /**
- * The checks of the JSON type of a field. A shared scalar type such as a quantity has several JSON types, so the table
+ * The checks of the JSON type of a field. A shared scalar type such as a quantity has several JSON types, so `FITS`
  * does not contain it.
  */
 const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -74,7 +75,7 @@ function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
 
 /**
  * Merges the values of a repeated field in a structure. Go's decoder refuses a body if any of the values has a wrong
- * type. Therefore, if the first value has a wrong type, the function returns it, and a later check refuses it.
+ * type. If the first value has a wrong type, the function returns this value, and a later check refuses it.
  */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;
@@ -111,7 +112,6 @@ export function parseMerging(text: string, schema: JsonSchema | undefined): unkn
       at++;
       const next = inner ?? schemaOf(of, key);
       const read = value(next);
-      // In a map, the second object with a key replaces the first object.
       put(
         fields,
         key,

@@ -21,7 +21,6 @@ export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   const paths = new Map<object, { readonly key: string; readonly holder: object | undefined }>();
   const found: { readonly holder: object; readonly key: string; readonly value: number; readonly source: string }[] =
     [];
-  // The reviver visits children before their parents, so the paths are known only at the end.
   JSON.parse(text, function (this: object, key: string, value: unknown, context?: { readonly source?: string }) {
     const source = context?.source ?? '';
     if (typeof value === 'number' && Number.isInteger(value) && isOdd(source)) {

@@ -20,7 +20,9 @@ export function unconvertible(apiVersion: string, name: string, { kind }: Served
   return `converting (${version}.${name}) to (${target}): unknown conversion`;
 }
 
-/** Returns the reason why apiVersion and kind cannot be read. Undefined if they can be read. */
+/**
+ * Returns the reason why apiVersion and kind cannot be read. `typeMetaProblem` returns undefined if they can be read.
+ */
 export function typeMetaProblem(body: Record<string, unknown>): string | undefined {
   const field = ['apiVersion', 'kind'].find((each) => typeof (body[each] ?? '') !== 'string');
   if (field === undefined) return undefined;
@@ -35,8 +37,8 @@ export function checkTypeMeta(body: Record<string, unknown>): void {
 }
 
 /**
- * Splits an apiVersion into group and version. Both parts are empty if the text is empty. Returns undefined if the text
- * has more than two parts.
+ * Splits an apiVersion into group and version. Both parts are empty if the text is empty. `parseApiVersion` returns
+ * undefined if the text has more than two parts.
  */
 export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
   if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
@@ -48,7 +50,10 @@ export function parseApiVersion(apiVersion: string): { readonly group: string; r
 
 const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
-/** Checks that apiVersion and kind match the URL. If a built-in kind may omit them, the function sets them. */
+/**
+ * Checks that apiVersion and kind match the URL. If a built-in kind may omit apiVersion and kind, the function sets
+ * them.
+ */
 export function checkType(
   body: Record<string, unknown>,
   served: ServedKind,

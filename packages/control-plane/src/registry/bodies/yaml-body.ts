@@ -53,7 +53,10 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Invalid escape sequence/, 'found unknown escape character'],
 ];
 
-/** Makes the YAML composer stop at its first error. A text may contain many errors, and each error is expensive. */
+/**
+ * Makes the YAML composer stop at its first error. A text may contain many errors, and each error is expensive to
+ * compose.
+ */
 function failFast(composer: Composer, text: string): Composer {
   let fault: YamlFault | undefined;
   const onError = (source: unknown, _code: string, message: string, warning?: boolean): void => {
@@ -87,8 +90,8 @@ function composeYaml(text: string, intAsBigInt: boolean): Document.Parsed | unde
 }
 
 /**
- * Parses the first YAML document as Go's library does. The last value of a repeated key counts, and later documents are
- * ignored.
+ * Parses the first YAML document as Go's library does. Of a repeated key, the last value counts; documents after the
+ * first one are ignored.
  */
 function readYaml(text: string, intAsBigInt: boolean): unknown {
   const first = composeYaml(text, intAsBigInt);
@@ -129,7 +132,7 @@ export function parseYamlText(text: string, prefix = ''): unknown {
 
 /**
  * The repeated keys of a valid YAML text, each with the line of its repeated value. As in Go's strict decoder, repeated
- * keys inside a value come before the key of this value. The function also reads JSON, which is valid YAML.
+ * keys inside a value come before the key of this value. JSON is valid YAML, so the function also accepts JSON.
  */
 export function repeatedKeys(text: string): string[] {
   const found: string[] = [];

@@ -62,13 +62,13 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** The namespace of the objects that a target includes. Undefined for all namespaces. */
+/** The namespace of the objects that a target includes. `namespaceOf` returns undefined for all namespaces. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** The smallest suffix. In byte order, a key with this suffix follows directly after the key. */
+/** The smallest suffix. In byte order, a key with this suffix follows directly after the key without it. */
 const END_OF_KEY = '\u0000';
 
 interface ContinueToken {
@@ -76,13 +76,13 @@ interface ContinueToken {
   readonly rv: number;
   readonly start: string;
   /**
-   * The number of remaining objects, so that the next page does not count them again. The real server does not have
-   * this field.
+   * The number of remaining objects, so that the next page does not count them again. The real server does not have the
+   * field `left`.
    */
   readonly left?: number;
   /**
-   * The time at which the version was read, in milliseconds. The real server does not need this field, because its storage
-   * compacts versions by time.
+   * The time at which the version was read, in milliseconds. The storage of the real server compacts versions by time,
+   * so its token has no time.
    */
   readonly at?: number;
 }
@@ -103,7 +103,9 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly left: number | undefined;
-  /** The time at which the version was read, in milliseconds. Undefined if the token comes from another server. */
+  /**
+   * The time at which the version was read, in milliseconds. `at` is undefined if the token comes from another server.
+   */
   readonly at: number | undefined;
 }
 
@@ -119,7 +121,7 @@ function decodeToken(text: string): Place {
   if (namespace === undefined || start === '') {
     throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
   }
-  // A token must not lead to another resource.
+  // A token must not lead to a foreign resource.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
   const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
   return { rv: Number(rv), namespace, name: name ?? '', left: numberOr(left), at: numberOr(at) };
@@ -176,7 +178,6 @@ export function parseResourceVersion(text: string, failure: 400 | 500): number |
   throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
 }
 
-/** Waits until the store reaches a version. @throws StatusError 504 when it is not reached in time */
 export async function awaitVersion(registry: Registry, version: number | undefined, asked: string): Promise<void> {
   if (version === undefined || version <= registry.store.revision()) return;
   await sleep(registry.clock, FUTURE_WAIT_MS);
@@ -201,10 +202,9 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // A continue token with the version -1 continues with the current state. The server sends this token after another
+  // A continue token with the version -1 continues with the current state. The server sends such a token after an older
   // token has expired.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
-  // The real server serves pages with resourceVersion=0 from its cache, which ignores the limit.
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
   // Versions are compacted by time, even without changes.

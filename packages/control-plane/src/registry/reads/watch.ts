@@ -10,7 +10,7 @@ import type { StoredRecord } from '../../store/record.ts';
 import type { StoreEvent } from '../../store/store.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 
-/** The maximum number of unread events of a client. Beyond it, the watch is closed. */
+/** The maximum number of unread events of a client. If a client exceeds this number, its watch is closed. */
 const MAX_QUEUED_EVENTS = 16_384;
 /** The maximum number of characters in the unread objects of a client. The limit affects large objects. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
@@ -32,7 +32,7 @@ export class WrongFormError extends Error {}
  * event.
  */
 export interface WatchFormat {
-  /** Watches with the same key share encoded events. Undefined for a watch that shares no events. */
+  /** Watches with equal keys share encoded events. `shareKey` is undefined for a watch that shares no events. */
   readonly shareKey: string | undefined;
   /** Returns an object in the form. @throws WrongFormError */
   object(text: string, first: boolean): string;
@@ -51,7 +51,8 @@ export const frame = (type: EventType, object: string): Uint8Array =>
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
-  // Only the current event is cached: all watches get it in the same turn. More events would double the size of the history.
+  // Only the current event is cached: all watches get it in the same turn. A cache of more events would double the size
+  // of the history.
   if (delivered?.event !== event) delivered = { event, frames: new Map() };
   const { frames } = delivered;
   let bytes = frames.get(key);
@@ -128,7 +129,7 @@ type Queued = () => Uint8Array | undefined;
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
-  /** The namespace of the watch. Undefined for all namespaces. */
+  /** The namespace of the watch. `#within` is undefined for all namespaces. */
   readonly #within: string | undefined;
   readonly #selection: Selection;
   readonly #options: ListOptions;
@@ -196,7 +197,9 @@ class Watcher {
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
 
-  /** Sends the changes after a version. If they are no longer available, the method ends the watch and returns false. */
+  /**
+   * Sends the changes after a version. If changes are no longer available, the watch ends and `#replay` returns false.
+   */
   #replay(version: number): boolean {
     const { store } = this.#registry;
     const events = store.since(this.#served.resource, version, this.#where());
@@ -208,7 +211,8 @@ class Watcher {
       return false;
     }
     this.#seen = version;
-    // The replayed events do not count towards the limit of unread events. Otherwise a client could never resume a watch.
+    // The replayed events do not count towards the limit of unread events. If they counted, a client could never resume
+    // a watch.
     for (const event of events) {
       const queued = this.#next(event, false);
       if (queued !== undefined) this.#queue.push(queued);
@@ -226,8 +230,7 @@ class Watcher {
    * sends the object as it is stored
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // The store delivers these events again when they become durable, but the watch has already sent them as initial
-    // state or replay.
+    // The store delivers events again when they become durable, but the watch has already sent some of them.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);
@@ -240,7 +243,6 @@ class Watcher {
     this.#events++;
     this.#length += length;
     if (this.#events > MAX_QUEUED_EVENTS || this.#length > MAX_QUEUED_LENGTH) {
-      // As in the real server, a slow client must start a new watch.
       this.#queue = [];
       this.#head = 0;
       this.#ending = true;
@@ -263,7 +265,6 @@ class Watcher {
     if (after) return () => this.#eventFrame(event, before ? 'MODIFIED' : 'ADDED', record, isLive);
     if (event.type === 'DELETED') return () => this.#eventFrame(event, 'DELETED', record, isLive);
     return () => {
-      // The object no longer matches. The watch sends its last matching state, with the version of the change.
       const object = parseJson(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
       object.metadata.resourceVersion = String(event.revision);
       const json = stringifyJson(object);

@@ -51,7 +51,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   object.kind = subresource === 'exec' ? 'PodExecOptions' : 'PodAttachOptions';
   for (const flag of FLAGS) {
     const value = query.get(flag);
-    // As in apimachinery, every value of a boolean parameter is true, except `false` and `0`.
+    // As in apimachinery, the values `false` and `0` of a boolean parameter are false, and all other values are true.
     if (value !== null && value.toLowerCase() !== 'false' && value !== '0') object[flag] = true;
   }
   const container = query.get('container') ?? '';

@@ -119,8 +119,8 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // No `await` separates the read of the budget from its change. Therefore two evictions never use the same allowed
-  // disruption.
+  // No `await` separates the read of the budget from its change. Without an `await`, two evictions never use the same
+  // allowed disruption.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {
@@ -172,8 +172,7 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
 }
 
 /**
- * The parsed selectors of budgets. A selector is parsed once for each version of its budget, and not again for each
- * eviction.
+ * The parsed selectors of budgets. A selector is parsed once for each version of its budget, and not for each eviction.
  */
 const selectors = new WeakMap<StoredRecord, LabelSelector>();
 
@@ -186,7 +185,7 @@ function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord
   return selector;
 }
 
-/** An index of budgets by a label of their pods. The index is the same in all API versions. */
+/** An index of budgets by a label of their pods. All API versions share the index of budgets. */
 const BY_SELECTOR: Words = {
   of: ({ namespace, json }) => wordsOfSelector(namespace, (JSON.parse(json) as Budget).spec?.selector),
 };
@@ -236,7 +235,10 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   });
 }
 
-/** Whether an unready pod may be evicted. Either the policy of the budget allows it, or enough other pods are ready. */
+/**
+ * Whether an unready pod may be evicted. Either the policy of the budget allows the eviction, or enough pods are ready
+ * without it.
+ */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;

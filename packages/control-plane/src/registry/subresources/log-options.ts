@@ -10,7 +10,10 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return parseInteger(query.get(name));
 }
 
-/** The `sinceTime` of a query. Undefined if it is absent. @throws StatusError 400 with the text of Go's `time.Parse` */
+/**
+ * The `sinceTime` of a query. `sinceTime` returns undefined if it is absent. @throws StatusError 400 with the text of
+ * Go's `time.Parse`
+ */
 function sinceTime(query: URLSearchParams): string | undefined {
   const time = query.get('sinceTime') ?? '';
   if (time === '') return undefined;
@@ -26,7 +29,7 @@ function sinceTime(query: URLSearchParams): string | undefined {
 }
 
 /**
- * Validates the options of `pods/NAME/log` (`ValidatePodLogOptions`). This happens before the pod is read.
+ * Validates the options of `pods/NAME/log` (`ValidatePodLogOptions`). The options are validated before the pod is read.
  * @throws StatusError 400 for unreadable values, 422 for wrong ones
  */
 export function checkLogOptions(query: URLSearchParams, pod: string): void {

@@ -6,8 +6,8 @@ import { type PatchType, patchObject } from '../writes/patch.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
 /**
- * Handles subresources that write a part of their object, as `status` does: get, update and patch. The function
- * `prepareForUpdate` of the kind gets the name of the subresource, and keeps all other parts of the object.
+ * Handles subresources that write a part of their object, as `status` does: get, update and patch. `prepareForUpdate`
+ * of the kind gets the name of the subresource, and keeps the rest of the object.
  */
 export async function partUpdate(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;

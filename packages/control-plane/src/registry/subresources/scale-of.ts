@@ -7,7 +7,7 @@ import type { Registry } from '../../resources/registry.ts';
 /** The steps of a path: `.spec.replicas` → `['spec', 'replicas']`. */
 export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
 
-/** The value at a path of an object. Undefined if it is absent. */
+/** The value at a path of an object. `read` returns undefined if it is absent. */
 export function read(object: ApiObject, path: string): unknown {
   let value: unknown = object;
   for (const step of steps(path)) {

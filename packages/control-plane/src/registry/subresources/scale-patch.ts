@@ -18,7 +18,7 @@ import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../write
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 
-/** The error of Go's decoder for a number of replicas. Undefined if there is none. */
+/** The error of Go's decoder for a number of replicas. `replicasProblem` returns undefined if there is none. */
 function replicasProblem(scale: ApiObject): string | undefined {
   const replicas: unknown = (scale.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
   const found = wrongType(replicas);
@@ -46,7 +46,10 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
   return scale;
 }
 
-/** Converts an integer as Go's converter does, which keeps only the last 32 bits. Other values stay unchanged. */
+/**
+ * Converts an integer as Go's converter does, which keeps only the last 32 bits. Values that are no integers stay
+ * unchanged.
+ */
 function keepLastBits({ spec = {} }: ApiObject): void {
   const given = spec as { replicas?: unknown };
   const { replicas } = given;

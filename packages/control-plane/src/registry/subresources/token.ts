@@ -38,8 +38,8 @@ interface Spec {
 const NO_TOKEN = { token: '', expirationTimestamp: null };
 
 /**
- * Kinds of objects to which a token can be bound. The token becomes invalid with this object. Pods and Secrets are in the
- * namespace of the account.
+ * Kinds of objects to which a token can be bound. When the bound object is deleted, the token becomes invalid. Pods and
+ * Secrets are in the namespace of the account.
  */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
   Pod: { plural: 'pods', namespaced: true },

@@ -13,7 +13,7 @@ import { checkCustomType } from '../bodies/type-meta.ts';
 import { dedupOwners, finalizerWarnings, generalPrefixCauses, metaCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** Kinds whose new objects the real server stores without a default. The default of a claim is its phase. */
+/** Kinds whose new objects the real server stores without a default. The missing default of a claim is its phase. */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
 /** Letters of a generated suffix. The letters contain no vowels and no similar digits. */
@@ -29,8 +29,8 @@ function generateName(prefix: string, random: () => number): string {
 }
 
 /**
- * Checks that the namespace of the body equals the namespace of the path. A missing namespace is set. For a
- * cluster-scoped kind, the namespace is removed.
+ * Checks that the namespace of the body equals the namespace of the path. A body without a namespace gets the namespace
+ * of the path. For a cluster-scoped kind, the namespace is removed.
  */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
@@ -196,7 +196,7 @@ export async function createObject(
   receive(object, target, call);
   if (!byUpdate) dropSystemFields(object);
   object.metadata = tidyMeta(metadata);
-  // The server sets these fields after mutating admission. So values in the body get no manager.
+  // The server sets these fields after mutating admission, so values in the body get no manager.
   for (const field of FILLED_IN) delete object.metadata[field];
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 

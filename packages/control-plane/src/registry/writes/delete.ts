@@ -114,8 +114,7 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
 }
 
 /**
- * The last step of a delete. This step is synchronous, so that no other write can happen between its read and its
- * write.
+ * The last step of a delete. The last step is synchronous, so that no write can happen between its read and its write.
  */
 function finish(
   registry: Registry,
@@ -150,7 +149,7 @@ function finish(
   let current = record;
   if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
   if (gone) current = registry.remove(served, current);
-  // The text of a deleted object has the form of a response. All other texts have the stored form.
+  // A deleted object is returned as a response, and a marked object in its stored form.
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
@@ -163,7 +162,7 @@ const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
 
 /**
- * Applies the grace period of a delete (rest.BeforeDelete). The result is one of:
+ * Applies the grace period of a delete (rest.BeforeDelete). A grace period has one of these results:
  * - `pending`: the deletion is already in progress and nothing changes,
  * - `given`: the object now has its deletion time,
  * - `none`: this kind has no grace period.
@@ -204,7 +203,7 @@ const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/** The finalizers for the propagation policy. These finalizers replace those of an earlier policy. */
+/** The finalizers for the propagation policy. The new finalizers replace those of an earlier policy. */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,

@@ -133,8 +133,8 @@ function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): St
 }
 
 /**
- * The errors of `generateName` as the start of a path segment. This rule applies to all kinds. In a creation, the rule
- * applies after the other rules of the kind.
+ * The errors of `generateName` as the start of a path segment. Every kind has this rule for `generateName`. In a
+ * creation, the rule for `generateName` applies after all rules of the kind.
  */
 export const generalPrefixCauses = ({ generateName = '' }: ObjectMeta): StatusCause[] =>
   pathPrefixProblems(generateName).map((problem) => invalidValue('metadata.generateName', generateName, problem));
@@ -166,7 +166,7 @@ export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] 
   return causes;
 }
 
-/** Groups whose kinds have only the general rules. Finalizers of these kinds need no domain. */
+/** Groups whose kinds have only the general rules. Finalizers in these groups need no domain. */
 const GENERAL_RULES: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -183,8 +183,8 @@ const takesAnyFinalizer = (kind: AssessedKind): boolean =>
 type Look = 'change' | 'new';
 
 /**
- * Kinds whose strategy validates the metadata differently or more than once. The key is `group/plural`, with the subresource
- * if it has its own strategy.
+ * Kinds whose strategy validates the metadata differently or more than once. The key is `group/plural`, with the
+ * subresource if the subresource has its own strategy.
  */
 const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
   ...[
@@ -304,7 +304,7 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 /**
  * The errors for a change of the metadata. Several steps validate the metadata, and each step reports the errors that
  * it finds. The general step validates the metadata as a new object and as a change (`ValidateObjectMetaAccessor`,
- * `ValidateObjectMetaAccessorUpdate`). After the general step, the strategy of the kind validates it
+ * `ValidateObjectMetaAccessorUpdate`). After the general step, the strategy of the kind validates the metadata
  * (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
  */
 export function metaUpdateCauses(
@@ -340,7 +340,7 @@ export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined)
   return warnings;
 }
 
-/** Removes repeated owners with the same UID. Returns a warning with their UIDs. Mutates. */
+/** Removes repeated owners with the same UID. `dedupOwners` returns a warning with their UIDs. Mutates. */
 export function dedupOwners(object: ApiObject): string | undefined {
   const owners = object.metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return undefined;

@@ -92,8 +92,8 @@ function patcher(
 }
 
 /**
- * Returns the patched value with the field order of Go's patch libraries. These libraries convert a changed object to a
- * map, and sort its keys. Unchanged objects keep their order.
+ * Returns the patched value with the field order of Go's patch libraries. Go's patch libraries convert a changed object
+ * to a map, and sort its keys. An object without a change keeps its order.
  */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
@@ -123,7 +123,7 @@ const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadat
 
 /** The inputs of an error about a patched object. */
 interface PatchFacts {
-  /** Returns the text of a strategic merge patch. Undefined for other types. */
+  /** Returns the text of a strategic merge patch. `strategic` returns undefined for other types. */
   readonly strategic: (() => string) | undefined;
   /** Messages for repeated fields of the patch. */
   readonly repeated: readonly string[];
@@ -201,8 +201,8 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The error for a patched object without an apiVersion. The real server decodes this object as the internal version.
- * The internal version has other field names than the API, so the decoded object has no name.
+ * The error for a patched object without an apiVersion. The real server decodes an object without an apiVersion as the
+ * internal version. The internal version has different field names than the API, so the decoded object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -241,7 +241,10 @@ export function refuseVersion(object: ApiObject, live: ApiObject, served: Served
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/** Converts a type error to an error about the patch. The error contains the whole object, or (strategic) the patch. */
+/**
+ * Converts a type error to an error about the patch. The error about the patch contains the whole object, or
+ * (strategic) the patch.
+ */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -331,7 +334,9 @@ const INTEGERS = ['deletionGracePeriodSeconds', 'generation'] as const;
 const isInt64 = (value: unknown): boolean =>
   typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 
-/** Removes numbers of the metadata that are no 64-bit integers. An apply of a custom object ignores them. */
+/**
+ * Removes numbers of the metadata that are no 64-bit integers. An apply of a custom object ignores malformed numbers.
+ */
 function dropMalformed(metadata: ApiObject['metadata']): void {
   for (const field of INTEGERS) {
     const value: unknown = metadata[field];
@@ -373,7 +378,7 @@ function isJsonWithoutRepeats(text: string): boolean {
   try {
     return duplicateFields(text, JSON.parse(text)).length === 0;
   } catch (error) {
-    // YAML in flow style may start like JSON, but it is not JSON.
+    // YAML in flow style may start like JSON without being JSON.
     if (error instanceof SyntaxError) return false;
     throw error;
   }
@@ -390,7 +395,7 @@ function applyObject(
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
     checkAppliedType(applied, served);
-    // The apply operation reports other errors with its own text.
+    // An apply reports all other errors with its own text.
     if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
@@ -452,8 +457,8 @@ const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
 const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
 
 /**
- * Whether metadata contains nulls, empty values or malformed numbers. The server stores them in a custom object until
- * its next write, but omits them in responses.
+ * Whether metadata contains nulls, empty values or malformed numbers. In a custom object, odd metadata stays until the
+ * next write, but responses omit it.
  */
 const isOddMeta = (metadata: ApiObject['metadata']): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {

@@ -22,7 +22,7 @@ const NOT_CHECKED = invalidValue(
 
 /**
  * Returns the errors of a custom object according to its schema. For built-in kinds, the decoder checks the types, and
- * other rules apply.
+ * a schema is not used.
  * @param meta the errors in the metadata of the object
  * @param warn called with errors that are allowed, because the old object already has them
  */
@@ -48,7 +48,7 @@ export function schemaCauses(
  */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
-  // For an error without a field, the message contains the path.
+  // An error without a field has the path in its message.
   if (field === '<nil>' && message !== undefined && / in status\.\S+$/.test(message)) {
     return { ...cause, field: 'status', message: message.replace(/ in status\.(\S+)$/, ' in $1') };
   }

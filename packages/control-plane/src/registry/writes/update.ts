@@ -33,15 +33,15 @@ export interface Transformation {
   /** Returns the object to create if it does not exist. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /**
-   * Whether the stored metadata differ from the metadata in responses. If they differ, even a write without changes
-   * creates a version.
+   * Whether the stored metadata differ from the metadata in responses. If the metadata differ, even a write without
+   * changes creates a version.
    */
   readonly isOdd?: () => boolean;
   /** Whether the result of `next` already contains its managedFields. */
   readonly managed?: boolean;
   /**
-   * Whether admission has already processed the request in another form (a Binding). In this case, admission does not
-   * process the object.
+   * Whether admission has already processed the request in another form (a Binding). If `admitted` is true, admission
+   * does not process the object.
    */
   readonly admitted?: boolean;
   /**
@@ -49,8 +49,8 @@ export interface Transformation {
    */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
   /**
-   * Whether the object comes from a patch. If a patch changes the UID, the error is an invalid field. For all other
-   * writes, the error is a failed precondition.
+   * Whether the object comes from a patch. If a patch changes the UID, the error is an invalid field. For writes that
+   * are no patches, the error is a failed precondition.
    */
   readonly patched?: boolean;
 }
@@ -63,7 +63,7 @@ const ATTEMPTS = 8;
 
 /**
  * Changes one object. The function reads, transforms, prepares, admits, validates and writes the object. After a
- * conflict, the function starts again.
+ * conflict, the function starts again with the new object.
  * @throws StatusError 400, 404, 409, 422 or 500
  */
 export async function updateObject(
@@ -128,7 +128,6 @@ async function attemptUpdate(
   if (kind.custom && (updated as Partial<ApiObject>).apiVersion === undefined) {
     throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
   }
-  // For a write of the status, the apiVersion and kind of the old object are used.
   if (kind.custom && subresource !== 'status') checkCustomType(updated, served, old);
   prepare(registry, call, served, subresource, updated, old, options.dryRun);
   const causes = causesOf(registry, call, served, subresource, updated, old);
@@ -164,7 +163,7 @@ async function attemptUpdate(
   return { text: shown(written), created: false };
 }
 
-/** Returns the fields of an object that are compared. Empty lists in the metadata count as absent. */
+/** Returns the fields of an object that are compared. An empty list in the metadata counts as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
 /**
@@ -219,7 +218,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   checkVersionText(version);
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
-      // This error contains the resource, like errors of the store. Other errors contain the kind.
+      // Errors about a conflict with the store name the resource, and all other errors name the kind.
       throw invalid({ group: kind.group, kind: kind.plural }, name, [
         invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
@@ -239,8 +238,8 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The error for a precondition (`UID` or `ResourceVersion`) that the object does not meet. If the object does not
- * exist, `actual` is ''.
+ * The error for a precondition (`UID` or `ResourceVersion`) that the object does not meet. For a missing object,
+ * `actual` is ''.
  */
 export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
@@ -285,12 +284,12 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  // An update cannot start or cancel a deletion. The validation reports this change as a change of an immutable field.
+  // An update cannot start or cancel a deletion. The validation reports a changed deletion as a change of an immutable
+  // field.
   if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
   }
-  // Only the store removes the selfLink.
   if (!dryRun) delete meta.selfLink;
   if (subresource === 'status') keepAllButStatus(served, updated, old);
   else if (subresource === '' && kind.subresources?.status === true) {
@@ -309,8 +308,8 @@ function prepare(
 }
 
 /**
- * Built-in kinds in which a write of the status does not change the metadata. For custom kinds, this is always the
- * case.
+ * Built-in kinds in which a write of the status does not change the metadata. In custom kinds, a write of the status
+ * never changes the metadata.
  */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
@@ -337,8 +336,8 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
 }
 
 /**
- * Restores all fields that a write of the status must not change: everything except the status. In built-in kinds, some
- * metadata may change.
+ * Restores all fields that a write of the status must not change: everything except the status. In some built-in kinds,
+ * a write of the status may change some metadata.
  */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;
@@ -365,8 +364,8 @@ function emptyIsNew(updated: ApiObject): boolean {
 }
 
 /**
- * Whether a write increments the generation. Changes of the metadata do not increment the generation. If the kind has a
- * status subresource, changes of the status do not increment it.
+ * Whether a write increments the generation. Changes of the metadata do not increment the generation. In a kind with a
+ * status subresource, changes of the status do not increment the generation.
  */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;

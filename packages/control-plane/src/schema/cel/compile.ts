@@ -37,7 +37,7 @@ export interface Program {
   readonly cost: number;
   /** The declared variables that the expression uses. */
   readonly uses: ReadonlySet<string>;
-  /** Evaluates with the values of the declared variables, in their order. Throws CelRuntimeError. */
+  /** Evaluates with the values of the declared variables, in their order. `run` throws CelRuntimeError. */
   run(values: readonly unknown[]): unknown;
 }
 
@@ -167,7 +167,8 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
-    // The name of a variable may contain a dot (`authorizer.requestResource`). The longest matching name is used.
+    // The name of a variable may contain a dot (`authorizer.requestResource`). If several names match, the longest name
+    // is used.
     if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
       return this.ident(`${operandExpr.name}.${field}`, at);
     }

@@ -80,7 +80,6 @@ function checkPredicate(scope: Scope, expr: Comprehension, args: readonly Compil
     scope.issue(expr.args[0]?.at ?? expr.at, notBool(predicate.type));
     return;
   }
-  // All other macros are conditionals. Only one branch adds the item.
   const sum = printType(expr.macro === 'exists_one' ? INT : result);
   scope.issue(
     expr.at,

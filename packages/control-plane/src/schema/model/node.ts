@@ -28,8 +28,8 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
 const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
 /**
- * A parsed schema, for pruning, defaults and validation. The children of a schema are parsed at their first use. The
- * schemas of built-in kinds are large graphs, and some are recursive.
+ * A parsed schema, for pruning, defaults and validation. Child schemas are parsed at their first use, because the
+ * schemas of built-in kinds are large graphs. Some schemas of built-in kinds are recursive.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;

@@ -25,7 +25,7 @@ export class RegExpError extends Error {
 }
 
 /**
- * The part of the expression in Go's error. If the error has no part, Go prints the whole expression. For a trailing
+ * The part of the expression in Go's error. Without a part in the error, Go prints the whole expression. For a trailing
  * backslash, Go prints nothing.
  */
 function wordsOf(message: string, expression: string): string {
@@ -33,7 +33,7 @@ function wordsOf(message: string, expression: string): string {
   return `${message}: \`${message.includes('trailing backslash') ? '' : expression}\``;
 }
 
-/** Parses an expression as Go's package `regexp` does. Returns the error for an invalid expression. */
+/** Parses an expression as Go's package `regexp` does. `readRegExp` returns the error for an invalid expression. */
 export function readRegExp(expression: string): GoRegExp | RegExpError {
   const library = load();
   try {
@@ -61,7 +61,6 @@ class Compiled implements GoRegExp {
     const matcher = this.#compiled.matcher(text);
     let end = -1;
     while (found.length !== limit && matcher.find()) {
-      // Go omits an empty match directly after another match.
       if (matcher.start() !== matcher.end() || matcher.start() !== end) found.push(matcher.group() ?? '');
       end = matcher.end();
     }

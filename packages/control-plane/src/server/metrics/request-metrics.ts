@@ -50,7 +50,8 @@ interface Named {
 /** A request that is being answered. */
 export interface Running {
   /**
-   * Must be called with the response, and returns the response. A streamed response is counted until the stream ends.
+   * `done` must be called with the response, and returns the response. A streamed response is counted until the stream
+   * ends.
    */
   done(response: ServerResponse): ServerResponse;
 }
@@ -111,7 +112,10 @@ export class RequestMetrics {
     return series;
   }
 
-  /** The labels of a request. Only served resources get labels. So clients cannot create series with invented names. */
+  /**
+   * The labels of a request. Requests for unknown resources have no labels, so clients cannot create series with
+   * invented names.
+   */
   #labelsOf(request: ServerRequest, named: Named | undefined): Labels {
     const verb = METHODS.has(request.method) ? request.method : 'other';
     if (named === undefined) return { ...NO_RESOURCE, verb };

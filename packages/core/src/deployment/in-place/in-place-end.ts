@@ -12,8 +12,9 @@ const Reasons = InPlaceUpdateReasons;
 /**
  * Ends the in-place updates of a deployment with a new strategy.
  * - A moved machine loses its update marks, because a set never deletes a machine with these marks.
- * - A node becomes schedulable after the end of its update. Otherwise its machine would never become available.
- * - An update that has not started is canceled. An update in progress continues to its end.
+ * - A node becomes schedulable after the end of its update. A node that stays cordoned would keep its machine
+ *   unavailable.
+ * - An in-place update that has not started is canceled. An in-place update in progress continues to its end.
  */
 export function endOfUpdates({
   deployment,

@@ -19,8 +19,8 @@ function movedIn(one: SetWithMachines): number {
 
 /**
  * Returns the sizes of the sets after machines moved between sets.
- * - A set that received machines gets its actual number of machines as its size, even if its template has changed
- *   since.
+ * - A set that received machines gets its number of machines as its size, even if its template has changed since the
+ *   moves.
  * - The set that lost machines does not replace them.
  * - The total is at most the replicas and surge of the deployment. If the moved machines would exceed this total,
  *   the set deletes machines of another template.
@@ -69,8 +69,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * Prevents a total size of zero. If an old set lost its machines and may not create new machines, the current set
- * creates them.
+ * Prevents a total size of zero while all old sets are forbidden to refill. The current set creates machines if an old
+ * set lost its machines and may not create new ones.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -79,8 +79,8 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Returns the size of the current set when no machine must be moved. After a scale-down of the deployment, returns
- * smaller old sets (docs/compatibility/rules-deployments.md §5.4).
+ * Returns the size of the current set if no machine must move. After a scale-down of the deployment, `resizeCurrent`
+ * returns smaller old sets (docs/compatibility/rules-deployments.md §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
@@ -99,8 +99,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * Adds the surge to the size of a current set that was created without a surge, or whose surge a scale-up used. Without
- * the surge, a deployment with `maxUnavailable` 0 would never select a machine.
+ * Adds the surge to the size of a current set that was created without a surge, or whose surge a scale-up used. A
+ * deployment with `maxUnavailable` 0 and no surge machine would never select a machine for its in-place update.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
@@ -141,7 +141,7 @@ function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   return new Map([...resize, ...shrunk([current], surplus - fromIdle - fromAvailable + left, steadyOf)]);
 }
 
-/** Deletes surplus old machines. Available machines are deleted only while enough machines stay available. */
+/** Deletes surplus old machines. Available old machines are deleted only while enough machines stay available. */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const available = [...left, o.current].reduce((total, one) => total + steadyOf(one), 0);
   const idle = left.reduce((total, one) => total + replicasOf(one) - steadyOf(one), 0);

@@ -65,7 +65,7 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
   machines: machines.get(set.metadata.uid) ?? [],
 });
 
-/** This step is for a rollout that was paused or scaled after machines moved. */
+/** The step for a rollout that was paused or scaled after machines moved between its sets. */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;
@@ -97,8 +97,7 @@ export function inPlaceStep(view: View): Step {
     unavailable: limits.unavailable,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
-    // Outside of a maintenance window, mcm completes in-place updates that have started, but starts no new in-place
-    // update.
+    // Outside of a maintenance window, mcm completes in-place updates that have started, and starts none.
     ...withoutUndefined({ repairsFirst: view.closed ? true : undefined, zones: zonesOf(view) }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),

@@ -17,8 +17,8 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * The value of the template annotation after an update to an older template has ended. The next selection of the node
- * is then for the current template.
+ * The value of the template annotation after an update to an older template has ended. A node with this value is
+ * selected next for the current template.
  */
 const ENDED = '';
 
@@ -55,15 +55,18 @@ export function isOutdated(node: Node, current: MachineSet): boolean {
 const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
-/** An update of the node to an older template has ended. The node stays drained, and waits for its next update. */
+/**
+ * The template annotation shows that an in-place update of the node to an older template has ended. The node stays
+ * drained until its update to the current template.
+ */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
-/** A selected node without a template annotation counts as selected for the current template. */
+/** A selected node without a template annotation is treated as selected for the current template. */
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
-/** The agent may have started the update. mcm sees the progress of the update only after its end. */
+/** The agent may have started the in-place update. */
 const hasBegun = (machine: Machine): boolean => {
   const reason = updateReasonOf(machine);
   const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
@@ -71,8 +74,8 @@ const hasBegun = (machine: Machine): boolean => {
 };
 
 /**
- * Removes the selection and the result of an update to an older template. The Machine object must already show this
- * result.
+ * Removes the selection and the result of an update to an older template. The Machine object must show the result of
+ * the update before the result is removed.
  */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
@@ -94,8 +97,9 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Returns a change for a node that was selected for another template although its machine has the current template. An
- * update that has not started is canceled. After a completed update, the node is updated back to the current template.
+ * Returns a change for a node that was selected for another template although its machine has the current template. If
+ * the in-place update has not started, it is canceled. If the in-place update is complete, the node is updated back to
+ * the current template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
@@ -119,7 +123,7 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
 
 /**
  * Removes the selection from a node with the current template, because the next rollout would update a selected node.
- * The selection remains as long as the agent may still update the node.
+ * The selection stays while the agent may still update the node.
  */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;

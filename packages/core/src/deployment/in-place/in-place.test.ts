@@ -23,7 +23,6 @@ describe('InPlaceUpdate', () => {
     for (const machine of await world.machines()) {
       expect(machine.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual([current?.metadata.uid]);
       expect(machine.metadata.labels).toMatchObject(current?.spec.selector?.matchLabels ?? {});
-      // The VM keeps the class of its creation. Only a new machine gets the new class.
       expect(machine.spec.class.name).toBe('small');
     }
   });

@@ -44,9 +44,9 @@ export interface InPlaceStep {
 }
 
 /**
- * Returns the next step of an in-place update (docs/compatibility/rules-deployments.md §5.2 to 5.7). The order of the
- * steps is: correct the sizes of the sets after moves, move machines, select nodes. The step depends only on the
- * observed state, so a reconcile after a crash returns the same step.
+ * Returns the next step of the in-place updates of a deployment (docs/compatibility/rules-deployments.md §5.2 to 5.7).
+ * The steps have this order: correct the sizes of the sets after moves, move machines, select nodes. The next step
+ * depends only on the observed state, so a reconcile after a crash returns the same step.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
@@ -124,13 +124,12 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
 /**
- * One write changes both the owner and the labels, with the observed resourceVersion as a precondition
- * (docs/compatibility/rules-deployments.md §5.5).
+ * A single write changes both the owner and the labels of a machine, with the observed resourceVersion as a
+ * precondition (docs/compatibility/rules-deployments.md §5.5).
  */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
-    // A set without the label that forbids new machines would replace a machine that moves away.
     if (!mayNotRefill({ set, machines })) return [];
     return machines.flatMap((machine) => {
       const node = nodeOf(machine, o);
@@ -163,15 +162,15 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Moved machines that `spec.replicas` of their set already includes. Each of these machines can take part in the next
- * update, and its set may delete it.
+ * Machines that moved to a set whose `spec.replicas` already includes them. A settled machine can take part in the next
+ * in-place update, and its set may delete it.
  */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
 /**
- * Removes the update marks of a machine when `spec.replicas` of its set includes the machine. This also applies to old
- * sets (docs/compatibility/rules-deployments.md §5.3).
+ * Removes the update marks of a machine when `spec.replicas` of its set includes the machine. Machines in old sets lose
+ * their update marks in the same way (docs/compatibility/rules-deployments.md §5.3).
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
@@ -190,7 +189,8 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
 }
 
 /**
- * One write contains all changes of the node. If its critical components are ready, the node also becomes schedulable.
+ * A single write contains all changes of the node. If the critical components of the node are ready, the write also
+ * makes the node schedulable.
  */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
@@ -218,8 +218,8 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 };
 
 /**
- * Selects nodes after their update to an older template has ended. These nodes are already drained, so another update
- * causes no additional disruption.
+ * Selects nodes again whose update to an older template has ended. These nodes are already drained, so a second
+ * in-place update causes no additional disruption.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
@@ -235,9 +235,9 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Selects as many nodes as may become unavailable in addition (docs/compatibility/rules-deployments.md §5.6, 5.7). A
- * machine that is both selected and unavailable counts once. The original counts such machines twice, and therefore
- * updates too few machines.
+ * Selects as many nodes as may become unavailable in addition to the unavailable machines
+ * (docs/compatibility/rules-deployments.md §5.6, 5.7). A machine that is both selected and unavailable uses the
+ * disruption budget once. The original counts a selected and unavailable machine twice, so it updates too few machines.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;
@@ -251,7 +251,6 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
-  // The set deletes the machines above its replicas, so these machines do not count as available.
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
     const taken = one === current ? 0 : available.filter(selected).length;

@@ -269,7 +269,6 @@ describe('in every history', () => {
           (n, s) => n + Math.min(available(s), s === current ? s.replicas : (resize.get(s.name) ?? s.replicas)),
           0,
         );
-        // A set loses an available machine only if all its unavailable machines are also deleted.
         if (!resize.has('new')) {
           const healthyCut = old.reduce(
             (n, s) => n + Math.max(available(s) - (resize.get(s.name) ?? s.replicas), 0),
@@ -296,7 +295,6 @@ describe('in every history', () => {
         const before = sum((s) => s.replicas);
         const total = sum((s) => resize.get(s.name) ?? s.replicas);
         const held = sum((s) => Math.max(s.replicas, s.actual)) >= replicas + surge;
-        // The total may stay 0 only while terminating machines use up the limit.
         if (replicas > 0 && !(before === 0 && held)) expect(total).toBeGreaterThan(0);
         else expect(total).toBe(0);
       }),

@@ -16,11 +16,14 @@ export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * Number of machines that the rollout may still disrupt. Rollouts and replacements share this disruption budget.
-   * Without this number, only `maxSurge` and `maxUnavailable` limit the rollout.
+   * Number of machines that the rollout may disrupt now, from the disruption budget of rollouts and replacements. If
+   * `free` is absent, only `maxSurge` and `maxUnavailable` limit the rollout.
    */
   readonly free?: number;
-  /** True while failed machines wait for their replacement. In this case, the rollout deletes no available machine. */
+  /**
+   * While `repairsFirst` is true, failed machines wait for their replacement and the rollout deletes no available
+   * machine.
+   */
   readonly repairsFirst?: boolean;
 }
 
@@ -31,10 +34,10 @@ export interface RolloutStep {
 
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
- * - The number of each set is the larger of its replicas and its machines. Therefore terminating machines and missing
+ * - Each set counts with the larger of its replicas and its number of machines. Terminating machines and missing
  *   machines use up the surge.
- * - The original counts only the status of the sets. Therefore the original gives a new set its surge twice (BUG-4),
- *   and exceeds the surge when the status is outdated (incident 3).
+ * - The original counts only the statuses of the sets. The original gives a new set its surge twice (BUG-4), and
+ *   exceeds the surge when the status is outdated (incident 3).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
@@ -60,15 +63,15 @@ function reduce(
 
 /**
  * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines
- * are deleted first, and then as many available machines as `maxUnavailable` allows. A set is already deleting the
- * machines above its replicas, so these machines do not count.
+ * are deleted first, and then as many available machines as `maxUnavailable` allows. - Machines above the replicas of a
+ * set do not count, because the set is already deleting them.
  * - Unreachable machines stay while the circuit breaker is open, and available machines stay while their nodes
  *   postpone their disruption.
  * - Replicas without a machine do not use the disruption budget. A failed machine uses the disruption budget, which
  *   rollouts and replacements share.
  * - Available machines are deleted only if no failed machine waits for its replacement.
- * - The total never falls from several machines to 0 (incident 10). With 100 % unavailable, one machine stays until
- *   the current set has been scaled, unless no other step is possible.
+ * - The total never falls from several machines to 0 (incident 10). With `maxUnavailable` 100 %, one old machine stays
+ *   until the current set has been scaled, unless no other step is possible.
  */
 export function shrinkOld(
   { current, old }: Sizes,
@@ -91,7 +94,6 @@ export function shrinkOld(
   const after = active.map((size) => ({ ...size, replicas: unhealthy.get(size.name) ?? size.replicas }));
   const left = budget - sum(active, (size) => size.replicas) + sum(after, (size) => size.replicas);
   const surplus = repairsFirst ? 0 : rolloutRoom(sum(all, steadyAvailable), replicas, unavailable);
-  // If the set became smaller, it would first delete the machines that the circuit breaker keeps.
   const [healthy] = reduce(after, Math.min(surplus, left), ({ held, replicas, postponed = 0 }) =>
     held ? 0 : Math.max(replicas - postponed, 0),
   );
@@ -108,8 +110,9 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
 }
 
 /**
- * Returns the next step of a rolling update. The old sets shrink only if the current set cannot grow. A step changes
- * either the current set or the old sets. Therefore each decision uses the result of the previous step.
+ * Returns the next step of a rolling update. The old sets shrink only if the current set cannot grow. A rolling update
+ * changes either the current set or the old sets in one step. Each decision of a step uses the result of the previous
+ * decision.
  */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
@@ -123,8 +126,8 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the last good set grows, because the current set never had all its machines' };
-  // If the sets request too many machines, the current set may create no machine. In this case, the rollout could not
-  // replace a deleted machine.
+  // Returns true if the sets request so many machines that the current set may create none. While the sets request too
+  // many machines, the rollout could not replace a machine that it deletes.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

@@ -6,7 +6,6 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 import { growthOf } from './strategy-steps.ts';
 
-/** The current set replaces old machines that the rollout has already deleted. */
 function completed({ sizes, limits, ...view }: View): Resize {
   const { replicas } = view;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -15,16 +14,17 @@ function completed({ sizes, limits, ...view }: View): Resize {
 }
 
 /**
- * Returns true if the deployment would have no machines without the next step, for example because Recreate has deleted
- * the old machines.
+ * Returns true if the deployment would stay without machines, for example because Recreate has deleted the old
+ * machines.
  */
 const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
 
 /**
  * Returns the step of a rollout outside of its maintenance windows. As during a pause, the sets apply changes of the
- * replicas and replace failed machines. No machine is deleted or updated because of the new template.
- * @param inPlace Steps that complete an in-place update which has already started.
+ * replicas and replace failed machines. Outside of a window, no machine is deleted or updated because of a new
+ * template.
+ * @param inPlace Steps that complete an in-place update that has already started.
  * @returns undefined if the rollout may continue
  */
 export function windowStep(
@@ -40,7 +40,6 @@ export function windowStep(
   };
   const moved = inPlace.moved();
   if (moved) return { ...moved, measureProgress: false };
-  // Without a current set, the rollout has not started.
   if (sizes.current === undefined || isScalingEvent(sizes, replicas)) {
     const scaling = planScaling(sizes, {
       ...growthOf(view),

@@ -9,24 +9,26 @@ import type { PlannedEvent } from '../state/rollback.ts';
 export const ScaleInReasons = {
   Accepted: 'ScaleInAccepted',
   Refused: 'ScaleInRefused',
-  /** The controller does not delete the named machine at present. */
+  /** The reason why the controller does not delete a named machine now. */
   Pending: 'ScaleInPending',
 } as const;
 
-/** Number of stored results. A stored result shows that a request was repeated. */
+/**
+ * Number of scale-in results that the deployment keeps. A kept result shows that a client repeats its scale-in request.
+ */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
 /** A scale-in: the client names machines and reduces the replicas in the same write. */
 export interface ScaleIn {
-  /** An ID that the client chooses. A second write with the same ID changes nothing. */
+  /** An ID that the client chooses. A second write with the same request ID changes nothing. */
   readonly requestID: string;
   readonly machines: readonly string[];
   readonly from: number;
   readonly to: number;
 }
 
-/** The outcome of a scale-in. */
+/** The outcome of a scale-in, as stored in the annotation with the results. */
 export interface ScaleInResult {
   readonly requestID: string;
   readonly outcome: 'Accepted' | 'Refused';
@@ -66,7 +68,7 @@ export function parseScaleIn(text: string): ParsedScaleIn {
   return { request: { requestID, machines, from, to } };
 }
 
-/** Newest first, without invalid entries. */
+/** The results of scale-ins without invalid entries, newest first. */
 export function scaleInResults(deployment: MachineDeployment): readonly ScaleInResult[] {
   const value = tryParseJson(deployment.metadata.annotations?.[Annotations.ScaleInResults] ?? '[]');
   return Array.isArray(value) ? value.filter((entry) => isId(entry?.requestID)) : [];
@@ -81,12 +83,15 @@ export interface ScaleInSnapshot {
 
 export interface ScaleInPlan {
   readonly annotations: Readonly<Record<string, string | null>>;
-  /** The former `spec.replicas`. If the controller refuses the request, it restores this value. */
+  /**
+   * `spec.replicas` before the scale-in. If the controller refuses the scale-in, it restores the former
+   * `spec.replicas`.
+   */
   readonly replicas?: number;
   readonly event: PlannedEvent | undefined;
 }
 
-/** The sets of the deployment contain this number from their last scaling. */
+/** The annotations of the sets contain the replicas of the deployment from their last scaling. */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -104,7 +109,7 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   return scaleInObjection(request, snapshot);
 }
 
-/** Returns undefined if the machines can be removed. */
+/** `scaleInObjection` returns undefined if the machines can be removed. */
 export function scaleInObjection(
   request: Pick<ScaleIn, 'machines' | 'from' | 'to'>,
   { deployment, sets, machinesOf, now }: ScaleInSnapshot,
@@ -132,8 +137,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time never decreases. An earlier time would remove the marks of machines that a client named before this
-    // request.
+    // The time of the last replica change never decreases. An earlier time would remove the marks of machines that a
+    // client named before this scale-in.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
@@ -144,7 +149,7 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/** If another client has changed the replicas since the request, the method does not restore them. */
+/** If another client has changed the replicas since the scale-in, the former replicas are not restored. */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -152,10 +157,11 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 }
 
 /**
- * Accepts or refuses the whole request in the annotation `scale-in`. Returns undefined without a request.
+ * Accepts or refuses the whole request in the annotation `scale-in`. Without a scale-in request, `planScaleIn` returns
+ * undefined.
  * - An accepted request adds all named machines to the deletion list, and a refused request adds none.
- * - One write contains the result, so after a crash the deployment has either the request or its result.
- * - A request whose ID is already recorded is removed without evaluation.
+ * - A single write contains the result, so after a crash the deployment has either the request or its result.
+ * - A scale-in request whose ID is already recorded is removed without evaluation.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {
   const { deployment, now } = snapshot;

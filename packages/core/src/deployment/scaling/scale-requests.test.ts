@@ -6,10 +6,7 @@ import { ScaleRequests } from './scale-requests.ts';
 const running = (name: string, options: Parameters<typeof machine>[1] = {}): Machine =>
   machine(name, { phase: 'Running', ...options });
 
-/**
- * Creates scale requests that only record their writes. The cache contains the machines in `others` as machines of
- * other deployments.
- */
+/** Creates scale requests that only record their writes. */
 function start(machines: readonly Machine[], others: readonly string[] = []) {
   const called: unknown[][] = [];
   const access = {

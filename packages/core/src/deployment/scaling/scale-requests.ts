@@ -10,7 +10,7 @@ export class ScaleRequests {
   readonly #access: DeploymentAccess;
   /**
    * UIDs of machines that are marked for deletion but are not deleted, by deployment. A new process sends the events
-   * again.
+   * about unmet deletions again.
    */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
 
@@ -47,10 +47,10 @@ export class ScaleRequests {
 
   /**
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
-   * (docs/compatibility/rules-deployments.md §9.2). The method first writes the list, so that each name has a time
-   * before its machine gets a mark with this time.
-   * @returns The current deployment. Undefined if this call wrote the current set: the caller must then read all
-   * objects again.
+   * (docs/compatibility/rules-deployments.md §9.2). The list is written first, so that each name has a time before its
+   * machine gets a mark with this time.
+   * @returns The current deployment. `applyTriggers` returns undefined if this call wrote the current set: the caller
+   * must then read all objects again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
@@ -103,9 +103,9 @@ export class ScaleRequests {
 
   /**
    * Handles a reduction of the replicas that the set did not see, because a client raised the replicas again. The set
-   * gets the time of the reduction before the machines get their marks, because an unmarked name is the only evidence
+   * gets the time of the reduction before its machines get their marks, because an unmarked name is the only evidence
    * of the reduction.
-   * @returns Whether the set was written.
+   * @returns Whether `#coverUndone` wrote the set.
    */
   async #coverUndone(input: ScalerTimeInput, signal: AbortSignal): Promise<boolean> {
     const { deployment, set } = input;

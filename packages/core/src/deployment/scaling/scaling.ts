@@ -17,12 +17,13 @@ export interface ScaleTarget extends GrowthRule {
   readonly strategy: string | undefined;
   /** `status.replicas` of the deployment, for sets without the annotation max-replicas. */
   readonly statusReplicas: number;
-  /** During a pause, sets change their size only after a change of the replicas by the user. */
+  /** During a pause, the sets change their size only after the user changes the replicas. */
   readonly paused?: boolean;
 }
 
 /**
- * New sizes, and the sets that need new desired-replicas and max-replicas annotations. Such a set may keep its size.
+ * The new sizes of sets, and the sets that need new desired-replicas and max-replicas annotations. A set can need new
+ * annotations without a new size.
  */
 export interface Scaling {
   readonly resize: Resize;
@@ -32,8 +33,8 @@ export interface Scaling {
 
 /**
  * Returns true if the replicas of the deployment changed since its sets were last scaled
- * (docs/compatibility/rules-deployments.md §1.11). If the template changed at the same time, the rollout takes
- * precedence.
+ * (docs/compatibility/rules-deployments.md §1.11). If the template changed too, the rollout takes precedence over the
+ * scaling.
  */
 export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   if (sizes.current === undefined) return false;
@@ -51,21 +52,20 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds a half up. `value` is never negative. */
+/** Rounds a half up, for values that are never negative. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
-/** A paused rollout may have no current set. */
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
   active.some((size) => size.desired !== undefined && size.desired !== replicas);
 
 /**
- * Returns the sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8).
+ * Returns the sizes after a change of replicas, or during a pause (docs/compatibility/rules-deployments.md §3.8).
  * - A single active set gets all replicas.
  * - If the current set has all replicas, the old sets are scaled to 0.
  * - During a rollout, a scale-up adds machines to the current set. While the current template is not proven, a scale-up
  *   adds machines to the last good set. A scale-down first reduces the sets of named machines, then all sets.
  * - During a pause, sizes change only when the user changes the replicas or limits. The original creates surge machines
- *   during a pause, even if machines of this template fail.
+ *   during a pause, even if machines of the current template fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;
@@ -75,8 +75,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const paused = target.paused === true;
   const rolls = target.strategy === 'RollingUpdate';
   const stands = paused && !isRescaled(active, replicas);
-  // Only the strategy RollingUpdate subtracts the surge from the sets. In-place updates handle the surge in separate
-  // steps.
+  // Only the strategy RollingUpdate subtracts the surge from the sizes of the sets.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'the rollout is paused: each MachineSet keeps its size' };
   }
@@ -86,7 +85,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   }
   const named = withoutNamed(sizes, replicas);
   // Without new annotations, every later reconcile would detect the same scaling event, and the rollout would make no
-  // progress (BUG-5). During a pause, no strategy changes the sizes of the sets, so this function distributes the
+  // progress (BUG-5). During a pause, no strategy changes the sizes of the sets, so `planScaling` distributes the
   // replicas.
   if (!rolls && !paused) {
     return { resize: named, annotate, because: 'the rollout strategy determines the size of each MachineSet' };
@@ -112,9 +111,9 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 }
 
 /**
- * Reduces the sets of named machines, up to the reduction of the deployment. Otherwise another set would delete an
- * unnamed machine, and the set of a named machine would replace the named machine. The current set comes first, because
- * only the current set deletes a named machine without a reduction (`coveredByScaler`).
+ * Reduces the sets of named machines, up to the reduction of the deployment. Without this reduction, another set would
+ * delete an unnamed machine, and the set of a named machine would replace the named machine. The current set comes
+ * first, because only the current set deletes a named machine without a reduction (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);
@@ -131,8 +130,9 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
 }
 
 /**
- * A single active set gets all replicas that its template may have. During a pause, the set also keeps its surge
- * machines. Without them, the set would delete an unnamed machine after all other sets lost their named machines.
+ * A single active set gets all replicas that its template may have. During a pause, the single active set keeps its
+ * surge machines. Without surge machines, the single active set would delete an unnamed machine after all other sets
+ * lost their named machines.
  */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
@@ -156,9 +156,9 @@ const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarge
   target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
 /**
- * Adds machines up to the limit. Terminating machines can delay some additions. A paused rollout, or a limit of the
- * current set, would never add these machines later. Therefore the annotations stay unchanged, and the scaling
- * continues until all machines are added.
+ * Adds machines up to the limit. Terminating machines can delay the addition of some machines. A paused rollout, or a
+ * limit of the current set, would never add the delayed machines later. The annotations stay unchanged until all
+ * machines are added, so the scaling continues.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -175,8 +175,8 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Terminating machines reduce this number, including machines whose delete request was just sent. After their deletion,
- * the rollout adds the remaining machines.
+ * Returns the number of machines that can be added now: terminating machines reduce this number. After the deletion of
+ * terminating machines, the rollout adds the remaining machines.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), maximumMachines), 0);
@@ -204,7 +204,8 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
 
 /**
  * Changes a proportional reduction so that enough machines stay available. Sets with unavailable machines lose more
- * machines. A proportional reduction can drain working machines while the new machines still boot (incident 9).
+ * machines than a proportional reduction would take. A proportional reduction can drain working machines while the new
+ * machines still boot (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
   const resize = new Map(proportional);
@@ -213,7 +214,6 @@ function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvai
   const goal = Math.min(minAvailable, sum(active, steadyAvailable));
   let lacking = Math.max(goal - sum(active, staying), 0);
   for (const taker of active) {
-    // A set with too few available machines has no surplus, so it never takes over a reduction.
     for (const giver of active) {
       const wanted = Math.min(steadyAvailable(taker) - staying(taker), lacking);
       const spare = now(giver) - staying(giver);

@@ -21,7 +21,7 @@ export interface TriggerPlan {
   /** Annotations of the deployment to write. The value null removes an annotation. */
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly marks: readonly { readonly machine: Machine; readonly annotations: Readonly<Record<string, string>> }[];
-  /** Invalid entries that the controller removes from the list, each with its reason. */
+  /** Invalid entries of the deletion list, each with the reason for its removal. */
   readonly refused: readonly string[];
 }
 
@@ -38,8 +38,8 @@ const after = (time: number | undefined, now: Date): string =>
 interface MarkTimes {
   readonly entry: string;
   /**
-   * The end of the time that an earlier scale-down has already counted. Undefined if the scale-down for this name is
-   * still in progress.
+   * The end of the time whose names an earlier scale-down has already counted. `covered` is undefined if the scale-down
+   * for this name is still in progress.
    */
   readonly covered: number | undefined;
   readonly now: Date;
@@ -47,8 +47,8 @@ interface MarkTimes {
 
 /**
  * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. If an earlier
- * scale-down has already counted the time, a new time replaces it. With the old time, the set would delete the machine
- * too early.
+ * scale-down has already counted the time of the mark, a new time replaces it. With a time that was already counted,
+ * the set would delete the machine too early.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -65,13 +65,14 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
 
 /**
  * Evaluates the deletion list of the autoscaler: which entries stay, and which machines are marked
- * (docs/compatibility/rules-deployments.md §9.2). An entry without a time gets the current time. In this case, the time
- * of the last scaler change is also updated, because its old value belongs to an earlier scale-down. The original may
- * keep that time only in memory, and then writes the set every second (ODD-8).
- * @param machines The machines of the deployment by name. Names of other machines are removed from the list (ODD-14).
+ * (docs/compatibility/rules-deployments.md §9.2). An entry of the deletion list without a time gets the current time. A
+ * new entry also updates the time of the last scaler change, whose old value belongs to an earlier scale-down. The
+ * original may keep the time of the last scaler change only in memory, and then writes the set every second (ODD-8).
+ * @param machines The machines of the deployment by name. Names of machines outside of the deployment are removed from
+ * the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
- * @param coveredFor Returns the end of the time that an earlier scale-down of the machine's set covers, in
- * milliseconds since 1970. Undefined if the replicas are reduced for this name.
+ * @param coveredFor Returns the end of the time that an earlier scale-down of the machine's set covers, in milliseconds
+ * since 1970. `coveredFor` returns undefined if the replicas are reduced for this name.
  */
 export function planTriggers(
   deployment: MachineDeployment,
@@ -123,7 +124,7 @@ export function planTriggers(
   };
 }
 
-/** The pattern of machine names. An empty entry does not match. */
+/** The pattern of machine names. */
 const NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
 
 const invalidEntries = (text: string): string[] =>
@@ -138,9 +139,10 @@ export interface UnmetTrigger {
 }
 
 /**
- * Returns the machines with priority 1 that the set does not delete. In this case, the set has its desired replicas,
- * and the autoscaler did not set the mark. The original does not report these machines. A mark alone deletes no
- * machine, because operators use priority 1 to choose machines for the next scale-down.
+ * Returns the machines with priority 1 that the set does not delete. The set of such a machine has its desired
+ * replicas, and the autoscaler did not set the mark. The original does not report machines with a mark that deletes
+ * nothing. A mark alone deletes no machine, because operators use priority 1 to choose machines for the next
+ * scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
   const named = machines.filter(

@@ -5,7 +5,7 @@ export interface GrowthRule {
   readonly replicas: number;
   /** Maximum replicas of the current set while its template is not proven. If absent, there is no limit. */
   readonly ceiling?: number | undefined;
-  /** The last good set, for the replicas that the current set may not have. */
+  /** The last good set, which gets the replicas that the current set may not have. */
   readonly good?: string | undefined;
 }
 
@@ -31,8 +31,8 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGood
 }
 
 /**
- * Returns the sizes after at most `count` machines are added. All code that adds machines to a deployment calls this
- * function. Therefore the current set never exceeds its limit or `spec.replicas`. The last good set grows until its
+ * Returns the sizes after at most `count` machines are added. Every change that adds machines to a deployment goes
+ * through `growth`. The current set never exceeds its limit or `spec.replicas`. The last good set grows until its
  * machines plus the available machines of the other old sets equal `spec.replicas`.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {

@@ -37,8 +37,8 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
 }
 
 /**
- * With few replicas, `maxSurge` and `maxUnavailable` can both round to 0. One machine may then be unavailable, so that
- * the rollout makes progress.
+ * With few replicas, `maxSurge` and `maxUnavailable` can both be rounded to zero. In that case, one machine may be
+ * unavailable, so that the rollout makes progress.
  */
 function noLimits({ spec }: MachineDeployment): string | undefined {
   const { type, rollingUpdate, inPlaceUpdate } = spec.strategy ?? {};
@@ -48,8 +48,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   if (type === 'Recreate' || limits === undefined || replicas === 0) return undefined;
   const manual = type === 'InPlaceUpdate' && inPlaceUpdate?.orchestrationType === 'Manual';
   const surge = manual ? 0 : limits.maxSurge;
-  // `unavailable` is at least 1, unless there is a surge. A value of 1 that exists only because of this minimum shows
-  // that both limits round to 0.
+  // `unavailable` is at least 1, unless there is a surge.
   const { surge: more, unavailable } = fenceposts(surge, limits.maxUnavailable, replicas);
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;

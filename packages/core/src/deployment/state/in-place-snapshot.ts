@@ -15,29 +15,26 @@ export interface InPlaceSnapshot extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * Rollouts and replacements share this disruption budget. Without this number, only `maxSurge` and `maxUnavailable`
-   * limit the update.
+   * The free part of the disruption budget that rollouts and replacements share. If `free` is absent, only `maxSurge`
+   * and `maxUnavailable` limit the in-place update.
    */
   readonly free?: number;
-  /** True while failed machines wait for their replacement. In this case, the update selects no node. */
+  /**
+   * While `repairsFirst` is true, failed machines wait for their replacement and the in-place update selects no node.
+   */
   readonly repairsFirst?: boolean;
-  /** True if users select the machines. */
+  /** `manual` is true if users select the machines. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
-  /** Old machines whose nodes postpone their update. */
   readonly postponed?: ReadonlySet<Machine>;
-  /** The zones of the deployment and all its machines. Absent without zones. */
+  /** The zones of the deployment and all its machines. `zones` is absent without zones. */
   readonly zones?: ZoneInput;
 }
 
-/** Writes to machines and nodes. All these writes are idempotent. */
+/** The writes of an in-place update to machines and nodes; each write is idempotent. */
 export interface InPlaceWork {
   readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
   readonly nodes: readonly NodeMark[];
-  /**
-   * Selected nodes with the current template. The deployment on the server may have a newer template, so the
-   * controller reads it before it changes these nodes.
-   */
   readonly leftovers?: readonly NodeMark[];
 }
 

@@ -107,10 +107,11 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 
 /**
  * Copies the annotations, revision, node template, configuration and class kind of the deployment to the current set
- * (docs/compatibility/rules-deployments.md §2.3). Returns the same object if nothing differs. The history of revisions
- * grows only when the revision changes.
+ * (docs/compatibility/rules-deployments.md §2.3). If the set already matches the deployment, the function returns the
+ * given set. The history of revisions grows only when the revision changes.
  * @param revision One more than the highest revision of the old sets.
- * @param scalerTime Time of the last change by the scaler, RFC 3339. If undefined, the set keeps its time.
+ * @param scalerTime Time of the last change by the scaler, RFC 3339. If `scalerTime` is undefined, the set keeps its
+ * time.
  */
 export function syncedSet(
   deployment: MachineDeployment,

@@ -13,7 +13,7 @@ export interface NodeMarks {
   readonly unprotect: readonly MachineSet[];
 }
 
-/** The marks that a node should have. An absent mark stays unchanged. */
+/** The marks that a node should have. A mark that `Wanted` does not contain stays unchanged. */
 interface Wanted {
   taint?: boolean;
   protect?: boolean;
@@ -28,7 +28,7 @@ export interface NodeMark {
 const OURS = Taints.PreferNoSchedule;
 const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
 
-/** Returns undefined if no taint changes. A taint with another value is replaced. */
+/** `taintsFor` returns undefined if no taint changes. A taint with the right key and a wrong value is replaced. */
 function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   const taints = node.spec.taints ?? [];
   const found = taints.find(isOurs);
@@ -38,7 +38,7 @@ function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   return next.length > 0 ? next : null;
 }
 
-/** Returns undefined if no annotation changes. A protection by another client stays. */
+/** Returns undefined if no annotation changes. A protection that another client added stays. */
 function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
   const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
     node.metadata.annotations ?? {};
@@ -69,9 +69,9 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 }
 
 /**
- * Returns one change for each node that does not have the wanted marks. Machines without a Node in the cache wait for
- * the Node, and machines that are being deleted keep their marks. The protection of preserved machines stays, because
- * the machine controller added it.
+ * Returns one change for each node that does not have the wanted marks. Machines that are being deleted keep their
+ * marks, and machines whose Node is not in the cache wait for the Node. The protection of preserved machines stays,
+ * because the machine controller added it.
  * @param protection Whether nodes are protected from the autoscaler
  * (`--autoscaler-scaledown-annotation-during-rollout`).
  */

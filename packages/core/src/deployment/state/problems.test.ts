@@ -27,7 +27,10 @@ const WELL = ['Available', 'Progressing'];
 const types = async (world: World, name = 'pool') =>
   ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
 
-/** Creates another deployment, one minute later. `labels` are the labels of its template and of its selector. */
+/**
+ * Creates a deployment that is one minute younger than the first deployment. `labels` are the labels of its template
+ * and of its selector.
+ */
 async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
   await world.pass(60);
   await world.keeper.resource(machineDeployments, NAMESPACE).create({

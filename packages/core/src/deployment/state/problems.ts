@@ -40,7 +40,7 @@ function replacementHeld({ repairs }: View): Reported | undefined {
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
-/** Classes of other kinds are not checked. */
+/** Classes of foreign kinds are not checked. */
 export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
   const { kind, name = '' } = deployment.spec.template.spec.class;
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
@@ -53,7 +53,7 @@ function classNotFound(view: View): Reported | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
-/** A paused rollout has another condition. */
+/** A paused rollout has a condition for the pause instead. */
 function waitingRollout(
   { closed, deployment }: View,
   { waits, because }: Outcome,
@@ -71,8 +71,9 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Creation times have a resolution of one second. If the times are equal, a deployment with a set counts as older, so
- * that a new deployment never stops a running deployment. If both or none have a set, the smaller UID counts as older.
+ * Creation times have a resolution of one second. If two deployments have equal times, a deployment with a set counts
+ * as older, so that a new deployment never stops a running deployment. If both deployments or none have a set, the
+ * smaller UID counts as older.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -81,7 +82,10 @@ function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   return a.metadata.uid < b.metadata.uid;
 }
 
-/** The older deployments continue. This deployment waits. */
+/**
+ * Of two deployments that select each other's machines, the older one continues. The younger of two overlapping
+ * deployments waits.
+ */
 export const overlappedBy = ({
   deployment,
   overlaps = [],
@@ -102,7 +106,10 @@ function selectorsOverlap(view: View): Reported | undefined {
 
 const NO_REVISION = 'RollbackRevisionNotFound';
 
-/** The condition stays until the spec changes, although the controller has removed the rollback request. */
+/**
+ * The condition about a refused rollback stays until the spec changes, although the controller has removed the rollback
+ * request.
+ */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;
   const stored = said(deployment, RolloutBlocked);
@@ -130,7 +137,7 @@ export function problemsOf(view: View, step: Outcome): Problems {
   if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
     events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
   }
-  // The removal of the rollback request already sent this event.
+  // The removal of the rollback request has already sent the event about the refusal.
   const more = [waiting, refused].filter((one) => one !== undefined);
   return { conditions: [...conditions, ...more], events };
 }

@@ -29,7 +29,7 @@ export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: 
   );
 }
 
-/** In milliseconds since 1970. Undefined without a deadline. */
+/** `progressDeadline` returns milliseconds since 1970, or undefined without a deadline. */
 export function progressDeadline(
   deployment: MachineDeployment,
   conditions: readonly AnyCondition[],
@@ -50,7 +50,7 @@ function isTimedOut(deployment: MachineDeployment, conditions: readonly AnyCondi
   return deadline !== undefined && deadline < now.getTime();
 }
 
-/** The current set has precedence over the old sets. */
+/** A failure of the current set has precedence over failures in old sets. */
 function withReplicaFailure(conditions: readonly AnyCondition[], { current, old }: CountedSets): AnyCondition[] {
   const type = MachineSetConditions.ReplicaFailure;
   const all = current ? [current, ...old] : old;
@@ -77,7 +77,7 @@ export function withProgress(
 
 /**
  * Returns the stored counts, for comparison with the current set. If the current set is new, the stored number of
- * updated machines belongs to an older set, so it counts as zero. The original writes this 0 to the status.
+ * updated machines belongs to an older set, so zero is returned. The original writes this zero to the status.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -98,9 +98,9 @@ function progressConditions(
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
-  // The stored status must also be complete. Otherwise mcm could miss a rollout in which old machines disappear and new
-  // machines appear between two reconciles. The cluster autoscaler reads this reason as the end of a rollout
-  // (docs/compatibility/rules-deployments.md §9.4).
+  // A deployment is complete only if the stored status is also complete. Without the stored status, mcm could miss a
+  // rollout in which old machines disappear and new machines appear between two reconciles. The cluster autoscaler
+  // reads the reason of the condition as the end of a rollout (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
   if (done) return conditions;
@@ -134,9 +134,9 @@ function progressConditions(
 }
 
 /**
- * Returns the condition `Progressing` of a paused or resumed deployment (docs/compatibility/rules-deployments.md
- * §1.8). Returns undefined without a change. After a missed progress deadline, the reason `ProgressDeadlineExceeded`
- * stays.
+ * Returns the condition `Progressing` of a paused or resumed deployment (docs/compatibility/rules-deployments.md §1.8).
+ * `pauseCondition` returns undefined if the condition does not change. After a missed progress deadline, the reason
+ * `ProgressDeadlineExceeded` stays during a pause.
  */
 export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
   const conditions = deployment.status?.conditions ?? [];

@@ -17,7 +17,8 @@ export interface PlannedEvent {
 }
 
 /**
- * The result of a rollback request: the event, and the deployment to write. The request is removed from the deployment.
+ * The result of a rollback request: the event, and the deployment to write. The deployment to write no longer contains
+ * the rollback request.
  */
 export interface Rollback {
   readonly deployment: MachineDeployment;
@@ -31,7 +32,10 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
   return { ...deployment, spec };
 }
 
-/** The annotations that the controller maintains on the deployment stay. All other annotations come from the set. */
+/**
+ * After a rollback, the deployment keeps the annotations that the controller maintains, and gets all other annotations
+ * from the set.
+ */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
   const restored = Object.entries(set.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key));
@@ -55,7 +59,7 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  *
  * The rollback removes the recorded reason of a pause, because this reason concerns the abandoned template. With
  * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
- * @param to The revision to return to. 0 means the revision before the current one.
+ * @param to The revision to return to; 0 means the revision before the current revision.
  */
 export function planRollback(
   deployment: MachineDeployment,

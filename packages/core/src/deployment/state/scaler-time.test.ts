@@ -15,7 +15,7 @@ const list = (machines: readonly Machine[]) =>
 
 interface Given {
   readonly replicas?: number;
-  /** Replicas of the set, now and at its last scaling. */
+  /** Replicas of the set now, and at its last scaling. */
   readonly before?: number;
   /** Time of the last scaler change on the deployment, in minutes from now. */
   readonly scaler?: number | undefined;

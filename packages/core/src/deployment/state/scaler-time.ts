@@ -11,24 +11,26 @@ export interface ScalerTimeInput {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
   /**
-   * True if the replicas were reduced and raised again before the controller saw the reduction, see {@link isUndone}.
+   * `undone` is true if the replicas were reduced and raised again before the controller saw the reduction, see {@link
+   * isUndone}.
    */
   readonly undone: boolean;
   readonly now: Date;
 }
 
-/** Values for the annotation of the set, RFC 3339. Undefined if the annotation stays unchanged. */
+/** Scaler times for the annotation of the set, RFC 3339, or undefined to keep the annotation. */
 export interface ScalerTimes {
-  /** The value for any write of the set. */
+  /** The scaler time for a write that does not shrink the set. */
   readonly always: string | undefined;
-  /** The value for a write that shrinks the set, or that stores fewer replicas of the deployment in the set. */
+  /** The scaler time for a write that shrinks the set, or that stores fewer replicas of the deployment in the set. */
   readonly withFall: string | undefined;
 }
 
 /**
- * Returns the scaler time for the current set. The set deletes machines that were named up to this time, even without a
- * reduction of its replicas. Therefore the time may include the name of an existing machine only in the write that
- * reduces the replicas. Otherwise the set would first replace this machine, and later delete an unnamed machine.
+ * Returns the scaler time for the current set. The set deletes machines that were named up to the scaler time, even if
+ * its replicas stay the same. Only the write that reduces the replicas may set a scaler time that includes the name of
+ * an existing machine. With an earlier write, the set would first replace the named machine, and later delete an
+ * unnamed machine.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set } = input;
@@ -36,7 +38,8 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The time never decreases. With an earlier time, names that an earlier reduction has counted would be counted again.
+  // The scaler time never decreases. With a decreased scaler time, names that an earlier reduction has counted would be
+  // counted again.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = latestOf(input, open);
@@ -108,10 +111,10 @@ function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone'
 }
 
 /**
- * Returns the latest time for which at most `fall` names are counted. All remaining names wait for a later reduction.
+ * Returns the latest time for which at most `fall` names are counted. Names after this time wait for a later reduction.
  * @param open Times of the open names, in ascending order.
  * @param fall Number by which the replicas are reduced.
- * @param all The time for which all open names are counted.
+ * @param all The time that includes all open names.
  */
 function coverOf(open: readonly OpenName[], fall: number, all: number): number | undefined {
   if (fall <= 0) return undefined;

@@ -4,20 +4,20 @@ import { compareText, parseInteger } from '../../values/integers.ts';
 
 export interface SetSize {
   readonly name: string;
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly replicas: number;
   /** Number of existing machines, including those that are being deleted. */
   readonly actual: number;
   readonly available: number;
   /**
-   * Number of terminating machines that count in addition to the replicas. Without this number, terminating machines
+   * Number of terminating machines that count in addition to the replicas. If `leaving` is absent, terminating machines
    * count only up to the replicas.
    */
   readonly leaving?: number | undefined;
   /**
-   * Number of replicas without a machine, including replicas whose machine is terminating. A sent create request counts
-   * as a machine.
+   * Number of replicas without a machine, including replicas whose machine is terminating. A create request that was
+   * sent counts as a machine.
    */
   readonly open?: number | undefined;
   /**
@@ -74,7 +74,10 @@ export const isActive = (size: SetSize): boolean => size.replicas > 0;
 export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
-/** Available machines within the replicas. The set is about to delete the machines above its replicas. */
+/**
+ * Number of available machines within the replicas of the set. The set is about to delete machines above its replicas,
+ * so they do not count.
+ */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 
 export const sum = <T>(items: readonly T[], value: (item: T) => number): number =>
@@ -83,5 +86,4 @@ export const sum = <T>(items: readonly T[], value: (item: T) => number): number 
 export const oldestSizeFirst = (a: SetSize, b: SetSize): number =>
   a.createdAt - b.createdAt || compareText(a.name, b.name);
 
-/** Sets without an entry keep their size. */
 export type Resize = ReadonlyMap<string, number>;

@@ -23,7 +23,7 @@ export interface CountedSets {
 
 export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
 
-/** Preserved failed machines do not count as missing. */
+/** Preserved failed machines do not count as missing machines. */
 function availability(
   deployment: MachineDeployment,
   available: number,
@@ -81,7 +81,6 @@ export function deploymentStatus(
   });
 }
 
-/** An absent field equals an empty one. */
 export const deploymentStatusDiffers = (
   stored: MachineDeploymentStatus | undefined,
   wanted: MachineDeploymentStatus,

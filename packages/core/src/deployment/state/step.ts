@@ -27,11 +27,10 @@ export interface RolloutPlan {
   /** The progress deadline does not apply while the rollout is paused or the deployment is being scaled. */
   readonly measureProgress: boolean;
   readonly lookAgainAt: Date | undefined;
-  /** True if the plan removes the recorded reason of a former pause. */
+  /** `forgetPause` is true if the plan removes the recorded reason of a former pause. */
   readonly forgetPause: boolean;
-  /** The set to record as the last good set. Undefined without a change. */
+  /** The set to record as the last good set. `lastGood` is undefined without a change. */
   readonly lastGood: string | undefined;
-  /** The annotation with the zones on standby. The value null removes the annotation, and undefined keeps it. */
   readonly standby: string | null | undefined;
   readonly pause: AutomaticPause | undefined;
   /** True from the first step of a rollout until all machines of the new template are available. */
@@ -60,11 +59,13 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
-    /** The rollout waits, although the deployment has no problem. A condition reports the reason. */
+    /** The rollout waits, although the deployment has no problem. A condition reports the reason for the wait. */
     readonly waits?: { readonly reason: 'NodePostponed' };
-    /** Sets whose scale annotations are written even if their size stays the same. */
+    /** Sets whose scale annotations are written even if their size does not change. */
     readonly annotate?: readonly string[];
-    /** The PreferNoSchedule annotation of sets, by the name of the set. The value null removes it. */
+    /**
+     * The PreferNoSchedule annotation by the name of the set. The value null removes the PreferNoSchedule annotation.
+     */
     readonly mark?: ReadonlyMap<string, string | null>;
   };
 

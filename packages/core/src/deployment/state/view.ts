@@ -35,14 +35,13 @@ export interface DeploymentSnapshot {
   /** A valid deployment with a selector that is not empty. The deployment is not being deleted. */
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
-  /** Machines by the UID of their set. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Number of machines that a set is creating and that are not in the cache yet. */
+  /** Number of machines by the UID of the set that creates them, for machines that are not in the cache yet. */
   readonly creating: (setUid: string) => number;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /** The reason why the manager cannot read the nodes of the target cluster, as a clause of a sentence. */
   readonly nodesUnseen?: string | undefined;
-  /** If absent, the default limits apply without a circuit breaker. */
+  /** If `guards` is absent, the default limits apply without a circuit breaker. */
   readonly guards?: Guards | undefined;
   /** Other deployments that select the same machines. */
   readonly overlaps?: readonly MachineDeployment[];
@@ -61,14 +60,14 @@ const DEFAULT_GUARDS: Guards = {
 
 export interface View extends DeploymentSnapshot {
   /**
-   * Machines that count as replicas, by the UID of their set. Machines whose drain cannot end do not count, see
-   * `isReplicaOf`.
+   * Machines that count as replicas, by the UID of their set. Machines whose drain cannot end do not count as replicas,
+   * see `isReplicaOf`.
    */
   readonly machines: DeploymentSnapshot['machines'];
   /** Number of machines that the set controls, including those that do not count as replicas. */
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
-  /** The scaler time for a write that shrinks the current set. Undefined if the set keeps its time. */
+  /** The scaler time for a write that shrinks the current set, or undefined if the set keeps its time. */
   readonly scalerTime: string | undefined;
   readonly counted: CountedSets;
   readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
@@ -85,8 +84,8 @@ export interface View extends DeploymentSnapshot {
   readonly closed: ClosedWindow | ClosedBudget | undefined;
   readonly postponed: readonly PostponedMachine[];
   /**
-   * Running machines whose Nodes have not applied their machine configuration yet. These machines do not count as
-   * available.
+   * Running machines that do not count as available, because their Nodes have not applied their machine configuration
+   * yet.
    */
   readonly awaited: readonly Machine[];
   /** The old set that gets the machines that the current set may not have yet. */
@@ -173,7 +172,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
   };
 }
 
-/** A node can postpone its disruption if old machines exist, unless a user overrides windows and postponements. */
+/** A node can postpone its disruption if old machines exist and no user overrides windows and postponements. */
 const mayPostpone = (
   { deployment, now }: DeploymentSnapshot,
   old: readonly CountedSet[],

@@ -68,8 +68,8 @@ export const anyState = fc.record({
   surge: limit,
   unavailable: limit,
   /**
-   * Index of the deployment's template in the templates of the sets. If no set has this index, the template has no set
-   * yet.
+   * Index of the deployment's template in the templates of the sets. If no set has this index, the template of the
+   * deployment has no set yet.
    */
   template: fc.nat(2),
   sets: fc.array(anySet, { maxLength: 3 }),

@@ -11,7 +11,7 @@ export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number,
 
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
-/** When the result is removed, the node of the machine can be selected again. */
+/** After the result of the update is removed, the node of the machine can be selected again. */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
 

@@ -2,7 +2,7 @@ import { Labels, type Machine, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 
 export interface MachineLives {
-  /** Milliseconds from creation to Running. Undefined if the machine never becomes Running. */
+  /** Milliseconds from creation to Running. `birthMs` returns undefined if the machine never becomes Running. */
   readonly birthMs?: (machine: Machine, index: number) => number | undefined;
   /** Milliseconds from the deletion request to the removal of the machine. */
   readonly deathMs?: (machine: Machine, index: number) => number;
@@ -17,8 +17,8 @@ export interface KeptWorld {
 }
 
 /**
- * Simulates a machine controller. Each machine becomes Running after a delay, and disappears some time after its
- * deletion.
+ * Simulates a machine controller. In the simulation, a machine becomes Running after a delay, and disappears some time
+ * after its deletion.
  */
 export class MachineKeeper {
   readonly #world: KeptWorld;

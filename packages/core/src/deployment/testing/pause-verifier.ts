@@ -2,14 +2,14 @@ import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
 /**
- * After this time in seconds, all actions that began before a pause or a scaling have ended. The time is longer than
- * the delay of a cache with retries.
+ * After this time in seconds, all actions that began before a pause or a scaling have ended. The settling time is
+ * longer than the delay of a cache with retries.
  */
 const SETTLES_S = 20;
 
 /**
  * Verifies that no rollout creates or deletes a machine while a deployment is paused. Every set keeps its size until
- * the user scales or resumes the deployment. A set may replace its own machines.
+ * the user scales or resumes the deployment. During a pause, a set may replace its own machines.
  */
 export class PauseVerifier {
   readonly #world: World;
@@ -21,7 +21,7 @@ export class PauseVerifier {
     this.#world = world;
   }
 
-  /** Tests call this method after the user has paused, resumed or scaled the deployment. */
+  /** Tests call `asked` after the user has paused, resumed or scaled the deployment. */
   async asked(paused = this.#paused): Promise<void> {
     this.#paused = paused;
     this.#sizes = undefined;
@@ -30,7 +30,7 @@ export class PauseVerifier {
     this.#sizes = await this.#look();
   }
 
-  /** Each sentence describes a change of a size during the pause. */
+  /** Returns a sentence for each change of a size during the pause. */
   async violations(): Promise<string[]> {
     const before = this.#sizes;
     if (before === undefined) return [];

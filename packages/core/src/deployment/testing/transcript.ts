@@ -73,7 +73,7 @@ export class Transcript {
     this.#lines.push({ ms: this.#monotonic(), of, text });
   }
 
-  /** Returns the transcript. Omits a decision that is equal to the previous decision about the same object. */
+  /** Returns the transcript. A decision that equals the previous decision about the same object is omitted. */
   print(): string {
     const start = this.#lines[0]?.ms ?? 0;
     const names = [...this.#names].sort(([a], [b]) => b.length - a.length);

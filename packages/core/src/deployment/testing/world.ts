@@ -48,8 +48,8 @@ export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
 
 /**
- * The functions of the embedded control plane. Tests pass these functions to the world, because the package core must
- * not depend on the control plane.
+ * The functions of the embedded control plane. Tests pass the functions of the control plane to the world, because the
+ * package core must not depend on the control plane.
  */
 export interface Plane {
   fetch(request: Request): Promise<Response>;
@@ -69,7 +69,7 @@ export interface WorldOptions extends MachineLives {
   readonly safetyUp?: number;
   readonly safetyDown?: number;
   readonly safeguards?: Partial<SafeguardSettings>;
-  /** The default is small, large and huge. */
+  /** The default of `classes` is small, large and huge. */
   readonly classes?: readonly string[];
   readonly decide?: DeploymentOptions['decide'];
   readonly readyCondition?: boolean;
@@ -78,8 +78,8 @@ export interface WorldOptions extends MachineLives {
   readonly rollouts?: RolloutPermit;
   readonly wrapLog?: (log: Logger) => Logger;
   /**
-   * If true, the CRDs have no validation rules. Stored objects may then be invalid, like objects that are older than
-   * the rules.
+   * If `lax` is true, the CRDs have no validation rules. Without validation rules, stored objects may be invalid, like
+   * objects that are older than the rules.
    */
   readonly lax?: boolean;
   /** Changes a response of the server to the controllers, or throws an error. */
@@ -96,10 +96,6 @@ export class World implements AsyncDisposable {
   readonly problems: unknown[] = [];
   /** Number of writes of the controllers by kind, for example `POST machines`. */
   readonly writes = new Map<string, number>();
-  /**
-   * Verifies that each write of the controllers contains the resource version that the controller used for its
-   * decision.
-   */
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
@@ -157,7 +153,7 @@ export class World implements AsyncDisposable {
 
   #newContext(): ControllerContext {
     const { fault } = this.#options;
-    // Tests inject faults into requests of the Fetch API. Without faults, the faster transport without these requests is enough.
+    // Faults are injected into requests of the Fetch API, and a world without faults uses a faster transport.
     const reach: Transport =
       fault === undefined
         ? async (request) => (await this.#plane).transport(request)
@@ -373,7 +369,7 @@ export class World implements AsyncDisposable {
       .join(' ');
   }
 
-  /** Reads the caches, because tests call this method often. */
+  /** Reads the caches instead of the server, because tests call this method often. */
   complete(): boolean {
     const { deployments, machines: cache } = this.context;
     const deployment = deployments.store.get(`${NAMESPACE}/pool`);

@@ -26,7 +26,7 @@ const NAMES_IN_EVENT = 10;
 
 /**
  * Returns a new warm machine of a set. The deployment owns the machine, and the machine has no labels of the template.
- * Therefore no MachineSet of mcm or of the original counts or replaces the machine, and the machine is invisible to the
+ * No MachineSet of mcm or of the original counts or replaces the warm machine, and the machine is invisible to the
  * autoscaler.
  */
 function warmMachine(
@@ -119,8 +119,8 @@ export class WarmMachines {
   }
 
   /**
-   * Names from create requests without a response come first, so that a repeated request never creates an additional
-   * machine. New names are random, because a machine must not have the name of an earlier machine.
+   * Names of create requests without a response come first, so that a repeated request never creates an additional
+   * machine. New names are random, because a new machine must not have the name of an earlier machine.
    */
   #namesFor(deployment: MachineDeployment, { metadata: { name } }: MachineSet, count: number): readonly string[] {
     const open = this.#unansweredOf(deployment);
@@ -130,8 +130,8 @@ export class WarmMachines {
   }
 
   /**
-   * A machine with this name may exist. Either the response to an earlier request was lost, or the cache does not
-   * contain the machine yet.
+   * A machine with the wanted name may already exist. Either the response to an earlier create request was lost, or the
+   * cache does not contain the machine yet.
    */
   async #createOne(name: string, draft: Draft<Machine>, signal: AbortSignal): Promise<Machine> {
     try {
@@ -145,8 +145,8 @@ export class WarmMachines {
   }
 
   /**
-   * Each request has the observed version as a precondition. Therefore a machine that a set has taken is not deleted.
-   * After a refused deletion, the next reconcile decides again.
+   * Each delete request has the observed version as a precondition. A warm machine that a set has taken is not deleted,
+   * because its version has changed. After a refused deletion, the next reconcile decides again.
    */
   async delete(deployment: MachineDeployment, toDelete: readonly Machine[], signal: AbortSignal): Promise<void> {
     const gone: string[] = [];

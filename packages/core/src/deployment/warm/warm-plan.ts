@@ -25,7 +25,7 @@ export interface WarmPlan {
 
 const NOTHING: WarmPlan = { create: 0, remove: [], state: 'Stopped', because: 'no change' };
 
-/** Unusable machines come first, followed by the newest machines. */
+/** Sorts unusable machines first, followed by the newest machines. */
 const leastUseful =
   (hash: string | undefined) =>
   (a: Machine, b: Machine): number =>
@@ -38,7 +38,7 @@ const leastUseful =
  * - During a rollout, warm machines stay, because a failed rollout may be undone. After the rollout, new warm machines
  *   replace warm machines of an older template.
  * - Replicas come first: no warm machine is created while the current set lacks machines.
- * - A machine that a set is taking does not count, and is never deleted.
+ * - A warm machine that a set is taking does not count, and is never deleted.
  */
 export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {
   const { deployment, current, old, alive } = snapshot;

@@ -41,10 +41,7 @@ function readiness(deployment: MachineDeployment, status: Status, isStalled: boo
     : { type: Ready, status: 'False', reason: 'Incomplete', message };
 }
 
-/**
- * Adds the conditions `Ready` and `Stalled`. With these conditions, `kubectl wait` and the library kstatus recognize
- * whether a rollout is in progress, complete or failed.
- */
+/** Adds the conditions `Ready` and `Stalled`. */
 export function withReadiness(deployment: MachineDeployment, status: Status, now: Date): Status {
   const stall = stalledBy(status.conditions);
   const rest = stall === undefined ? withoutCondition(status.conditions, Stalled) : status.conditions;
@@ -57,7 +54,7 @@ export function withReadiness(deployment: MachineDeployment, status: Status, now
   return { ...status, conditions: [...conditions] };
 }
 
-/** For a process without the flag `--ready-condition`. */
+/** Removes the conditions `Ready` and `Stalled`, for a process without the flag `--ready-condition`. */
 export const withoutReadiness = (status: Status): Status => {
   const isOurs = ({ type }: AnyCondition): boolean => type === Ready || type === Stalled;
   return status.conditions.some(isOurs)

@@ -14,8 +14,8 @@ export class SetClaims {
   }
 
   /**
-   * Adopts and releases sets. Returns the sets that the deployment controls after this.
-   * @param alone True if no other deployment selects the same sets. Otherwise the owner of a set without a controller
+   * Adopts and releases sets, and returns the sets that the deployment controls afterwards.
+   * @param alone True if no other deployment selects the same sets. Otherwise, the owner of a set without a controller
    * is ambiguous.
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
@@ -26,8 +26,8 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // The deployment may be deleted by now, or replaced by another deployment of the same name. The garbage
-      // collector would then delete the adopted sets.
+      // The deployment may be deleted by now, or replaced by a deployment of the same name. The garbage collector would
+      // delete sets that a deleted deployment adopted.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');
@@ -40,7 +40,8 @@ export class SetClaims {
   }
 
   /**
-   * Executes the next step that gives adopted sets their template hash. Returns true if another reconcile must follow.
+   * Executes the next step that gives adopted sets their template hash. The result is true if another reconcile must
+   * follow.
    */
   async labelAdopted(
     deployment: MachineDeployment,

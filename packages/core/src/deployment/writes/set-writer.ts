@@ -15,7 +15,7 @@ import { sameTemplate } from '../../rollout/template-hash.ts';
 
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /** The name already belongs to a set of another template or owner, so the caller must use another hash. */
+  /** The name of the new set belongs to a set of another template or owner, so the caller must use another hash. */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -36,7 +36,7 @@ export class SetWriter {
 
   /**
    * Creates a set, or finds the set that an earlier attempt created.
-   * @throws KubeError if the server does not respond and the set does not exist. The next reconcile retries.
+   * @throws KubeError if the server does not respond and the set does not exist
    */
   async create(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
     try {
@@ -55,8 +55,8 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // The method reads the set from the server instead of the cache, because a wrong decision would create another set
-    // with machines.
+    // The set is read from the server instead of the cache, because a wrong decision would create a duplicate set with
+    // machines.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -71,7 +71,6 @@ export class SetWriter {
     return { kind: 'created', set };
   }
 
-  /** @throws KubeError for a conflict, because another client wrote the set */
   async update(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
     try {
       const written = await this.#client.update(set, { signal });
@@ -86,8 +85,8 @@ export class SetWriter {
   }
 
   /**
-   * Reads a set from the server after a write without a response, so that the next decision uses the right size. An
-   * outdated smaller size in the cache could lead to too many machines.
+   * Reads a set from the server after a write without a response, so that the next decision uses the right size. With
+   * an outdated smaller size in the cache, a set could create too many machines.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
     if (!mayHaveHappened(error)) return undefined;
@@ -96,7 +95,6 @@ export class SetWriter {
     return found;
   }
 
-  /** After a lost response, reads the set from the server to find the result of the write. */
   async settle(set: MachineSet, signal: AbortSignal): Promise<void> {
     const found = await ignoreNotFound(this.#client.get(set.metadata.name, { signal }));
     if (found) this.#context.sets.recordWrite(found);
@@ -109,8 +107,8 @@ export class SetWriter {
   }
 
   /**
-   * Deletes the sets that are not being deleted yet. Each request has the observed resource version as a precondition.
-   * The method tries to delete all sets, and then throws the first error.
+   * Deletes the sets that are not being deleted yet. Each delete request has the observed resource version as a
+   * precondition. The method tries to delete all sets, and then throws the first error.
    */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);

@@ -9,9 +9,9 @@ import type { View } from '../state/view.ts';
 
 /**
  * Combines all changes of a step into one write for each set, and skips unchanged sets. Sets that shrink are written
- * first. Therefore, after a crash between two writes, a machine may be missing, but there is never a surplus machine. A
- * set that loses its last machines is written last. Until then, the other sets already record the new replicas of the
- * deployment.
+ * first. If the process stops between two writes, a machine may be missing, but there is never a surplus machine. A set
+ * that loses its last machines is written last. While the last set is not written, the other sets already record the
+ * new replicas of the deployment.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
@@ -36,8 +36,8 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 }
 
 /**
- * While machines move to another set, an old set has a label that forbids replacements. The original never removes
- * this label, so a set that becomes current again cannot grow (BUG-7).
+ * While machines move to another set, an old set has a label that forbids replacements. The original never removes the
+ * label that forbids replacements, so a set that becomes current again cannot grow (BUG-7).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
   const { deployment, split } = view;
@@ -51,15 +51,15 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
 }
 
 /**
- * Returns true during a pause in which no machine moves between sets. An old set then replaces a failed machine. The
- * original replaces the machine only after the pause.
+ * Returns true during a pause in which no machine moves between sets. During such a pause, an old set replaces a failed
+ * machine. The original replaces a failed machine of an old set only after the pause.
  */
 const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
- * Returns true while an old set creates machines because the current set may not create them yet. During this time, no
- * machine moves out of the set, and the set must create missing machines.
+ * Returns true while an old set creates machines because the current set may not create them yet. While an old set
+ * fills missing replicas, no machine moves out of the set.
  */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;
@@ -74,8 +74,8 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const size = step.resize?.get(name);
   const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
-  // One write changes both the time and the replicas, so the set deletes exactly the machines that were named for this
-  // reduction.
+  // A single write changes both the time and the replicas, so the set deletes exactly the machines that were named for
+  // this reduction.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
   const time =
     falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};

@@ -31,7 +31,7 @@ import { messageOf, type SetCreation } from './set-writer.ts';
 /** Minimum interval between writes of a status in which only counts changed, in milliseconds. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Condition types that only mcm writes. A condition exists only as long as its problem exists. */
+/** Condition types that only mcm writes. A condition of such a type exists only as long as its problem exists. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
@@ -148,7 +148,7 @@ function ownConditions(
   const stands = (type: MachineDeploymentConditionType) => changes.some((one) => one.type === type);
   const cleared = stored.filter(({ type }) => !OURS.includes(type) || stands(type));
   return changes.reduce((conditions, one) => {
-    // The messages of these conditions contain names and counts, so each change of a message is written.
+    // The messages of conditions contain names and counts, so each change of a message is written.
     const refresh = OURS.includes(one.type) && findCondition(conditions, one.type)?.message !== one.message;
     return setDeploymentCondition(conditions, one, now, { refresh });
   }, cleared);

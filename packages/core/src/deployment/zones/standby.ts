@@ -5,14 +5,17 @@ import type { PlannedEvent } from '../state/rollback.ts';
 import type { View } from '../state/view.ts';
 import { zonesOf } from './zone-step.ts';
 
-/** A zone without machines returns after this time. The next machine of the zone shows whether the zone works. */
+/** A zone without machines leaves standby after this time. The next machine of a zone shows whether the zone works. */
 const RETRY_MS = 30 * 60_000;
 
 export interface StandbyChange {
-  /** The value of the annotation. The value null removes the annotation, and undefined keeps it. */
+  /**
+   * The value of the annotation with the zones on standby. The value null removes the annotation, and undefined keeps
+   * the annotation.
+   */
   readonly text?: string | null | undefined;
   readonly events: readonly PlannedEvent[];
-  /** The time at which the first zone without machines returns. */
+  /** The time at which the first zone without machines leaves standby. */
   readonly lookAgainAt?: Date | undefined;
 }
 

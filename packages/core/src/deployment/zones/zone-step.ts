@@ -19,11 +19,10 @@ export function zonesOf({ deployment, sets, machines, disruptions, nodeOf }: Vie
 
 interface Standing {
   readonly current: SetSize;
-  /** Machines of the set that are not being deleted. */
   readonly staying: readonly Machine[];
   /** Machines of evacuated zones, which the set deletes first. */
   readonly movers: readonly Machine[];
-  /** A machine of the zone with the most machines. Undefined if the zones are balanced, or if no machine may move. */
+  /** A machine of the zone with the most machines, or undefined if no machine may move. */
   readonly surplus: Machine | undefined;
 }
 
@@ -32,14 +31,13 @@ interface Standing {
  * fewest. The set first grows by at most the surge, with new machines in other zones. When the new machines are
  * available, the set shrinks and deletes the old machines. Without a surge, the set first deletes as many machines as
  * may be unavailable.
- * @returns undefined if no machine moves. In this case, the rollout determines the next step
+ * @returns undefined if no machine moves, and the rollout determines the next step
  */
 export function zoneStep(view: View): Step | undefined {
   const { sizes, replicas, limits, deployment } = view;
   const { current } = sizes;
   const input = zonesOf(view);
   if (!input || !current || deployment.spec.strategy?.type !== 'RollingUpdate') return undefined;
-  // A rollout already creates its machines in the right zones.
   if (sizes.old.some((size) => maximumMachines(size) > 0)) return undefined;
   const over = current.replicas - replicas;
   if (replicas === 0 || over < 0 || over > limits.surge) return undefined;
@@ -68,7 +66,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const staying = mine.filter((machine) => !isTerminating(machine) && disruptions?.isLeaving(machine) !== true);
   const isPostponed = ({ metadata }: Machine) =>
     postponementOf(nodeOf?.(metadata.labels?.[Labels.Node] ?? ''), now) !== undefined;
-  // The set would delete other machines before these machines, so these machines would never move.
+  // The set would delete other machines before the machines of an evacuated zone, so the latter would never move.
   const mayMove = (machine: Machine) =>
     !isPreserved(machine, now) && !isPostponed(machine) && priorityOf(machine) <= DEFAULT_MACHINE_PRIORITY;
   const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
@@ -94,7 +92,10 @@ function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Mac
   return mine - Math.min(...open.map(({ staying }) => staying.length)) >= 2;
 }
 
-/** The set first grows. For each new machine that is available, the set shrinks by one machine. */
+/**
+ * The set first grows by new machines in other zones. For each new machine that is available, the set shrinks by one
+ * machine.
+ */
 function withSurge({ replicas, limits }: View, { current, staying, movers }: Standing, wanted: number): number {
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const arrived = kept - (replicas - movers.length);
@@ -105,7 +106,10 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
   return current.replicas + Math.max(Math.min(goal - current.replicas, room), 0);
 }
 
-/** The set shrinks by the free part of the disruption budget. The rollout fills it again. */
+/**
+ * The set shrinks by the free part of the disruption budget. The rollout fills the free part of the disruption budget
+ * again.
+ */
 function withoutSurge(
   { replicas, limits, repairs }: View,
   { current, staying, movers }: Standing,
@@ -114,7 +118,6 @@ function withoutSurge(
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const missing = replicas - movers.length - kept;
   if (maximumMachines(current) > replicas || staying.length < replicas) return current.replicas;
-  // A smaller set would have one missing replica less, instead of deleting the machine that must move.
   if (missing > 0) return current.replicas;
   const most = Math.min(wanted, limits.unavailable, repairs.budget.free, Math.max(replicas - 1, 1));
   return current.replicas - Math.max(most, 0);

@@ -7,20 +7,20 @@ export type ReportReason = 'DeletionBlocked' | 'DrainFailed' | 'PodDoesNotEnd' |
 export interface Blocker {
   /**
    * `pod`, `budget` or `volume`, with its name and problem. The text stays the same between plans, so the drain writes
-   * it to the status once.
+   * the text to the status once.
    */
   readonly text: string;
-  /** True if the blocker is an error, and false if the blocker only needs time. */
+  /** `failed` is true if the blocker is an error, and false if the blocker only needs time. */
   readonly failed: boolean;
   /** Keys of the PodDisruptionBudgets whose change ends the wait. */
   readonly budgets?: readonly string[] | undefined;
-  /** `namespace/name` of the blocked pods. Empty for a volume of a deleted pod. */
+  /** `namespace/name` of the blocked pods. `pods` is empty for a volume of a deleted pod. */
   readonly pods?: readonly string[] | undefined;
   /** What the user can do, as a sentence. */
   readonly hint: string;
   /**
    * The event, which is sent once for each `cause` of a drain. All pods that one budget blocks have the same cause,
-   * with any error text of the API server.
+   * even with different errors of the API server.
    */
   readonly event?: { readonly reason: ReportReason; readonly cause: string };
 }
@@ -59,7 +59,7 @@ export function heldBlocker(
   };
 }
 
-/** The drain does not evict pods with unreadable volumes, because it could not notice the end of the detach. */
+/** The drain does not evict pods with unreadable volumes, because the end of the detach would stay unnoticed. */
 export const unseenBlocker = (
   unseen: string,
   pods: readonly DrainPod[],
@@ -144,7 +144,6 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
   event: blocked(`deleting pod ${nameOf(pod)}`),
 });
 
-/** For a pod that should have ended by `dueAt`. */
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
   text: `pod ${nameOf(pod)} does not terminate`,
   failed: false,

@@ -3,13 +3,13 @@ import { keyOf, type PodDisruptionBudget } from '@mcm/kube';
 import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
- * Returns true if a budget can never allow a disruption. There are two cases:
+ * Returns true if a budget can never allow a disruption. A budget that never allows a disruption has one of two causes:
  * - The budget requires every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent
  *   percentage.
  * - All selected pods are healthy, but the budget allows no disruption, for example because it counts no pods, see
  *   {@link countsNone}.
  *
- * The original checks only the second case, and only after a refusal. Source: drain.go, isMisconfiguredPdb.
+ * The original checks only the second cause, and only after a refusal. Source: drain.go, isMisconfiguredPdb.
  */
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;
@@ -77,28 +77,27 @@ export function drainBudget(budget: PodDisruptionBudget): DrainBudget {
   };
 }
 
-/** An empty selector of policy/v1 selects every pod. */
+/** In policy/v1, an empty selector selects every pod. */
 export const budgetSelects = (
   budget: PodDisruptionBudget,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/** Budgets do not protect pods that have ended or not started yet, so the API server always evicts them. */
+/** Budgets do not protect pods that have ended or not started yet, so the API server always evicts such pods. */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 
-/** According to the cache. The API server makes the final decision. */
 export const blockingBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => !budget.stale && budget.allowed <= 0 && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** If the pod is not ready, a budget that allows the eviction of unready pods does not count. */
+/** A budget that allows the eviction of unready pods does not count for an unready pod. */
 export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
   protectedByBudgets(pod)
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** The text differs after a change of a budget. */
+/** Returns a text that differs after a change of a budget. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

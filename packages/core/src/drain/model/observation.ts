@@ -13,18 +13,18 @@ export interface DrainPod extends PodRef {
   readonly phase: string;
   readonly ready: boolean;
   /**
-   * Expected end of a pod that is being deleted. `metadata.deletionTimestamp` is the time of the request plus the
-   * grace period.
+   * Expected end of a pod that is being deleted. `metadata.deletionTimestamp` of a pod is the time of the delete
+   * request plus the grace period.
    */
   readonly dueAt?: Date | undefined;
   readonly graceMs: number;
   readonly priority: number;
   readonly ownerKind?: string | undefined;
-  /** True for the mirror pod of a static pod. */
+  /** `mirror` is true for the mirror pod of a static pod. */
   readonly mirror: boolean;
-  /** True if the pod uses emptyDir volumes. The data of these volumes is deleted with the pod. */
+  /** `localStorage` is true if the pod uses emptyDir volumes. The data of emptyDir volumes is deleted with the pod. */
   readonly localStorage: boolean;
-  /** True if the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
+  /** `hasClaims` is true if the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
   readonly hasClaims: boolean;
   /** PersistentVolumes of the pod that no other pod on the node uses. */
   readonly volumes: readonly string[];
@@ -37,17 +37,17 @@ export interface DrainBudget {
   readonly key: string;
   readonly resourceVersion: string;
   readonly allowed: number;
-  /** True if the disruption controller has not processed the newest spec yet. */
+  /** `stale` is true if the disruption controller has not processed the newest spec yet. */
   readonly stale: boolean;
-  /** True if the budget can never allow a disruption, see {@link isMisconfigured}. */
+  /** `misconfigured` is true if the budget can never allow a disruption, see {@link isMisconfigured}. */
   readonly misconfigured: boolean;
-  /** True if the budget allows evicting pods that are not ready. */
+  /** `sparesUnready` is true if the budget allows evicting pods that are not ready. */
   readonly sparesUnready: boolean;
   /**
    * `spec.minAvailable` or `spec.maxUnavailable` as written, with its effect: `maxUnavailable: 0, 3 of 3 pods needed`.
    */
   readonly rule?: string | undefined;
-  /** True if the budget requires healthy pods, but no pod is healthy. */
+  /** `nothingHealthy` is true if the budget requires healthy pods, but no pod is healthy. */
   readonly nothingHealthy?: boolean | undefined;
 }
 
@@ -55,25 +55,31 @@ export interface DrainBudget {
 export interface Attempt {
   readonly at: Date;
   /**
-   * The result:
+   * The result of the last attempt:
    * - `asked`: accepted; the pod will end.
-   * - `blocked`: a budget refused it (429).
+   * - `blocked`: a budget refused the eviction (429).
    * - `namespaceEnds`: refused (403) because the pod's namespace is being deleted, which also deletes the pod.
-   * - `failed`: any other refusal.
+   * - `failed`: refused for any other reason.
    */
   readonly result: 'asked' | 'blocked' | 'namespaceEnds' | 'failed';
   readonly message: string;
-  /** Number of consecutive attempts with this result. */
+  /** Number of consecutive attempts with the same result. */
   readonly count: number;
-  /** Resource versions of the pod's budgets at the attempt. A change of a budget causes an immediate retry. */
+  /**
+   * Resource versions of the pod's budgets at the attempt. A change of a budget causes an immediate retry of the
+   * eviction.
+   */
   readonly budgets: string;
   readonly retryAfterMs?: number | undefined;
-  /** Set if the pod was not evicted, but has an EvictionRequest. */
+  /** `requested` is set if the pod was not evicted, but has an EvictionRequest. */
   readonly requested?: true;
 }
 
 export interface Responder {
-  /** The active responder, such as `imperative-eviction.k8s.io/evictor`. Absent if no responder is active. */
+  /**
+   * The active responder of an EvictionRequest, such as `imperative-eviction.k8s.io/evictor`. `name` is absent if no
+   * responder is active.
+   */
   readonly name?: string | undefined;
   readonly message?: string | undefined;
   readonly failed: boolean;
@@ -83,15 +89,15 @@ export interface Responder {
 export interface VolumeMove {
   readonly pod: PodRef;
   readonly volumes: readonly string[];
-  /** True if the pod's owner will start a new pod on another node, which attaches the volumes again. */
+  /** `returns` is true if the pod's owner will start a new pod on another node, which attaches the volumes again. */
   readonly returns: boolean;
-  /** The time of the first reconcile without the pod. */
+  /** The time of the first reconcile that did not find the pod. */
   readonly goneAt?: Date;
-  /** The time of the first reconcile with detached volumes. */
+  /** The time of the first reconcile that found the volumes detached. */
   readonly detachedAt?: Date;
 }
 
-/** State of a drain in the memory of this process. A new process without this state only waits longer. */
+/** State of a drain in the memory of this process. A new process without this memory waits longer, and does no harm. */
 export interface DrainMemory {
   readonly attempts: ReadonlyMap<string, Attempt>;
   readonly moves: ReadonlyMap<string, VolumeMove>;
@@ -102,7 +108,7 @@ export interface DrainMemory {
   readonly reported?: ReadonlySet<string>;
   readonly responders?: ReadonlyMap<string, Responder>;
   readonly respondersAt?: Date;
-  /** True if the cordon of the node failed. A forced drain continues without the cordon. */
+  /** `cordonFailed` is true if the cordon of the node failed. A forced drain continues without the cordon. */
   readonly cordonFailed?: boolean;
 }
 
@@ -111,20 +117,19 @@ export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Ma
 
 /** A volume attached to a node. */
 export interface Attachment {
-  /** The name of the attachment. Undefined if only the status of the node shows the volume. */
+  /** The name of the attachment. `name` is undefined if only the status of the node shows the volume. */
   readonly name?: string;
   readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
-  /**
-   * Set if only `status.volumesInUse` of the Node shows the volume. Either the kubelet has mounted the volume, or the
-   * kubelet has stopped.
-   */
+  /** `inUse` is set if only `status.volumesInUse` of the Node shows the volume. */
   readonly inUse?: true;
 }
 
 export interface AttachRoom {
-  /** Number of volumes that a CSI driver may still attach to other nodes. If a driver has no entry, it has no limit. */
+  /**
+   * Number of volumes that a CSI driver may still attach to other nodes. A CSI driver without an entry has no limit.
+   */
   readonly room: ReadonlyMap<string, number>;
   /** The CSI driver of each volume of the pods, and of each moving volume that is not yet attached to another node. */
   readonly driverOf: ReadonlyMap<string, string>;
@@ -132,9 +137,9 @@ export interface AttachRoom {
 
 /** The kinds of objects that a drain cannot read, with the reason as a clause of a sentence. */
 export interface UnseenByDrain {
-  /** Set if pods cannot be read, so the pods on the node are unknown. */
+  /** `pods` is set if pods cannot be read, so the pods on the node are unknown. */
   readonly pods?: string | undefined;
-  /** Set if claims, volumes or attachments cannot be read although the node or its pods have some. */
+  /** `volumes` is set if claims, volumes or attachments cannot be read although the node or its pods have volumes. */
   readonly volumes?: string | undefined;
 }
 
@@ -146,35 +151,36 @@ export interface DrainObservation {
   readonly attachments: readonly Attachment[];
   /** Volumes of moving pods that are now attached to another node. */
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** Set if the cloud will end the VM. The drain is forced before this end. */
+  /** `interrupted` is set if the cloud will end the VM. An interrupted drain is forced before the end of the VM. */
   readonly interrupted?: true | undefined;
-  /** Set if the VM ends soon. In this case, all pods are evicted at the same time, by priority. */
+  /** `urgent` is set if the VM ends soon. An urgent drain evicts all pods at the same time, by priority. */
   readonly urgent?: true | undefined;
-  /** Undefined if the number of volumes that other nodes can attach is unknown. */
+  /** `attach` is undefined if the number of volumes that other nodes can attach is unknown. */
   readonly attach?: AttachRoom | undefined;
   /**
-   * The way in which pods get EvictionRequests. The value is `unknown` until discovery was read. Absent if the drain
-   * evicts the pods itself.
+   * `requests` states how pods get EvictionRequests. The value of `requests` is `unknown` until discovery was read.
+   * `requests` is absent if the drain evicts the pods itself.
    */
   readonly requests?: 'served' | 'unknown' | undefined;
   readonly tracksVolumes: boolean;
   /** Missing read permissions of this process, as clauses of a sentence. */
   readonly unseen?: UnseenByDrain;
-  /** Set if the watch of pods was interrupted, because the cache may then lack pods. */
+  /** `podsUnproven` is set if the watch of pods was interrupted, because the cache may then lack pods. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
-  /** Before this time, pods are evicted. After this time, pods are deleted. */
+  /** The drain evicts pods before the time `evictUntil`, and deletes pods after this time. */
   readonly evictUntil: Date;
-  /** From this time, the drain is forced. */
+  /** The drain is forced from the time `forceAt`. */
   readonly forceAt: Date;
   /**
-   * Set if `forceAt` is early because the node does not respond. Otherwise `forceAt` is the end of the drain timeout.
+   * `unresponsive` is set if `forceAt` is early because the node does not respond. For a responsive node, `forceAt` is
+   * the end of the drain timeout.
    */
   readonly unresponsive?: true | undefined;
   readonly forced: boolean;
-  /** The label that forces the drain, as `key=value`. Default: `force-deletion=true`. */
+  /** The label that forces the drain, as `key=value`. By default, `forcedBy` is `force-deletion=true`. */
   readonly forcedBy?: string;
-  /** The policy for pods that remain at `forceAt`. Default: `Force`. */
+  /** The policy for pods that remain at `forceAt`. By default, `policy` is `Force`. */
   readonly policy?: UndrainablePolicy | undefined;
   /** The error in the annotation with the policy. */
   readonly policyProblem?: string | undefined;

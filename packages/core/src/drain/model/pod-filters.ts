@@ -8,7 +8,7 @@ export interface Verdict {
   readonly because: string;
 }
 
-/** If the result is undefined, the next filter decides. */
+/** A rule that decides whether a drain evicts a pod; undefined leaves the decision to the next filter. */
 export type PodFilter = (pod: DrainPod) => Verdict | undefined;
 
 const mirrorPod: PodFilter = (pod) =>
@@ -33,7 +33,7 @@ const localStoragePod: PodFilter = (pod) =>
     ? { pod: 'evict', because: 'the deletion of the node deletes the local data of the pod' }
     : undefined;
 
-/** The filters in the order in which they decide. */
+/** Filters of pods; the first filter with a result decides. */
 export const POD_FILTERS: readonly PodFilter[] = [
   mirrorPod,
   daemonSetPod,

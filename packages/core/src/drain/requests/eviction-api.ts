@@ -10,13 +10,16 @@ import {
 } from '@mcm/kube';
 import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '../model/observation.ts';
 
-/** The requester in the EvictionRequests of all machine controllers. The Evictions have this name as a label. */
+/**
+ * The requester in the EvictionRequests of all machine controllers. The Evictions of these EvictionRequests have this
+ * name as a label.
+ */
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 
-/** The result of discovery is valid for this time. */
+/** Discovery is read again after this time. */
 const KNOWN_FOR_MS = 3_600_000;
 
-/** Drains that read Evictions within this time use the same list. */
+/** Drains that read Evictions within this time share one list. */
 const SHARED_FOR_MS = 5_000;
 
 interface Asking {
@@ -28,12 +31,11 @@ interface Discovered {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** A repeated creation finds the existing EvictionRequest. */
+/** The name is derived from the pod, so that a repeated creation finds the existing EvictionRequest. */
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
 /**
- * Returns the state of a drain with EvictionRequests, for a process that did not create these requests. The state
- * contains the pods with an Eviction.
+ * For a process that did not create the EvictionRequests of a drain, returns the state of the drain from the Evictions.
  */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
   const responders = await readResponders(client, signal);
@@ -62,20 +64,22 @@ function responderOf({ status }: PodEviction): Responder {
   return { name, message, failed };
 }
 
-/** The API of EvictionRequests in the target cluster. Kubernetes 1.37 has it as an alpha API. */
+/**
+ * The API of EvictionRequests in the target cluster. Kubernetes 1.37 has the API of EvictionRequests as an alpha API.
+ */
 export class EvictionApi {
   readonly #client: KubeClient | undefined;
   #discovered: { readonly at: Date; readonly isServed: boolean } | undefined;
   #read: { readonly at: Date; readonly found: Promise<ReadonlyMap<string, Responder>> } | undefined;
 
-  /** @param client The client of the target cluster. If undefined, drains send no EvictionRequests. */
+  /** @param client The client of the target cluster. If `client` is undefined, drains send no EvictionRequests. */
   constructor(client: KubeClient | undefined) {
     this.#client = client;
   }
 
   /**
-   * Returns `served`, or `unknown` if {@link find} must be called first. Returns undefined if the drain must evict the
-   * pods itself.
+   * Returns `served`, or `unknown` if the caller must first call {@link find}. `state` returns undefined if the drain
+   * must evict the pods itself.
    */
   state(now: Date): 'served' | 'unknown' | undefined {
     if (!this.#client) return undefined;
@@ -85,8 +89,8 @@ export class EvictionApi {
   }
 
   /**
-   * Reads from discovery whether the API server serves both kinds. If the API server refuses this read, the drain
-   * evicts the pods itself.
+   * Reads from discovery whether the API server serves both kinds. If the API server refuses the read of discovery, the
+   * drain evicts the pods itself.
    */
   async find({ now, signal }: Asking): Promise<void> {
     const resources = await this.#discover(signal);
@@ -147,7 +151,7 @@ export class EvictionApi {
     return found;
   }
 
-  /** The deletion of all EvictionRequests of a machine withdraws the requests. */
+  /** To withdraw its requests, a machine deletes all its EvictionRequests. */
   async withdraw(machineUid: string, signal: AbortSignal): Promise<void> {
     const client = this.#client;
     if (!client) return;

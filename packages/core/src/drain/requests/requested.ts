@@ -1,14 +1,14 @@
 import { type Blocker, nameOf } from '../model/blockers.ts';
 import type { Attempt, DrainObservation, DrainPod, Responder } from '../model/observation.ts';
 
-/**
- * Delay before the first read of the Eviction for a requested pod. Most pods are terminating by then and need no read.
- */
+/** Delay before the first read of the Eviction for a requested pod. */
 const FIRST_READ_MS = 10_000;
 
 const READ_EVERY_MS = 20_000;
 
-/** If no Eviction exists for a request after this time, no controller handles it, and the pod is evicted. */
+/**
+ * If no Eviction exists for a request after this time, no controller handles the request, and the drain evicts the pod.
+ */
 const UNHANDLED_AFTER_MS = 30_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
@@ -26,7 +26,7 @@ export const stopsRequests = (o: DrainObservation, now: Date): boolean => stopsE
 /** Returns true if the policy of the drain stops evictions after the timeout. */
 export const stopsEvictions = ({ policy }: DrainObservation): boolean => policy === 'Quarantine' || policy === 'Fail';
 
-/** `read` is set if the plan needs a new read of the Evictions. */
+/** `read` is set if the plan must read the Evictions again. */
 interface RequestedWait {
   readonly until: Date;
   readonly read: boolean;
@@ -34,8 +34,8 @@ interface RequestedWait {
 }
 
 /**
- * Plans a pod with an EvictionRequest that is not terminating yet. Returns undefined if the drain must evict the pod
- * itself, because its Eviction has failed or was not created in time.
+ * Plans a pod with an EvictionRequest that is not terminating yet. `planRequested` returns undefined if the drain must
+ * evict the pod itself, because its Eviction has failed or was not created in time.
  */
 export function planRequested(
   { memory }: DrainObservation,

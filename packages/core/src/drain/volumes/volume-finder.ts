@@ -6,7 +6,7 @@ import type { Attachment } from '../model/observation.ts';
 /**
  * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole
  * ID, as in `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original uses the ID as a
- * regular expression, and therefore confuses vol-12 with vol-1.
+ * regular expression, so it confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -20,8 +20,8 @@ export function namesVolume(attachedName: string, id: string): boolean {
 const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
 
 /**
- * Finds the nodes to which volumes are attached. VolumeAttachments show CSI volumes. Other volumes appear only in the
- * status of the Node, under the cloud's ID, which the driver derives from the PersistentVolume.
+ * Finds the nodes to which volumes are attached. VolumeAttachments show the nodes of CSI volumes. Volumes without CSI
+ * appear only in the status of the Node, under the cloud's ID, which the driver derives from the PersistentVolume.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -41,13 +41,15 @@ export class VolumeFinder {
     return this.#caches.attachments.store.byIndex('volume', volume);
   }
 
-  /** Without duplicates. An unbound or unknown claim has no PersistentVolume. */
+  /**
+   * Returns the PersistentVolumes of the claims, without duplicates. An unbound or unknown claim has no
+   * PersistentVolume.
+   */
   of(pod: Pod): readonly string[] {
     const names = (pod.spec.volumes ?? []).flatMap((volume) => {
       const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
       if (!claim) return [];
       const bound = this.#caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
-      // Some volumes, such as NFS volumes, are never attached, so the drain does not wait until they are detached.
       return bound && (this.#attachmentsOf(bound).length > 0 || this.#id(bound) !== undefined) ? [bound] : [];
     });
     return [...new Set(names)];
@@ -78,7 +80,7 @@ export class VolumeFinder {
     return [...reported, ...named];
   }
 
-  /** The name contains the cloud's ID, or the kubelet's name of a CSI volume. */
+  /** The name in the status contains the cloud's ID, or the kubelet's name of a CSI volume. */
   #isNamed(volume: string, name: string): boolean {
     const id = this.#id(volume);
     if (id !== undefined && namesVolume(name, id)) return true;
@@ -98,8 +100,8 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the CSI driver of a volume. Returns undefined if the volume is already attached to another node, or will
-   * soon be attached.
+   * Returns the CSI driver of a volume that must still move to another node. `driverToMove` returns undefined if the
+   * volume is attached to another node, or will be attached soon.
    */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;

@@ -17,7 +17,7 @@ const IN_USE_HINT = 'the kubelet must unmount the volume, so check the kubelet l
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** The drain reports only longer waits in the status. */
+/** The status of the drain reports only waits that are longer than this time. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
@@ -28,7 +28,7 @@ interface Wait {
   readonly blocker: Blocker;
 }
 
-/** Reports long waits. For each short wait, the next plan follows at the time when the wait becomes long. */
+/** Reports the waits that are long. For a short wait, the next plan follows when the wait becomes long. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -71,7 +71,6 @@ export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   return reported(waits, now);
 }
 
-/** A volume that is attached to this node although no pod uses it. */
 interface LeftBehind {
   readonly attachment: Attachment;
   readonly move: VolumeMove | undefined;
@@ -86,7 +85,6 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   return o.attachments
     .filter(({ volume }) => !used.has(volume))
     .map((attachment) => {
-      // If a pod came back to the node and was evicted again, the last eviction of the pod counts.
       const move = moves.findLast(({ volumes }) => volumes.includes(attachment.volume));
       const since = move?.goneAt ?? o.memory.emptySince ?? now;
       return { attachment, move, since, by: later(since, o.detachTimeoutMs) };
@@ -94,8 +92,8 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 }
 
 /**
- * Returns the volumes that must be detached after all pods are gone and before the VM is deleted. Otherwise the cloud
- * would detach these volumes by force. The drain waits for each volume at most for the detach timeout.
+ * Returns the volumes that must be detached after all pods are gone and before the VM is deleted. Without this wait,
+ * the cloud would detach the volumes by force. The drain waits for each volume for at most the detach timeout.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)
@@ -105,7 +103,7 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
 }
 
 /**
- * Returns the volumes that were not detached in time. The drain continues without these volumes, and reports each of
+ * Returns the volumes that were not detached in time. The drain continues without such volumes, and reports each of
  * them once.
  */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {

@@ -4,7 +4,8 @@ import { later, look, MINUTE, pod } from '../testing.ts';
 import { windowSize } from './volume-window.ts';
 
 /**
- * The times after which the volumes were detached, in milliseconds. Undefined means that a volume is still attached.
+ * The times after which the volumes were detached, in milliseconds. An undefined time means that a volume is still
+ * attached.
  */
 const after = (...took: (number | undefined)[]) => {
   const moves = took.map((ms, i): [string, VolumeMove] => {

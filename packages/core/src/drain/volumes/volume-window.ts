@@ -6,9 +6,10 @@ const FAST_MS = 30_000;
 /**
  * Returns the number of pods with volumes that may move at the same time.
  * - A drain begins with one pod. Each fast detach adds one pod.
- * - A detach that takes half of the detach timeout halves the number, because the cloud probably throttles.
- * - The result is at least one, as in the original, and at most `volumeWindow`.
- * - The result depends only on the moves of this drain, so a new process begins with one pod.
+ * - A detach that takes at least half of the detach timeout halves the number of pods, because the cloud probably
+ *   throttles.
+ * - The number of pods is at least one, as in the original, and at most `volumeWindow`.
+ * - The number depends only on the moves of the same drain, so a new process begins with one pod.
  */
 export function windowSize(o: DrainObservation, now: Date): number {
   const gone = [...o.memory.moves.values()].flatMap(({ goneAt, detachedAt }) =>

@@ -10,12 +10,13 @@ const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean 
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
 /**
- * The next step of a move. Until the time `by`, the move counts for the limit. `by` is absent if the time is unknown.
+ * The next step of a pod that moves with its volumes. The move counts for the volume limit until the time `by`. `by` is
+ * absent if the time is unknown.
  */
 export interface MoveStage {
   /**
-   * True while the volumes are attached to the node of the pod. After that, the volumes must be attached to another
-   * node.
+   * `isAttached` is true while the volumes are attached to the node of the pod. When `isAttached` is false, the volumes
+   * must be attached to another node.
    */
   readonly isAttached?: true;
   readonly since?: Date;
@@ -23,9 +24,9 @@ export interface MoveStage {
 }
 
 /**
- * Returns the next step of an evicted pod with volumes. Returns undefined if the move is complete, or if no new pod
- * will use the volumes. If a pod does not terminate, it counts only as long as its volumes would count. Therefore other
- * pods do not wait until the end of the drain.
+ * Returns the next step of an evicted pod with volumes. The function returns undefined if the move is complete, or if
+ * no new pod will use the volumes. A pod that does not terminate counts only as long as its volumes would count. The
+ * wait of the following pods ends before the end of the drain.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -38,7 +39,7 @@ function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage 
   return { since: detachedAt, by: later(detachedAt, o.reattachTimeoutMs) };
 }
 
-/** Returns the moves that count for the limit at the time `now`, with their next steps. */
+/** Returns the moves that count for the volume limit at the time `now`, with their next steps. */
 export function movesUnderWay(
   o: DrainObservation,
   now: Date,
@@ -51,7 +52,8 @@ export function movesUnderWay(
 
 /**
  * Records the deletion of evicted pods with volumes, and the detach of their volumes. A pod that another client or an
- * earlier process evicted also counts. Call this function before each plan. Returns the same object if nothing changed.
+ * earlier process evicted counts as evicted. Call this function before each plan of a drain. The function returns the
+ * given moves if nothing changed.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -76,7 +78,6 @@ export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   return { ...rest, moves, emptySince };
 }
 
-/** Returns undefined for a pod without volumes. */
 export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
   pod.volumes.length > 0
     ? {
@@ -92,8 +93,8 @@ export const byPriority = (a: DrainPod, b: DrainPod): number =>
 
 /**
  * Returns true if a pod may be evicted now. A pod without volumes may always be evicted. A pod with volumes waits until
- * the volumes of the previous pod are attached to another node. Therefore a replicated application has its previous pod
- * again before its next pod is evicted. If the cloud ends the VM soon, no pod waits.
+ * the volumes of the previous pod are attached to another node. A replicated application gets back its evicted pod
+ * before its next pod is evicted. If the cloud ends the VM soon, all pods are evicted without a wait.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (o.urgent || !o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
@@ -121,7 +122,7 @@ function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   return going;
 }
 
-/** Returns false if a CSI driver has too little capacity on other nodes. */
+/** Reserves an attachment on another node, and returns false if a CSI driver has too little capacity there. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {
@@ -134,7 +135,7 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
   return fits;
 }
 
-/** Returns the time at which another pod may move, if no event allows the move earlier. */
+/** Returns the time at which the next pod may move, if no event allows the move earlier. */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
   return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;

@@ -55,7 +55,7 @@ test('200 calls at 5 a second take at most one and a half times the 40 s of the 
   await clock.runUntil(() => done === 200, { maxMs: 600_000 });
   await Promise.all(calls);
   expect(clock.now().getTime() - since).toBeLessThan(60_000);
-  expect(refused()).toBeLessThan(200 + 60); // The limit covers the first burst, and later a few calls above the rate.
+  expect(refused()).toBeLessThan(200 + 60); // The assertion allows the first burst, and later a few calls above the rate.
 });
 
 test('a wait that the cloud requests applies, and a caller that stops waiting leaves the queue', async () => {
@@ -106,7 +106,10 @@ test('however often a cloud throttles, one call is sent every two seconds', asyn
   expect(rate.limit).toBeGreaterThanOrEqual(0.5);
 });
 
-/** Runs calls of several lanes against a cloud that accepts five a second. Returns the seconds until each lane is done. */
+/**
+ * Runs calls of several lanes against a cloud that accepts five calls per second. Returns the number of seconds until
+ * each lane is done.
+ */
 async function lanesAt(counts: Readonly<Partial<Record<Lane, number>>>): Promise<Partial<Record<Lane, number>>> {
   const clock = new VirtualClock();
   const { call } = cloud(clock, 5);
@@ -161,7 +164,7 @@ test('the wait of a call is reported with its lane, and a call without a wait re
 test('a signal that aborts while its call leaves does not remove another waiting call', async () => {
   const clock = new VirtualClock();
   const leaving = new AbortController();
-  /** Aborts the first call in the same turn in which the timer lets it leave. */
+  /** Aborts the first call in the same turn in which the timer releases the call. */
   const rate = new LearnedRate({
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),

@@ -2,22 +2,22 @@ import type { Clock } from '@mcm/kube';
 import { boundedWait } from '../contract/retry-after.ts';
 import { LANES, laneOfCalls } from './lanes.ts';
 
-/** After a throttle, the limit becomes this fraction of the last rate without a throttle. */
+/** After a throttle, the rate limit becomes this fraction of the last rate without a throttle. */
 const CUT = 0.8;
 /**
- * Growth of the limit per second without a throttle. The growth is a fraction of the limit, and at least this number of
- * calls.
+ * Growth of the rate limit per second without a throttle. The growth is a fraction of the rate limit, and at least this
+ * number of calls.
  */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
-/** Minimum of the limit in calls per second. */
+/** Minimum of the rate limit in calls per second. */
 const SLOWEST = 0.5;
 /**
- * The limit is reduced at most once in this time, in milliseconds. Refusals within this time belong to calls that were
- * sent before the reduction.
+ * The rate limit is reduced at most once in this time, in milliseconds. Refusals within this time belong to calls that
+ * were sent before the last reduction.
  */
 const CUT_REST_MS = 1_000;
-/** The limit ends after this time without a throttle. */
+/** The rate limit ends after this time without a throttle. */
 const FORGET_AFTER_MS = 600_000;
 const WINDOW_MS = 1_000;
 
@@ -31,13 +31,13 @@ interface Waiter {
 }
 
 /**
- * A rate limit for calls that adapts to the refusals of the cloud. There is no limit until the cloud throttles. After a
- * throttle, the limit starts a little below the last rate without a throttle, and grows every second. Calls wait in the
- * order of their lanes. Within a lane, calls wait in the order of their arrival.
+ * A rate limit for calls that adapts to the refusals of the cloud. Until the cloud throttles, there is no rate limit.
+ * After a throttle, the rate limit starts a little below the last rate without a throttle, and grows every second.
+ * Calls wait in the order of their lanes. Within a lane, calls wait in the order of their arrival.
  */
 export class LearnedRate {
   readonly #clock: Clock;
-  /** The waiting calls in their order. */
+  /** The waiting calls in the order of their lanes and arrival. */
   readonly #waiting: Waiter[] = [];
   #tickets = 0;
   #turns = 0;
@@ -52,7 +52,7 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** The allowed calls per second. Undefined without a limit. */
+  /** The allowed calls per second. `limit` is undefined without a limit. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();
@@ -73,7 +73,7 @@ export class LearnedRate {
     const waiter: Waiter = { go: resolve, rank: LANES.indexOf(lane), ticket: ++this.#tickets };
     const giveUp = (): void => {
       const at = this.#waiting.indexOf(waiter);
-      // The call may already leave. Without this check, another waiting call would be removed.
+      // If the call has already left the queue, its abort must not remove the next waiting call.
       if (at >= 0) this.#waiting.splice(at, 1);
       reject(signal.reason);
     };
@@ -92,7 +92,7 @@ export class LearnedRate {
     while ((this.#worked[0] ?? now) < now - WINDOW_MS) this.#worked.shift();
   }
 
-  /** @param retryAfterMs The wait that the cloud requested, if any. */
+  /** @param retryAfterMs The wait that the cloud requested, if any */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
     this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));

@@ -17,7 +17,8 @@ const isPastVm = (description: string | undefined): boolean => {
 
 /**
  * Wraps a driver for the observe mode: the wrapper reads from the cloud and changes nothing. The wrapper records each
- * change. The call of the change stays pending until the active controller has made the same change.
+ * change that the controller would make. A call that would change the cloud stays pending until the active controller
+ * has made the same change.
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,

@@ -15,8 +15,8 @@ interface Waiting<T> {
 
 /**
  * Combines lookups that differ in one value into shared requests. While a request is in progress, all new lookups wait
- * for the next request. Therefore the data of a lookup is never older than its start, and lookups of a thousand
- * machines need five requests.
+ * for the next request. The data of a lookup is never older than its start, and lookups of a thousand machines need
+ * five requests.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;

@@ -4,15 +4,15 @@ import { singleFlight } from './single-flight.ts';
 /** A token as the token service returned it. */
 export interface Token {
   readonly value: string;
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly until: number;
 }
 
 /** Caches the token of one identity until shortly before its expiry. */
 export interface TokenSource {
-  /** @throws the error of the request, or the reason of the signal */
+  /** @throws the error of the token request, or the reason of the signal */
   get(signal: AbortSignal): Promise<string>;
-  /** Reports that the cloud refused this token, so the next call requests a new token. */
+  /** Reports that the cloud refused this token, so that the next call requests a new token. */
   refused(value: string): void;
 }
 
@@ -23,7 +23,7 @@ export interface TokenSource {
 const RENEW_BEFORE_MS = 300_000;
 
 /**
- * Concurrent callers share one request.
+ * Creates a token source whose concurrent callers share one request.
  * @param fetch Requests a token.
  */
 export function tokenSource(clock: Clock, fetch: (signal: AbortSignal) => Promise<Token>): TokenSource {

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { retryAfterOf } from '../contract/retry-after.ts';
 import { withoutSent } from '../secrets/redact.ts';
 
-/** The token service refuses these credentials. */
+/** The token service refused the credentials permanently. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
@@ -24,18 +24,18 @@ export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of a POST request. If absent, the request is a GET. */
+  /** The body of a POST request; without a body, the request is a GET. */
   readonly body?: string;
   readonly schema: z.ZodType<T>;
   /**
-   * Returns the error text for a refusal from its cause and code. All other parts of the request and the response may
+   * Returns the error text for a refusal from its cause and code. The rest of the request and of the response may
    * contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /**
-   * If true, a response without a token counts as a refusal. A metadata server always sends a token, so such a response
-   * comes from another server.
+   * If `strict` is true, a response without a token counts as a refusal. A metadata server always sends a token, so a
+   * response without a token comes from another server.
    */
   readonly strict?: boolean;
   readonly now: Date;
@@ -46,7 +46,7 @@ const TOLERATED_SKEW_MS = 240_000;
 
 /** A request to a metadata server for a text, such as the name of a role. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
-  /** HTTP method. The default is GET, or POST with a body. */
+  /** HTTP method; by default GET, or POST with a body. */
   readonly method?: string;
 };
 
@@ -56,7 +56,7 @@ interface Answered {
 }
 
 /**
- * Sends the request and validates the answer. Errors contain only the code of a refusal, because the response may
+ * Requests a token and validates the response. Errors contain only the code of a refusal, because the response may
  * contain a token or parts of the request.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
@@ -71,7 +71,7 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
 }
 
 /**
- * Sends a request for a text. An empty text or an HTML page counts as a refusal, because it comes from another server.
+ * Sends a request for a text.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForText(question: TextQuestion): Promise<string> {
@@ -113,9 +113,9 @@ function codeOf(text: string): string {
 }
 
 /**
- * Returns the likely cause of a refusal if the clocks of this process and the service differ, otherwise an empty text.
+ * Returns the likely cause of a refusal if the clocks of this process and the token service differ, or an empty text.
  * @param service Name of the service in the text
- * @param date Header `Date` of the answer
+ * @param date Header `Date` of the response
  */
 export function clockText(service: string, date: string | null, now: Date): string {
   const skewMs = now.getTime() - Date.parse(date ?? '');

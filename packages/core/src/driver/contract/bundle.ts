@@ -8,11 +8,10 @@ import { type Known, scrub } from '../secrets/evidence-text.ts';
 export interface InstanceEvidence {
   /** State of the VM in the terms of the cloud, with the reason. */
   readonly state?: string;
-  /** The end of the VM's console output, from the start of a line. */
   readonly console?: string;
 }
 
-/** A failure of a machine, for which evidence is stored. */
+/** A failure of a machine for which mcm stores evidence. */
 export interface Failure {
   /** The ID stays the same during a failure, so that the evidence of the failure is stored once. */
   readonly id: string;
@@ -25,7 +24,7 @@ export interface EvidenceParts {
   readonly machineClass: MachineClass | undefined;
   readonly failure: Failure;
   readonly instance: InstanceEvidence | undefined;
-  /** The data that could not be read, as one sentence for each item. */
+  /** One sentence for each item of evidence that could not be read. */
   readonly gaps: readonly string[];
   readonly known: Known;
 }
@@ -38,7 +37,10 @@ export const EvidenceLabels = {
   Machine: 'evidence.machine.sapcloud.io/machine',
 } as const;
 
-/** Limits in characters. A longer text loses its start. The sum is far below the 1 MiB limit of a ConfigMap. */
+/**
+ * Maximum lengths of the texts in a ConfigMap with evidence, in characters. A text over its maximum length loses its
+ * start. The sum of all maximum lengths is far below the 1 MiB limit of a ConfigMap.
+ */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
 /** The label value is a hash, because a name can be longer than a label value. */
@@ -46,15 +48,15 @@ export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Returns the name of the ConfigMap. A second attempt for the same failure gets the same name. */
+/** Returns the name of the ConfigMap. A second attempt to store the same failure gets the same name. */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
 }
 
 /**
- * Returns the ConfigMap for a failure. The function removes secrets before it truncates the texts, so that no part of a
- * secret remains.
+ * Returns the ConfigMap for a failure. Secrets are removed before the texts are truncated, so that no part of a secret
+ * remains.
  */
 export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   const { machine, machineClass, failure, instance, gaps, known } = parts;
@@ -83,7 +85,7 @@ export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
   };
 }
 
-/** The machine cannot be the owner, because the evidence must exist after the machine is deleted. */
+/** The ConfigMap has the class as its owner, because the evidence must exist after the machine is deleted. */
 export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
   apiVersion: `${machineClasses.group}/${machineClasses.version}`,
   kind: machineClasses.kind,

@@ -1,7 +1,8 @@
 import type { Clock, Random, Transport } from '@mcm/kube';
 
 /**
- * The clock, random numbers and network of a driver. Drivers use only these sources, so tests can control all three.
+ * The clock, random numbers and network of a driver. A driver uses only this clock, random source and network, so that
+ * tests can control them.
  */
 export interface DriverContext {
   readonly clock: Clock;

@@ -4,20 +4,26 @@ import { boundedWait } from './retry-after.ts';
 
 export type { MachineCode };
 
-/** The error of a driver. Any other error is treated as `Unknown`. */
+/** The error of a driver. Any error of another class is treated as `Unknown`. */
 export class MachineError extends Error {
   override readonly name = 'MachineError';
   readonly code: MachineCode;
   /** The wait that the cloud requests, in milliseconds, at most one hour. */
   readonly retryAfterMs: number | undefined;
 
-  /** True if the cloud refuses the credentials, with any code. The caller may try other credentials. */
+  /**
+   * `credentialsRefused` is true if the cloud refuses the credentials, with any code. After refused credentials, the
+   * caller may try other credentials.
+   */
   readonly credentialsRefused: boolean;
 
-  /** True if the cloud throttles the call. mcm then slows down all calls with the same credentials. */
+  /** `throttled` is true if the cloud throttles the call. mcm then slows down all calls with the same credentials. */
   readonly throttled: boolean;
 
-  /** True if the driver threw another error, because of a bug in the driver or in one of its libraries. */
+  /**
+   * `unexpected` is true if the driver threw an error of another class, because of a bug in the driver or in one of its
+   * libraries.
+   */
   readonly unexpected: boolean;
 
   /**
@@ -28,15 +34,15 @@ export class MachineError extends Error {
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
   /**
-   * The VMs of the machine after `Uninitialized` (one VM) or `OutOfRange` (several VMs). The machine controller adopts
-   * one of them for a machine without a recorded VM.
+   * The VMs of the machine, for `Uninitialized` (one VM) or `OutOfRange` (several VMs). A machine without a recorded VM
+   * adopts one of the found VMs.
    */
   readonly found: readonly FoundInstance[];
 
-  /** True if the class or its Secrets are invalid, so that mcm did not call the driver. */
+  /** `unsent` is true if the class or its Secrets are invalid, so that mcm did not call the driver. */
   readonly unsent: boolean;
 
-  /** @param options.throttled The default is true for `Unavailable` with a wait time from the cloud. */
+  /** @param options.throttled The default is true for `Unavailable` with a wait time from the cloud */
   constructor(
     code: MachineCode,
     message: string,
@@ -69,7 +75,7 @@ export class MachineError extends Error {
   }
 }
 
-/** An object without a prototype, or with a `toString` that throws, must not cause another error. */
+/** An object without a prototype, or with a `toString` that throws, must not cause a second error. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

@@ -1,4 +1,4 @@
-/** The names of the driver's methods in metrics and spans. The original drivers use the same names. */
+/** The names of the driver's methods in metrics and spans. */
 export const OPERATIONS = {
   create: 'create_machine',
   initialize: 'initialize_machine',

@@ -3,7 +3,7 @@ import { MachineError } from './errors.ts';
 
 /**
  * Tag or label of a VM with the control cluster that created it: the UID of the namespace of the Machines. Two control
- * clusters with the same cloud account and cluster tag list each other's VMs. Without this tag, a control cluster
+ * clusters with the same cloud account and cluster tag list each other's VMs. Without the owner tag, a control cluster
  * would delete the VMs of another control cluster as orphans.
  */
 export const OWNER_TAG = 'mcm-control-cluster';
@@ -19,8 +19,8 @@ interface Asked {
 }
 
 /**
- * Returns true if a VM has the tag of another control cluster. The machine controller neither adopts nor deletes such a
- * VM. If the control cluster of the process is unknown, the function returns false for all VMs.
+ * Returns true if a VM has the tag of another control cluster. The machine controller neither adopts nor deletes a VM
+ * of another control cluster. If the control cluster of the process is unknown, the function returns false for all VMs.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;
@@ -30,7 +30,7 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 
 /**
  * Throws if a VM belongs to another control cluster, for clouds with unique VM names. A machine that is being deleted
- * gets `NotFound`, because it has no VM.
+ * gets `NotFound`, because the VM with its name is not its own.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */
 export function refuseOthers(asked: Asked, tags: unknown): void {

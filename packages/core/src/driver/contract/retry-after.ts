@@ -1,6 +1,6 @@
 /**
- * The maximum time that a cloud or a proxy can make mcm wait, in milliseconds. All machines of an account wait for this
- * time.
+ * The maximum time that a cloud or a proxy can make mcm wait, in milliseconds. All machines of an account share this
+ * wait.
  */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
@@ -13,7 +13,6 @@ export const boundedWait = (ms: number | undefined): number | undefined =>
 /**
  * Returns the wait time that a response requests: `Retry-After` (RFC 9110: seconds or a date), or a header of the cloud
  * in milliseconds.
- * @param now The current time, to interpret a date
  * @returns milliseconds, more than 0 and at most one hour; undefined if no wait is requested
  */
 export function retryAfterOf(headers: { get(name: string): string | null }, now: Date): number | undefined {

@@ -21,7 +21,7 @@ type Source<Spec, Credentials> = Pick<
 /**
  * Finds the offerings of machines: the first choice, then the alternatives in their order. The result is cached for
  * each version of a class, because every reconcile of a waiting machine reads it.
- * @returns undefined without alternatives. In this case, a shortage applies to the whole class
+ * @returns undefined without alternatives; in this case, a shortage applies to the whole class
  */
 export function createChoices<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
@@ -41,14 +41,14 @@ export function createChoices<Spec, Credentials>(
     known.set(machineClass, ofClass);
     const choices = ofClass.get(id) ?? choicesOf(driver, { machineClass, data: secrets.data, text, account, zone });
     ofClass.set(id, choices);
-    // A zone is tracked separately, even if it is the only offering.
+    // The capacity of a zone is tracked separately, even if the zone is the only offering.
     return choices.length > (zone ? 0 : 1) ? choices : undefined;
   };
 }
 
 /**
- * The key is a hash, so that it contains no secret. User data is excluded, because it differs between pools of one
- * account.
+ * The key of an account is a hash, so that it contains no secret. User data is excluded from the hash, because it
+ * differs between pools of one account.
  */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
@@ -61,7 +61,10 @@ interface Input {
   readonly data: Readonly<Record<string, string>>;
   readonly text: string;
   readonly account: string;
-  /** The zone for which the machine was created. All offerings of the machine are then in this zone. */
+  /**
+   * The zone for which the machine was created. If a machine was created for a zone, all its offerings are in this
+   * zone.
+   */
   readonly zone: Alternative | undefined;
 }
 
@@ -93,7 +96,6 @@ const within = (zone: Alternative | undefined, alternatives: readonly Alternativ
         .filter((each) => each.zone === undefined && each.subnet === undefined)
         .map((each) => ({ ...zone, ...each }));
 
-/** Undefined for an invalid class. The creation of a machine reports the problem of the class. */
 function specOf<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
   machineClass: MachineClass,
@@ -102,6 +104,6 @@ function specOf<Spec, Credentials>(
   try {
     return decodeInput(driver, { call: 'create', machineClass, data }).spec;
   } catch {
-    return undefined; // The call itself reports the reason.
+    return undefined;
   }
 }

@@ -8,8 +8,8 @@ export const isRefusal = ({ credentialsRefused }: MachineError): boolean => cred
 
 /**
  * Returns classes whose credentials may work for the VM when the cloud refuses the credentials of its class. A user who
- * replaces credentials often gives the deployment a new class. Therefore the classes of the deployment's other machines
- * come first, and then all classes of the namespace. In both groups, newer classes come first.
+ * replaces credentials often gives the deployment a new class. The classes of the deployment's other machines come
+ * first, and then all classes of the namespace. In both groups, newer classes come first.
  */
 export function fallbackClasses(machine: Machine, own: MachineClass, caches: FallbackCaches): readonly MachineClass[] {
   const deployment = machine.metadata.labels?.[Labels.DeploymentName];

@@ -159,7 +159,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** A stage of the call reads the class and the Secrets only if it needs them. */
+/** The class and the Secrets are read by a stage of the call, and only if the call needs them. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -221,10 +221,7 @@ function createSender<Spec, Credentials>(
     );
 }
 
-/**
- * If the kind of the class is not supported, a machine gets no new VM. mcm still deletes the machine, with the class of
- * this name.
- */
+/** A machine whose class has an unsupported kind gets no new VM. */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError('InvalidArgument', `spec.class.kind: must be ${KIND}, not "${kind ?? ''}"`);
 
@@ -236,21 +233,21 @@ async function create<Spec, Credentials>(
 ): Promise<CreatedInstance> {
   const { machine, machineClass } = request;
   const rendered = await render(userDataOf(secrets, machine.metadata.name, machineClass)).catch((thrown: unknown) => {
-    // The target cluster failed, not the cloud. The error omits its cause, so that it does not look like a network
-    // problem of the cloud.
+    // The error comes from the target cluster, not from the cloud. The error omits its cause, so that it does not look
+    // like a network problem of the cloud.
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
-  // The requests for the bootstrap token may take long, so this process may have lost the Lease.
+  // The requests for the bootstrap token may take long, so this process may have lost the Lease meanwhile.
   await confirmLeader(fence, 'create');
-  // A Buffer is printed as text, so the redaction can find the user data. A plain array would be printed as a list of
-  // numbers.
+  // A Buffer is printed as text, so the redaction can find the user data. A plain array of bytes would be printed as a
+  // list of numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // An error of the cloud may contain the rendered user data in base64. Only this function knows the rendered data,
-    // so the function removes it.
+    // An error of the cloud may contain the rendered user data in base64. Only `create` knows the rendered data, so the
+    // rendered data is removed here.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

@@ -8,7 +8,7 @@ import type { InvokerOptions } from './api/invoker-api.ts';
 
 /**
  * Lists the VMs of a class in every part of the cloud where its alternatives or its machines have VMs. If one listing
- * fails, the function fails. Otherwise the VMs in this part of the cloud would seem to be deleted.
+ * fails, the function fails. Without the failed listing, VMs that exist would seem to be deleted.
  */
 export async function listEverywhere<Spec, Credentials>(
   options: Pick<InvokerOptions<Spec, Credentials>, 'driver' | 'recorded'>,

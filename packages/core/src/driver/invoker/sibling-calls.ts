@@ -27,8 +27,8 @@ export interface SiblingCallOptions<Spec, Credentials> extends Pick<ClassLookup,
  */
 export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOptions<Spec, Credentials>) {
   /**
-   * A user may replace the credentials and put the new ones only into newer classes (incident 28). Credentials of
-   * another account do not find the VM, so only a class that finds the VM is used.
+   * A user may replace the credentials and put the new credentials only into newer classes (incident 28). Credentials
+   * of another account do not find the VM, so only a class that finds the VM is used.
    */
   return async <T>(
     { request }: MachineCall<Spec, Credentials>,

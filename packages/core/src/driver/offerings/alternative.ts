@@ -1,10 +1,13 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import { MachineError } from '../contract/errors.ts';
 
-/** The purchase option of a VM. */
+/** The purchase option of a VM: on-demand or spot. */
 export type Market = 'spot' | 'on-demand';
 
-/** Another offering for the VMs of a class. Absent fields have the value of the provider spec. */
+/**
+ * An alternative offering for the VMs of a class. A field that the alternative lacks has the value of the provider
+ * spec.
+ */
 export interface Alternative {
   readonly machineType?: string | undefined;
   readonly zone?: string | undefined;
@@ -16,9 +19,11 @@ export interface Alternative {
 export type AlternativeField = keyof Alternative;
 
 export interface Choice {
-  /** Text that is recorded on the Machine. */
   readonly record: string;
-  /** Provider, account and the fields of the cloud. Pools with the same key share a shortage. */
+  /**
+   * Key of an offering in its account, from the provider, the account and the fields of the cloud. Pools with the same
+   * key share a shortage.
+   */
   readonly key: string;
   /** Text for messages, such as `machineType m6i.large`. */
   readonly text: string;
@@ -28,10 +33,13 @@ export interface Choice {
 const FIELDS: readonly AlternativeField[] = ['machineType', 'zone', 'subnet', 'market'];
 const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Market[];
 
-/** Maximum number of alternatives. Without any capacity, each alternative causes a refused call. */
+/** Maximum number of alternatives. */
 const MOST = 20;
 
-/** A list of alternatives, or the problems of the list, one sentence each. With a problem, the list is empty. */
+/**
+ * A list of alternatives, or the problems of the list, one sentence each. If the list has a problem, `alternatives` is
+ * empty.
+ */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
   readonly problems: readonly string[];
@@ -43,7 +51,7 @@ const KEY = Annotations.CapacityAlternatives;
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Parses the annotation with the alternatives. An absent or empty annotation means none. */
+/** Parses the annotation with the alternatives. An absent or empty annotation means that there are no alternatives. */
 export function parseAlternatives(text: string | undefined, supported = FIELDS): ParsedAlternatives {
   if (text === undefined || text.trim() === '') return NONE;
   const list = parseJson(text);
@@ -71,7 +79,6 @@ function entryProblems(entry: unknown, path: string, supported: readonly Alterna
   });
 }
 
-/** A fixed order of fields gives equal alternatives equal texts. */
 const normal = (entry: Readonly<Record<string, unknown>>): Alternative =>
   Object.fromEntries(FIELDS.filter((field) => entry[field] !== undefined).map((field) => [field, entry[field]]));
 
@@ -83,14 +90,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Returns the text that is recorded on a Machine for an offering. For the first choice it is `{}`. */
+/** Returns the text that is recorded on a Machine for an offering. The text for the first choice is `{}`. */
 export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
 
 /**
- * Returns the offering that is recorded on a Machine. Returns undefined for the first choice, and for a machine without
- * a record.
- * @throws MachineError `InvalidArgument` if a user edited the record. With another offering, the driver could miss the
- * VM or create a second one.
+ * Returns the offering that is recorded on a Machine. For the first choice and for a machine without a record,
+ * `recordedAlternative` returns undefined.
+ * @throws MachineError `InvalidArgument` if a user edited the record. With a wrong offering, the driver could miss the
+ * VM or create a second VM.
  */
 export function recordedAlternative(machine: Machine): Alternative | undefined {
   const { metadata } = machine;
@@ -104,11 +111,17 @@ export function recordedAlternative(machine: Machine): Alternative | undefined {
   );
 }
 
-/** Like {@link recordedAlternative}, but returns undefined for an edited record. */
+/**
+ * Returns the offering of a machine like {@link recordedAlternative}, but returns undefined if a user edited the
+ * record.
+ */
 export const offeringOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.CapacityOffering);
 
-/** Returns the zone for which the machine was created. Undefined for any zone. */
+/**
+ * Returns the zone for which the machine was created. `zoneOfferingOf` returns undefined if the machine may be in any
+ * zone.
+ */
 export const zoneOfferingOf = (machine: Machine): Alternative | undefined =>
   alternativeIn(machine, Annotations.ZoneOffering);
 
@@ -121,7 +134,7 @@ function alternativeIn({ metadata }: Machine, key: string): Alternative | undefi
 export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
 
-/** Returns text for messages, such as `machineType m6i.large, zone b`. */
+/** Formats an offering for messages, such as `machineType m6i.large, zone b`. */
 export const alternativeText = (alternative: Alternative): string => {
   const fields = Object.entries(normal({ ...alternative })).map(([field, value]) => `${field} ${String(value)}`);
   return fields.length === 0 ? 'the first choice' : fields.join(', ');

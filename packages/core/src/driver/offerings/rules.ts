@@ -21,11 +21,11 @@ export interface AlternativeRules<Spec> {
    * and ends with the fix.
    */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
-  /** Returns the offering of a provider spec. Two specs with equal offerings share their capacity. */
+  /** Returns the offering of a provider spec. Provider specs with equal offerings share their capacity. */
   offering(spec: Spec): Offering;
   /**
    * Returns the part of the cloud that `list` searches for the spec, such as a zone. Alternatives in another part of
-   * the cloud need a separate listing. If this method is absent, one listing contains the VMs of all alternatives.
+   * the cloud need a separate listing. If `listing` is absent, one listing contains the VMs of all alternatives.
    */
   listing?(spec: Spec): string;
 }
@@ -47,7 +47,7 @@ export function alternativeProblems<Spec>(
   });
 }
 
-/** If the list contains any problem, the result is empty, so that no VM gets an unintended offering. */
+/** If the list of alternatives contains any problem, the result is empty, so that no VM gets an unintended offering. */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,
   text: string | undefined,

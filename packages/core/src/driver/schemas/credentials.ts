@@ -6,23 +6,25 @@ import type { SecretValues } from '../secrets/secret-value.ts';
 
 /** The merged and decoded Secrets of a class. */
 export interface ClassSecrets {
-  /** Credentials and user data as text. For user data that is not UTF-8, use `userData`. */
+  /** Credentials and user data as text. User data that is not UTF-8 is only in `userData`. */
   readonly data: Readonly<Record<string, string>>;
   /** The user data with the same bytes as in the Secret. */
   readonly userData?: Uint8Array | undefined;
   /** All values that no stored text may contain. */
   readonly hidden: SecretValues;
-  /** Problems of the Secrets, one sentence each. A call that needs the Secrets fails with these sentences. */
+  /**
+   * Problems of the Secrets, one sentence each. A call that needs the Secrets fails with the sentences in `problems`.
+   */
   readonly problems: readonly string[];
 }
 
-/** The Secret with the user data comes first. */
+/** Returns the keys of the Secrets, starting with the Secret that contains the user data. */
 export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   [machineClass.secretRef, machineClass.credentialsSecretRef].flatMap((reference) =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
   );
 
-/** For messages: `Secret n/a` or `Secrets n/a and n/b`. */
+/** Returns the names of the Secrets for messages: `Secret n/a` or `Secrets n/a and n/b`. */
 export function secretNames(machineClass: MachineClass): string {
   const keys = [...new Set(secretKeysOf(machineClass))];
   return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
@@ -33,13 +35,13 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;
   readonly userData?: Uint8Array | undefined;
-  /** Keys whose values are not UTF-8. */
+  /** Keys of the Secrets whose values are not UTF-8. */
   readonly noText: readonly string[];
 }
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** The result is cached, because every call reads the Secret. */
+/** The decoded Secret is cached, because every call reads it. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;
@@ -64,7 +66,7 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/** A change of the metadata, such as a finalizer, does not change this version. */
+/** A change of the metadata of a Secret, such as a finalizer, does not change this version. */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -78,9 +80,10 @@ export function dataVersion(secret: Secret): string {
 
 /**
  * Merges the Secrets of a class; `credentialsSecretRef` takes precedence over `secretRef`. User data may be any bytes,
- * and credentials must be UTF-8. All other keys are skipped if their values are not UTF-8.
+ * and credentials must be UTF-8. Keys that are neither user data nor credentials are skipped if their values are not
+ * UTF-8.
  * @param find Returns the Secret of a key
- * @param isCredential Returns true if the driver reads the key; default all keys
+ * @param isCredential Returns true if the driver reads the key; by default, the driver reads all keys
  */
 export function readSecrets(
   machineClass: MachineClass,

@@ -19,7 +19,7 @@ export type DriverCall =
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
-  /** Absent for a listing and for a wait for notices. */
+  /** `machine` is absent for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
   /** Merged and decoded data of the class's Secrets. */
   readonly data: Readonly<Record<string, string>>;
@@ -38,25 +38,25 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   /** Schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * Replaces the schemas, for drivers with special rules, texts or codes. Called before every call to the cloud.
-   * `foldGoJson` decodes a provider spec in the same way as Go.
+   * `decode` replaces the schemas, for drivers with special rules, texts or codes. `decode` is called before every call
+   * to the cloud. `foldGoJson` decodes a provider spec in the same way as Go.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
   /**
    * Returns further problems of a class and its Secret that can be found without the cloud, one sentence each. mcm
    * reports them on the class before it creates any VM.
-   * @param input.secrets Names of the class's Secrets for the sentences, such as `Secret n/a`.
+   * mcm reports these problems on the class before it creates any VM.
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
    * Applies the alternatives of a class to its provider spec. If the driver refuses a creation with
-   * `ResourceExhausted`, it must leave no VM, so that the next call can use another offering.
+   * `ResourceExhausted`, it must leave no VM, so that the next call can use an alternative.
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**
-   * True if the driver limits the rate of its requests itself, with a `LearnedRate` for each account. Otherwise the
-   * invoker limits the calls, based on `MachineError.throttled`.
+   * `spacesRequests` is true if the driver limits the rate of its requests itself, with a `LearnedRate` for each
+   * account. If `spacesRequests` is false, the invoker limits the calls, based on `MachineError.throttled`.
    */
   readonly spacesRequests?: boolean;
 }

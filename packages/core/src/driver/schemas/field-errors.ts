@@ -33,8 +33,8 @@ const jsonOfGo = (value: unknown): string =>
   );
 
 /**
- * Collects problems of fields. The messages are those of the validation library of Kubernetes (apimachinery
- * `field.Error`).
+ * Collects problems of fields. The messages of `FieldErrors` are those of the validation library of Kubernetes
+ * (apimachinery `field.Error`).
  */
 export class FieldErrors {
   readonly #errors: string[] = [];
@@ -48,7 +48,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Invalid value: ${shown}: ${detail}`);
   }
 
-  /** Reports a value of a text type that Go declares. Go writes such a value as JSON. */
+  /** Reports a value of a text type that Go declares. Go writes the value of a declared text type as JSON. */
   invalidConstant(path: string, value: string, detail: string): void {
     this.#errors.push(`${path}: Invalid value: ${jsonOfGo(value)}: ${detail}`);
   }
@@ -58,7 +58,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Unsupported value: ${quotedInGo(value)}: supported values: ${known}`);
   }
 
-  /** Reports a value that Go reads through a pointer. Go writes such a value as JSON. */
+  /** Reports a value that Go reads through a pointer. Go writes a value behind a pointer as JSON. */
   unsupportedPointer(path: string, value: string, supported: readonly string[]): void {
     const known = supported.map(quotedInGo).join(', ');
     this.#errors.push(`${path}: Unsupported value: ${jsonOfGo(value)}: supported values: ${known}`);
@@ -72,7 +72,7 @@ export class FieldErrors {
     return this.#errors;
   }
 
-  /** Several problems are in brackets, without duplicates. */
+  /** Returns all problems as one text; several problems are in brackets, without duplicates. */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

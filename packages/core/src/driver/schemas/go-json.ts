@@ -20,7 +20,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
 }
 
-/** Zero values of Go types. For a type without an entry, an absent value has the same meaning. */
+/** Zero values of Go types. Go does not distinguish an absent value from the zero value of these types. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
 
 const unwrap = (definition: Definition): Definition =>
@@ -29,8 +29,8 @@ const unwrap = (definition: Definition): Definition =>
 const zeroOf = (definition: Definition): unknown => (definition.type === 'object' ? {} : ZERO[definition.type]);
 
 /**
- * Returns the value that Go would decode: null becomes an empty object. An absent value stays absent, and the schema
- * refuses it.
+ * Returns the value that Go would decode, for example an empty object for null. An absent value stays absent, so that
+ * the schema refuses it.
  */
 export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
   const unknown: { path: string; nearest?: string }[] = [];
@@ -38,8 +38,8 @@ export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
 }
 
 /**
- * Returns the value that Go would decode: null becomes an empty object. An absent value stays absent, so that the
- * schema refuses it.
+ * Parses JSON to the value that Go would decode, for example an empty object for null. An absent value stays absent, so
+ * that the schema refuses it.
  */
 export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
@@ -100,6 +100,6 @@ function foldObject(
   return result;
 }
 
-/** Compares keys as Go does: the long s (U+017F) is a form of the letter s. */
+/** As in Go, the long s (U+017F) in a key is equal to the letter s. */
 const folded = (key: string): string => key.replaceAll('\u017f', 's').toLowerCase();
 const sameFold = (a: string, b: string): boolean => folded(a) === folded(b);

@@ -6,7 +6,6 @@ import { noSecret, pathText } from './decode.ts';
 /** A refusal of the cloud that concerns all machines of the class. */
 export interface Problem {
   readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
-  /** A sentence that names the field to change, and the change. */
   readonly hint: string;
 }
 
@@ -24,13 +23,14 @@ const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
 /** Names of fields that contain a location in a cloud. */
 const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
 const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
-/** A shorter value can occur in a sentence by chance. */
+/** A value that is shorter than this length can occur in a sentence by chance. */
 const SHORTEST_VALUE = 4;
 const MOST_FIELDS = 3;
 const DEEPEST_CAUSE = 8;
 
 /**
- * Returns a hint for a call that the cloud refused because of its class or Secret. Undefined for other causes.
+ * Returns a hint for a call that the cloud refused because of its class or Secret. For a refusal with any other cause,
+ * `problemOf` returns undefined.
  * @param error The error of the driver with its causes
  * @param call Name of the driver's method
  */
@@ -40,7 +40,7 @@ export function problemOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Problem | undefined {
-  // `check` reports this problem on the class.
+  // The method `check` reports this problem on the class.
   if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
@@ -52,7 +52,7 @@ export function problemOf(
   return { reason: 'CloudRefuses', hint: `check ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
-/** Undefined if the message already names the field. */
+/** `placeOf` returns undefined if the message already names the field. */
 export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
   if (place === undefined) return undefined;
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
@@ -76,7 +76,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
   return `the controller cannot reach the cloud (${code}); check ${where}the endpoint in Secret or environment, and the network`;
 }
 
-/** Searches the error and its causes. */
+/** Searches the error and its causes for a code of a network error. */
 function networkCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
@@ -99,7 +99,7 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Names of error codes do not count. */
+/** Names of error codes are not names of fields. */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 
-/** JSON Schema (draft 2020-12) of a class and its Secret. */
+/** JSON Schema (draft 2020-12) of a provider spec and its Secret. */
 export interface DriverReference {
   readonly provider: string;
   readonly providerSpec: JsonSchema;
@@ -21,7 +21,6 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** zod declares a wider type than it generates. */
 const schemaOf = (schema: z.ZodType): JsonSchema =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
 
@@ -42,7 +41,7 @@ interface Row {
   readonly about: string;
 }
 
-/** One table for the provider spec and one for the Secret, in Markdown. */
+/** Formats one table for the provider spec and one table for the Secret, in Markdown. */
 export function referenceText({ provider, providerSpec, secret }: DriverReference): string {
   return [
     `# Reference: provider \`${provider}\``,

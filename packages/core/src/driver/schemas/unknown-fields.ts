@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
-/** Returns undefined for a schema that is not an object, because this schema may read any key. */
+/** A schema that is not an object may read any key, so `declaredKeys` returns undefined. */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };
   return shape && new Set(Object.keys(shape));

@@ -11,16 +11,16 @@ export interface Known {
 }
 
 const HIDDEN = '***';
-/** Minimum length of a secret to remove. A shorter value is often an ordinary word. */
+/** Minimum length of a secret to remove. A value below the minimum length is often an ordinary word. */
 const SHORTEST_SECRET = 6;
-/** Minimum length of a part of user data to remove. A shorter part is often an ordinary word. */
+/** Minimum length of a part of user data to remove. A part below the minimum length is often an ordinary word. */
 const SHORTEST_LINE = 12;
-/** Minimum length of an encoded part to remove. A shorter part occurs in base64 by chance. */
+/** Minimum length of an encoded part to remove. A part below the minimum length occurs in base64 by chance. */
 const SHORTEST_ENCODED = 9;
 
 /**
  * Patterns of secrets from any source. The cost of each pattern must be linear, because a console may contain long runs
- * of blanks or token prefixes. Therefore, each lookbehind with whitespace has a lookahead before it.
+ * of blanks or token prefixes. Each lookbehind with whitespace has a lookahead before it.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -34,8 +34,8 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets. The function removes known values: as a whole, by line, encoded (base64, URL,
- * JSON), wrapped or colored. All text that looks like a key, token or password is also removed.
+ * Returns the text without secrets. Known values are removed as a whole, by line, encoded (base64, URL, JSON), wrapped
+ * or colored.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
@@ -79,10 +79,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/**
- * Bytes that are not text have no lines. Therefore the base64 of these bytes is removed in parts of this length, in
- * bytes.
- */
+/** Bytes that are not text have no lines, so the base64 of these bytes is removed in parts of this length, in bytes. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {
@@ -95,7 +92,7 @@ function binaryPieces(value: SecretValue): readonly string[] {
 
 /**
  * Returns the parts of a text's base64 that do not depend on the position of the text in a longer text, for all three
- * alignments. Characters at the edges depend on the neighboring bytes.
+ * alignments. The first and last characters of base64 depend on the neighboring bytes.
  */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);
@@ -107,11 +104,11 @@ function inBase64(piece: SecretValue): readonly string[] {
   });
 }
 
-/** A console wraps lines and colors words. */
+/** A console wraps lines and colors words, so these characters may occur inside of a secret. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
 
-/** A secret may contain whitespace or escape sequences. */
+/** Hides a secret even if it contains whitespace or escape sequences. */
 function hide(text: string, pieces: ReadonlySet<string>): string {
   const { bare, at } = withoutBlanks(text);
   const ranges: [number, number][] = [];

@@ -88,7 +88,6 @@ test.each(PLACES)('%s is removed in every encoding, and the text around it stays
   fc.assert(
     fc.property(secret, fc.constantFrom(...ENCODINGS), fc.nat(100), (value, [, encode], at) => {
       const { key, value: stored } = placeOf(value);
-      // For user data, the test searches for the whole line.
       const shown = encode(key === USER_DATA_KEY ? `join --with ${value}` : value, at);
       const text = `RunInstances failed: [${shown}] (HTTP 403)`;
       const said = redact(text, { [key]: stored });

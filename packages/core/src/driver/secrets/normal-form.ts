@@ -1,9 +1,9 @@
 import { bytesOf, type SecretValue } from './secret-value.ts';
 
 /**
- * A form of a text in which secrets can be found. The form has no whitespace and no escape sequences of terminals,
- * XML, JSON, URLs and programming languages. Letters are in lower case. Each character is one byte of UTF-8, because
- * URLs escape single bytes.
+ * The normal form of a text, in which secrets can be found. The normal form has no whitespace and no escape sequences
+ * of terminals, XML, JSON, URLs and programming languages. Letters of the normal form are in lower case. Each character
+ * of the normal form is one byte of UTF-8, because URLs escape single bytes.
  */
 export interface NormalForm {
   readonly text: string;
@@ -43,7 +43,7 @@ const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin
 /** Maximum depth of nested escapes, such as JSON in JSON in XML. */
 const DEEPEST = 4;
 
-/** The result is never longer than the text in UTF-8. */
+/** Builds the normal form, which is never longer than the text in UTF-8. */
 class Builder {
   readonly #chunks: string[] = [];
   readonly #from: Uint32Array;
@@ -55,7 +55,6 @@ class Builder {
     this.#to = new Uint32Array(capacity);
   }
 
-  /** All bytes represent the same part of the original. */
   add(bytes: string, from: number, to: number): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -64,7 +63,6 @@ class Builder {
     }
   }
 
-  /** Each byte has a separate position in the original text. */
   copy(bytes: string, placeOf: (index: number) => readonly [from: number, to: number]): void {
     this.#chunks.push(bytes);
     for (let i = 0; i < bytes.length; i++, this.#length++) {
@@ -95,7 +93,7 @@ function once({ text, from, to }: NormalForm): NormalForm {
   return builder.end();
 }
 
-/** A run of single-byte characters, or one character of several bytes. */
+/** Matches a run of single-byte characters, or one character of several bytes. */
 const RUNS = /[\0-\x7f]+|[^\0-\x7f]/gu;
 
 function bytesWithPlaces(text: string): NormalForm {
@@ -118,7 +116,10 @@ export function normalForm(text: string): NormalForm {
   return { ...form, text: form.text.toLowerCase() };
 }
 
-/** Minimum length of an encoded value to remove. A shorter value occurs in base64 or hexadecimal text by chance. */
+/**
+ * Minimum length of an encoded value to remove. A value below the minimum length occurs in base64 or hexadecimal text
+ * by chance.
+ */
 const SHORTEST_ENCODED = 6;
 
 /** Returns the search texts for a secret: plain, hexadecimal, and base64 at any position in a longer text. */
@@ -133,8 +134,8 @@ export function needlesOf(value: SecretValue, shortest: number): readonly string
 }
 
 /**
- * Returns the parts of base64 that do not depend on the position in longer bytes, for all three alignments. Characters
- * at the edges depend on the neighboring bytes.
+ * Returns the parts of base64 that do not depend on the position of the bytes, for all three alignments. The first and
+ * last characters of base64 depend on the neighboring bytes.
  */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {
@@ -142,7 +143,8 @@ function inBase64(bytes: Buffer): readonly string[] {
     const inner = encoded
       .slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
       .toLowerCase();
-    // The normal form has no whitespace. The text contains `+` and `/` unescaped, or as `-` and `_`.
+    // The normal form has no whitespace, so padding and line breaks do not matter. A text may contain the base64
+    // characters `+` and `/` unescaped, or as `-` and `_`.
     return inner.length < SHORTEST_ENCODED ? [] : [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }

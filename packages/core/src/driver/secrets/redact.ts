@@ -8,19 +8,19 @@ import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-
  * errors. Secrets are values of Secret objects in many encodings, and text that looks like a credential.
  */
 
-/** Minimum length of a secret to remove. A shorter value is often an ordinary word. */
+/** Minimum length of a secret to remove. A value below the minimum length is often an ordinary word. */
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
-/** Shorter values are common words. */
+/** Returns the minimum length of a secret to remove, because a value below this length is often a common word. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
-/** The parts of user data between placeholders are the same for all machines. */
+/** User data is split at its placeholders, because only these parts are the same for all machines. */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /**
- * The key of a value that a placeholder sets, such as `","nodeName":"`. This key contains no secret and occurs in
- * other JSON texts, for example in the journal.
+ * The key of a value that a placeholder sets, such as `","nodeName":"`. The key before a placeholder contains no
+ * secret, and it occurs in other JSON texts, for example in the journal.
  */
 const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
 
@@ -30,8 +30,8 @@ export function partsOfLine(line: string): readonly string[] {
 }
 
 /**
- * Keys of a key file (JSON) with secret values. The values of all other keys, such as account names and addresses, may
- * appear in errors.
+ * Keys of a key file (JSON) with secret values. The values of other keys of a key file, such as account names and
+ * addresses, may appear in errors.
  */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
@@ -45,7 +45,7 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/** Clouds receive user data in base64, and may return this base64 text in errors. */
+/** Clouds receive user data in base64, and may quote this base64 in errors. */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
@@ -75,18 +75,16 @@ function within(value: string, depth = 0): readonly string[] {
 
 /** Matches a word that is not an ordinary word. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
-/** A short line of user data that assigns a secret. */
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
 /** A short line of user data with one word that is not an ordinary word. */
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** Returns the secret part of a line. Most lines contain only ordinary words. */
+/** Returns the secret part of a line. Most lines of user data contain only ordinary words, and no secret. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
 }
 
-/** An error may quote a single word of a value. */
 const wordsOf = (value: string): readonly string[] =>
   /^\s*[{[]|\n\s*\S/.test(value)
     ? []
@@ -95,7 +93,6 @@ const wordsOf = (value: string): readonly string[] =>
         .split(/\s+/)
         .filter((word) => OPAQUE_WORD.test(word));
 
-/** Omits search texts that are too short. */
 function needlesOfValue(key: string, value: SecretValue): readonly string[] {
   const texts = textsOf(value);
   const whole = needlesOf(typeof value === 'string' ? value.trim() : value, SHORTEST_SECRET);
@@ -135,10 +132,7 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 
 type Secrets = SecretValues;
 
-/**
- * Keys of Secrets with a fixed list of possible values. Without this exception, names such as `kube-system` would lose
- * these words.
- */
+/** Keys of Secrets whose values are ordinary words, so redaction must not remove them. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
 
 const withoutChoices = (secrets: Secrets): Secrets =>
@@ -158,15 +152,11 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
-/**
- * The search texts match secrets that are escaped, in other letter cases, with whitespace, in hexadecimal and in
- * base64.
- */
+/** Needles find secrets that are escaped, in other letter cases, with whitespace, in hexadecimal and in base64. */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
 ]);
 
-/** Removes the longest values first, because a short value may be part of a longer value. */
 function without(text: string, pieces: readonly string[]): string {
   let result = text;
   const present = [...new Set(pieces)].filter((piece) => text.includes(piece));
@@ -178,7 +168,7 @@ function without(text: string, pieces: readonly string[]): string {
 const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
-/** Without URL encoding. */
+/** A run of base64 characters without URL encoding. */
 const plain = (run: string): string =>
   run
     .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -195,7 +185,10 @@ const denseOf = remembered((secrets) =>
   }),
 );
 
-/** Removes runs of text that contain a part of a secret, plain or in base64. Servers truncate texts that they quote. */
+/**
+ * Removes runs of text that contain a part of a secret, plain or in base64. Servers truncate texts that they quote, so
+ * a response may contain a part of a secret.
+ */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
   return text.replaceAll(RUN, (run) => {
@@ -208,7 +201,6 @@ function withoutParts(text: string, secrets: Secrets): string {
   });
 }
 
-/** Names of fields in forms, URLs, JSON and XML with credentials as values. */
 const FIELDS =
   'access_?token|refresh_token|id_token|subject_token|client_secret|client_assertion|assertion|private_key|password|' +
   'secret_?access_?key|session_?token|web_?identity_?token|x-amz-(?:security-token|signature)|signature|sig|' +
@@ -225,7 +217,7 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   // Tokens of Google.
   [/\bya29\.[\w.-]{8,}/g, '***'],
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Rendered user data contains a bootstrap token. No Secret of the class contains this token.
+  // Rendered user data contains a bootstrap token, which is in no Secret of the class.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
@@ -239,7 +231,7 @@ export function redact(text: string, secrets: Secrets): string {
 }
 
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** A shorter word is an authentication scheme, a parameter name, or a date. */
+/** A word below this length is an authentication scheme, a parameter name, or a date. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
 /** Fields with credentials in a form-encoded request for a token. */
@@ -253,7 +245,7 @@ export interface Sent {
 
 /**
  * Removes the credentials of a request from the text of its response. An issued token has no recognizable form, so only
- * the sender can remove it. Call this function before the text becomes an error.
+ * the sender of the request can remove it. Call `withoutSent` before the response text becomes an error.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
@@ -267,7 +259,7 @@ export function withoutSent(text: string, { headers, form = {} }: Sent): string 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Objects of libraries can refer to each other in cycles. */
+/** Objects of libraries can refer to each other in cycles, so the depth is limited. */
 const DEEPEST = 5;
 
 /** Returns a logger that removes the values of the Secrets from messages and fields. */
@@ -276,7 +268,7 @@ export function redactingLogger(log: Logger, secrets: Secrets): Logger {
     if (typeof value === 'string') return redact(value, secrets);
     if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
     if (typeof value !== 'object' || value === null) return value;
-    // Without this check, a logger would print every byte as a number.
+    // A logger would print a byte array as a list of numbers.
     if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
     if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
     return cleanFields(value as Fields, depth + 1);

@@ -3,11 +3,11 @@ import { gunzipSync } from 'node:zlib';
 export type SecretValue = string | Uint8Array;
 export type SecretValues = Readonly<Record<string, SecretValue>>;
 
-/** Maximum size of a decompressed text, in bytes. Larger data is not searched. */
+/** Maximum size of a decompressed text that is searched for secrets, in bytes. */
 const MOST_UNPACKED = 4 * 1_024 * 1_024;
 const GZIP = [0x1f, 0x8b];
 
-/** The result may share memory with the value. */
+/** Returns the bytes of a value, which may share memory with the value. */
 export const bytesOf = (value: SecretValue): Buffer =>
   typeof value === 'string'
     ? Buffer.from(value, 'utf8')
@@ -21,8 +21,8 @@ export function isText(bytes: Uint8Array): boolean {
 const known = new WeakMap<Uint8Array, readonly string[]>();
 
 /**
- * Returns the texts in a value. The first text is the value, with U+FFFD for bytes that are not UTF-8. For gzip data,
- * the second text is the decompressed text. A VM may show both texts on its console.
+ * Returns the texts that a value contains, because a VM may show any of them on its console. The first text is the
+ * value itself, with U+FFFD for bytes that are not UTF-8. For gzip data, the second text is the decompressed text.
  */
 export function textsOf(value: SecretValue): readonly string[] {
   if (typeof value === 'string') return [value];
@@ -34,7 +34,7 @@ export function textsOf(value: SecretValue): readonly string[] {
   return texts;
 }
 
-/** Returns undefined for data that is not gzip, and for a text of more than 4 MiB. */
+/** Returns the decompressed text of gzip data, or undefined for other data and for a text of more than 4 MiB. */
 export function unpackedText(value: Uint8Array): string | undefined {
   if (!GZIP.every((byte, i) => value[i] === byte)) return undefined;
   try {

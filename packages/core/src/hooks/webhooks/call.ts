@@ -5,10 +5,10 @@ import { z } from 'zod';
 import type { PendingHook } from '../pending.ts';
 import type { HookWebhook } from './config.ts';
 
-/** The result of one call. */
+/** The result of one call of a webhook. */
 export type HookAnswer =
   | { readonly is: 'finished' }
-  /** The step continues. mcm repeats the call after this time. */
+  /** The webhook continues its step. mcm repeats the call after this time. */
   | { readonly is: 'waits'; readonly retryAfterMs: number | undefined }
   | { readonly is: 'failed'; readonly because: string };
 
@@ -19,7 +19,7 @@ export interface HookCallOptions {
   readonly keys: readonly Uint8Array[];
 }
 
-/** The limit of an answer, so that a webhook cannot fill the memory. */
+/** The maximum size of a response, so that a webhook cannot fill the memory. */
 const LARGEST_ANSWER_BYTES = 65_536;
 
 const answerSchema = z.object({
@@ -28,8 +28,8 @@ const answerSchema = z.object({
 });
 
 /**
- * Returns the body of a call. The body contains only names, IDs and times. The body does not contain labels, annotations or
- * specs, because these can contain confidential texts.
+ * Returns the body of a webhook call, with only names, IDs and times. The body has no labels, annotations or specs,
+ * because they can contain confidential texts.
  */
 function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
   const { namespace, name, uid } = machine.metadata;
@@ -84,7 +84,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
 
 const failed = (because: string): HookAnswer => ({ is: 'failed', because });
 
-/** An error does not contain the text of the answer, because events contain the error. */
+/** An error does not quote the response, because events contain the error. */
 function answerOf(status: number, text: string): HookAnswer {
   if (status >= 300 && status < 400) return failed(`the webhook redirects (status ${status}); mcm follows no redirect`);
   if (status < 200 || status > 299) return failed(`the webhook answered with status ${status}`);

@@ -21,7 +21,6 @@ import { hookKey, ignoresHooks, type PendingHook, pendingHooksOf } from '../pend
 import { callHookWebhook, type HookAnswer } from './call.ts';
 import type { HookWebhook } from './config.ts';
 
-/** Called with the result of each call, for the metric `mcm_machine_hook_calls_total`. */
 export type ObserveHookCall = (webhook: string, outcome: HookAnswer['is']) => void;
 
 export interface HookCallerOptions {
@@ -30,7 +29,7 @@ export interface HookCallerOptions {
   readonly caches: Pick<Caches, 'machines'>;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly control: KubeClient;
-  /** True if mcm reacts to interruptions. */
+  /** `interruptions` is true if mcm reacts to interruptions. */
   readonly interruptions: boolean;
   readonly fence: Fence | undefined;
   readonly clock: Clock;
@@ -42,11 +41,11 @@ export interface HookCallerOptions {
 
 /** The wait after a failed call. */
 const RETRY = { baseMs: 5_000, maxMs: 300_000, jitter: 0.25 } as const;
-/** The wait after an answer without `retryAfterSeconds`. */
+/** The wait after a response without `retryAfterSeconds`. */
 const POLL_MS = 30_000;
 const SHORTEST_POLL_MS = 1_000;
 
-/** The calls of this process for one hook. After a restart, the first call happens immediately. */
+/** The calls of this process for one hook. After a restart of the process, the first call happens immediately. */
 interface Attempt {
   readonly failures: number;
   readonly nextAt: Date;
@@ -59,9 +58,10 @@ const STAGES: Readonly<Record<'living' | 'dying', readonly HookStage[]>> = {
 
 /**
  * Calls one webhook for the hooks that it owns. The webhook has the part of the owner in the protocol of hooks:
- * - The annotation of the hook on the Machine is the only state. After a restart, the caller repeats the call.
+ * - The annotation of the hook on the Machine is the only state. After a restart, the caller repeats the call of the
+ *   webhook.
  * - When the webhook has finished, the caller removes the annotation.
- * - The timeout of the hook ends the wait, and not the caller.
+ * - The timeout of the hook ends the wait; the caller has no timeout.
  */
 export class HookCaller {
   readonly #options: HookCallerOptions;
@@ -90,7 +90,7 @@ export class HookCaller {
       if (attempt && attempt.nextAt > clock.now()) continue;
       const next = await this.#call(machine, each, attempt, signal);
       if (next) attempts.set(id(each), next);
-      // The write of the answer changes the machine, and the change starts the next reconcile.
+      // The write of the response changes the machine, and the change starts the next reconcile.
       else return done;
     }
     const waits = [...attempts.values()].map(({ nextAt }) =>
@@ -108,7 +108,7 @@ export class HookCaller {
     );
   }
 
-  /** Returns undefined if the hook has finished. */
+  /** Calls the webhook once, and returns undefined if the hook has finished. */
   async #call(
     machine: Machine,
     pending: PendingHook,
@@ -152,7 +152,7 @@ export class HookCaller {
     recorder.event(machine, 'Warning', 'HookCallFailed', message);
   }
 
-  /** The version in the write ensures that a newer hook of the same name stays. */
+  /** The write has the observed version as a precondition, so a newer hook of the same name stays. */
   async #finish(machine: Machine, { hook }: PendingHook, signal: AbortSignal): Promise<void> {
     const { control, caches, log } = this.#options;
     const { name, namespace, uid, resourceVersion } = machine.metadata;

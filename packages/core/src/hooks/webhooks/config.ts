@@ -11,10 +11,9 @@ export interface HookKeys {
 
 /** A program that runs the steps of hooks, and its address. Objects refer to it only by its name. */
 export interface HookWebhook {
-  /** The owner of the hooks that call this webhook. */
   readonly name: string;
   readonly url: URL;
-  /** Certificate authorities in PEM format. Without them, the authorities of Node.js apply. */
+  /** Certificate authorities in PEM format. Without `ca`, the authorities of Node.js apply. */
   readonly ca: string | undefined;
   readonly keys: HookKeys;
   /** Longest time for one call. */
@@ -44,7 +43,7 @@ const schema = z.strictObject({
     .max(50),
 });
 
-/** Reads a file as text. Tests replace it. */
+/** Reads a file as text. Tests replace `ReadText`. */
 export type ReadText = (path: string) => Promise<string>;
 
 const readText: ReadText = (path) => readFile(path, 'utf8');
@@ -68,7 +67,6 @@ function keysOf(text: string, field: string): readonly Uint8Array[] {
 function keyOf(text: string, field: string): Uint8Array {
   const encoded = text.trim();
   const key = encoded.startsWith(KEY_PREFIX) ? Buffer.from(encoded.slice(KEY_PREFIX.length), 'base64') : undefined;
-  // The message does not contain the text, because the text is confidential.
   if (key === undefined || key.length < KEY_BYTES.min || key.length > KEY_BYTES.max)
     throw new ConfigError(
       `${field}: must contain ${KEY_PREFIX} and ${KEY_BYTES.min} to ${KEY_BYTES.max} bytes in base64; create it with: echo "${KEY_PREFIX}$(openssl rand -base64 32)"`,

@@ -31,8 +31,8 @@ export interface CallsOptions {
 const DEFAULT_LIMIT = 500;
 
 /**
- * A single unexpected error may be temporary. After this many consecutive unexpected errors, the driver has a bug, and a
- * retry does not help.
+ * A single unexpected error of a driver may be temporary. After this number of consecutive unexpected errors, the
+ * driver has a bug, and a retry does not help.
  */
 export const FAULT_AFTER_FAILURES = 5;
 
@@ -68,7 +68,8 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // A user set the system clock. The shift of the recorded time keeps the length of each wait.
+    // Corrects a recorded time after a user has set the system clock. A correction of the recorded time keeps the
+    // length of each wait.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
@@ -139,7 +140,7 @@ export class DriverCalls {
     this.#options.wake(machine);
   }
 
-  /** The result of its running call is ignored. */
+  /** Forgets the calls of a machine, and ignores the result of a running call. */
   forget(uid: string): void {
     this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
@@ -186,7 +187,6 @@ export class DriverCalls {
       return;
     }
     const fields = { ...about, code: outcome.error.code, error: outcome.error.message, failures };
-    // A `NotFound` error of `status` is a valid result of the lookup.
     const answers = about.call === 'status' && outcome.error.code === 'NotFound';
     if (failures === 1 && !answers) log.warn('Driver call failed', fields);
     else log.debug('Driver call still fails', fields);

@@ -9,18 +9,18 @@ import { FirstCalls } from './first-calls.ts';
 export interface CapacityOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Flag `--resource-exhausted-retry`: the first wait in milliseconds; 0 means 10 minutes. */
+  /** The first wait of the flag `--resource-exhausted-retry`, in milliseconds; 0 means 10 minutes. */
   readonly firstMs: number;
   readonly wake: (key: Key) => void;
   /** Returns the offerings of a machine. */
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
 }
 
-/** After each failed probe, the wait doubles. The maximum is this multiple of the first wait. */
+/** After each failed probe, the wait doubles. The maximum wait is this multiple of the first wait. */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * Each wait except the first gets a random extension of at most this fraction. Therefore classes that ran out of
- * capacity at the same time probe at different times.
+ * Each wait except the first gets a random extension of at most this fraction. With an extension, classes that ran out
+ * of capacity at the same time probe at different times.
  */
 const JITTER = 0.2;
 /** A shortage ends when this many creations may run at the same time or when no machine waits. */
@@ -28,8 +28,8 @@ const OPEN_FROM = 64;
 /** A shortage is removed if there was no probe for this time. */
 const FORGET_AFTER_MS = 86_400_000;
 /**
- * After this time, the gate no longer expects a `create` call that was announced. Either the machine was deleted, or
- * its record failed.
+ * The gate expects an announced `create` call for this time. A later call is not expected: either the machine was
+ * deleted, or its record failed.
  */
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';
@@ -44,11 +44,11 @@ export interface OfferingShortage {
 interface Place {
   readonly key: string;
   /**
-   * Versions of the class and its Secrets. The shortage of a class applies only to these versions. The shortage of an
-   * offering applies to all classes, so this value is constant for an offering.
+   * The shortage of a class applies only to these versions. For an offering, this value is constant, because a shortage
+   * of an offering applies to all classes.
    */
   readonly inputs: string;
-  /** Absent if the shortage is about a class in a zone. */
+  /** `choice` is absent if the shortage is about a class in a zone. */
   readonly choice?: Choice;
 }
 
@@ -56,7 +56,7 @@ interface Entry extends Place {
   error: MachineError;
   failures: number;
   retryAt: number;
-  /** Number of creations that may run at the same time. The number starts at 1 and doubles after each success. */
+  /** Number of creations that may run at the same time: 1 at first, and twice as many after each success. */
   allowed: number;
   readonly probing: Set<string>;
   readonly waiting: Set<Key>;
@@ -69,13 +69,14 @@ const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * Applies an error `ResourceExhausted` to all machines of the same class and zone. For machines with alternatives, the
- * error applies to all machines with the same offering.
- * - After one refusal, all these machines wait. One machine at a time retries, with growing waits.
+ * Applies an error `ResourceExhausted` to all machines that need the same capacity. Machines without alternatives share
+ * the capacity of their class and zone, and machines with alternatives share the capacity of an offering.
+ * - After one refusal, all machines that need the capacity wait. One waiting machine at a time retries, with growing
+ *   waits.
  * - Each success doubles the number of machines that may call `create` at the same time.
- * - A change of the class or its Secret ends the shortage.
- * - A new process starts without this state. For machines with the error in their status, the new process first sends
- *   one probe.
+ * - A change of the class or its Secret ends the shortage of the class.
+ * - A new process starts without known shortages. For machines with the error in their status, the new process first
+ *   sends one probe.
  */
 export class CapacityGate {
   readonly #options: CapacityOptions;
@@ -196,7 +197,10 @@ export class CapacityGate {
     return entry?.inputs === place.inputs ? entry : undefined;
   }
 
-  /** Only a refused probe changes a known shortage. All other refused calls started before the shortage was known. */
+  /**
+   * Only a refused probe changes a known shortage. All refused calls that are no probes started before the shortage was
+   * known.
+   */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;
     const entry = known ?? this.#open(place, error);

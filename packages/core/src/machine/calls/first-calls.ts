@@ -1,16 +1,15 @@
 import type { Clock, Key } from '@mcm/kube';
 
-/** Maximum time for which other machines wait for the result of the first call. */
+/** Maximum time for which machines wait for the result of the first call of another machine. */
 const WAIT_MS = 120_000;
 /**
- * A success proves the capacity of an offering for this time. After this time, one machine must again make the first
- * call.
+ * A success proves the capacity of an offering for this time. After this time, one machine must make the first call
+ * again.
  */
 const PROVEN_MS = 600_000;
 
 interface FirstCall {
   readonly uid: string;
-  /** Time by the monotonic clock, like all times in this file. */
   readonly until: number;
   readonly waiting: Set<Key>;
 }
@@ -18,8 +17,8 @@ interface FirstCall {
 const NONE: ReadonlySet<Key> = new Set();
 
 /**
- * Coordinates the first calls for offerings without a recent result. One machine calls the cloud, and the other
- * machines wait for the result. Therefore an offering without capacity causes one refused call, and not one call for
+ * Coordinates the first calls for offerings without a recent result. One machine calls the cloud first, and the
+ * remaining machines wait for its result. An offering without capacity causes one refused call, and not one call for
  * each machine.
  */
 export class FirstCalls {
@@ -46,7 +45,6 @@ export class FirstCalls {
     this.#claim(key, uid);
   }
 
-  /** Returns the machines that waited for the call. */
   ended(key: string, uid: string, ok: boolean): Set<Key> {
     if (ok) this.#proven.set(key, this.#clock.monotonic() + PROVEN_MS);
     const call = this.#calls.get(key);

@@ -16,7 +16,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
 }
 
 /**
- * Makes the driver calls for machines. The class derives the input of each call from its machine, and checks the
+ * Makes the driver calls for machines. `MachineCalls` derives the input of each call from its machine, and checks the
  * result.
  */
 export class MachineCalls {
@@ -86,7 +86,7 @@ export class MachineCalls {
 }
 
 /**
- * mcm could never find a VM without an ID, or a Node without a name, again. A result without them is a bug of the
+ * mcm could not find a VM without an ID, or a Node without a name, again. A result without ID or name is a bug of the
  * driver.
  */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {

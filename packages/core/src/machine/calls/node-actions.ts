@@ -56,7 +56,7 @@ export class NodeActions {
     return this.client.resource(nodes);
   }
 
-  /** Two requests write the metadata and the status. */
+  /** Two requests are necessary, for the metadata and for the status. */
   async sync(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -88,7 +88,9 @@ export class NodeActions {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
 
-  /** Cordons the Node and adds a condition with the reason. Two requests write the spec and the status. */
+  /**
+   * Cordons the Node and adds a condition with the reason. Two requests are necessary, for the spec and for the status.
+   */
   async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -149,8 +151,8 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // A later attachment to a Node with the same name has the same name and is in use. The UID as a precondition
-    // protects the later attachment.
+    // If the volume is attached again to a Node with the same name, the new attachment has the same name. The UID as a
+    // precondition protects a new attachment with the same name.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -174,10 +176,6 @@ export class NodeActions {
     memory.releasedNode = node.metadata.uid;
   }
 
-  /**
-   * Deletes a Node of another VM if its kubelet does not report. The observed version is a precondition: after a new
-   * report, the request fails with a conflict.
-   */
   async releaseStale({ o: { conflictingNode }, memory, signal }: Scope): Promise<void> {
     if (!conflictingNode) return;
     const { name, uid, resourceVersion = '', finalizers } = conflictingNode.metadata;
@@ -206,7 +204,7 @@ export class NodeActions {
 
   /**
    * Reads a Node that was registered during the deletion of its VM, before the watch reports the Node. After the
-   * deletion of the Machine, no controller would own this Node.
+   * deletion of the Machine, no controller would own a late Node.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];
@@ -233,7 +231,6 @@ export class NodeActions {
     } catch (error) {
       const since = Date.parse(machine.metadata.deletionTimestamp ?? machine.metadata.creationTimestamp);
       const isOver = now.getTime() >= since + settings.drainTimeoutMs;
-      // If the process stops, the read fails, and the VM must not be deleted.
       if (signal.aborted || !(isOver || isForceDeletion(machine))) throw error;
       this.#options.log.warn(
         'Cannot determine whether the machine has a Node; drain timeout expired, deleting the VM',

@@ -170,7 +170,6 @@ export class Performer {
 
   async #finish(scope: Scope): Promise<void> {
     const { machine, asksForToken } = scope.o;
-    // An earlier process may have created a token for a machine that has not joined.
     const neverJoined = asksForToken && !machine.status?.conditions?.length;
     if (neverJoined || this.#options.tokens?.issued(machine)) await this.#options.tokens?.remove(machine);
     const others = (machine.metadata.finalizers ?? []).filter((name) => name !== Finalizers.MachineControllerManager);
@@ -207,7 +206,7 @@ export class Performer {
     }
   }
 
-  /** After a restart, the process first looks up whether the event was already sent. */
+  /** After a restart, the process looks up whether the event about the drain was already sent. */
   #reportDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'reportDrain' }>): void {
     this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
     memory.drain = { ...memory.drain, reported: new Set([...(memory.drain.reported ?? []), ...causes]) };
@@ -241,11 +240,8 @@ export class Performer {
 
   async #deleteObject(scope: Scope): Promise<void> {
     const { name, uid, resourceVersion = '' } = scope.o.machine.metadata;
-    // A changed node label or interruption annotation makes the decision to delete the Machine invalid.
     const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
-    // Without this update of the cache, the next reconcile could repeat the request before the watch delivers the
-    // change.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
   }
 

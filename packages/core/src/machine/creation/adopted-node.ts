@@ -3,7 +3,10 @@ import { isInstance } from '../../node/instance.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** This applies only before the join. A later cordon comes from another client or from a deletion. */
+/**
+ * The Node of an adopted VM is made schedulable only before the join. After the join, a cordon comes from another
+ * client or from a deletion.
+ */
 function joins({ status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
@@ -12,9 +15,9 @@ function joins({ status }: Machine): boolean {
 /**
  * Plans the work on the Node of an adopted VM.
  * - A former deletion or orphan collection may have cordoned the Node, as its condition `Terminating` shows. The plan
- *   makes the Node schedulable again.
- * - A user can create a Machine with `spec.providerID`. Not every driver returns a Node name, so the machine gets the
- *   Node with its provider ID.
+ *   makes a cordoned Node schedulable again.
+ * - A user can create a Machine with `spec.providerID`. Not every driver returns a Node name, so such a machine gets
+ *   the Node with its provider ID.
  */
 export function planAdoptedNode(o: MachineObservation): Plan | undefined {
   const { machine, node } = o;

@@ -19,7 +19,7 @@ export interface CreationStep {
   readonly status: 'True' | 'False' | 'Unknown';
   /** An error code or the missing object, as a single word. */
   readonly reason: string;
-  /** The start of the stage, if the stored objects contain it. */
+  /** The start of the stage, if the stored objects contain this time. */
   readonly since?: string;
 }
 

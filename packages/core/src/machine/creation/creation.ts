@@ -29,8 +29,6 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   if (o.machine.spec.providerID) return planCompletion(o, now);
   const plan = planVm(o, now);
-  // A plan with `create` first removes the annotation about the missing VM. If the annotation were added again here,
-  // the call would never happen.
   return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
 }
 
@@ -50,7 +48,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** The driver ignores its abort signal. The creation continues when the call ends. */
+/** The driver ignores its abort signal. The creation continues when the driver's call ends. */
 function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const { error } = call.outcome;
@@ -61,8 +59,8 @@ function planOverdue(o: MachineObservation, call: FailedCall): Plan {
 
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // If mcm created a VM for this machine, the VM would be deleted at once, because the owner replaces the machine. The
-  // original creates the VM.
+  // A VM for this machine would be deleted at once, because the owner replaces the machine. The original creates a VM
+  // for a machine that its owner replaces.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
@@ -105,7 +103,7 @@ function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   return { ...plan, next: nextAt(known, now <= timeout ? timeout : undefined) };
 }
 
-/** Returns undefined if the driver cannot look up VMs, or found no VM with the name of the machine. */
+/** Adopts a VM with the name of the machine, or returns undefined if the driver cannot look up VMs or found none. */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
@@ -121,7 +119,6 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
   return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
 }
 
-/** The creation of a Failed machine without an owner continues, so that the machine can join. */
 function creationRestarted({ machine }: MachineObservation, now: Date): Action {
   const status = withPhase(machine.status, { phase: 'CrashLoopBackOff' }, CREATING, now);
   return { do: 'writeStatus', status };
@@ -190,7 +187,7 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Retries `initialize` until it succeeds. As in the original, a machine whose Node joins becomes Running even if
+ * Retries `initialize` until the call succeeds. As in the original, a machine whose Node joins becomes Running even if
  * `initialize` failed.
  */
 export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
@@ -208,8 +205,6 @@ function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, 
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
-  // If the VM of a machine is gone, the machine never gets a second VM. The creation ends when the Node joins or the
-  // creation timeout expires.
   if (error.code === 'NotFound' || error.code === 'Unimplemented')
     return act('the cloud does not initialize the VM', pending(o, now));
   return planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
@@ -233,8 +228,8 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
 
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // Both functions must use the same time. With different times, each function would overwrite the status of the other
-  // function.
+  // `planShortage` and `planRetry` must use the same time. With different times, each of the two functions would
+  // overwrite the status of the other.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });
@@ -244,8 +239,8 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
 const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
 /**
- * Each machine reports the error of the cloud, because clients read the error code of every machine. The creation
- * timeout still applies.
+ * Each machine reports the error of the cloud, because clients read the error code of every machine. During a shortage,
+ * the creation timeout still applies.
  */
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
@@ -261,7 +256,6 @@ function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   return { ...wait(because, ...instants), awaitsCapacity: true, blockedBy };
 }
 
-/** A change of the class or its Secret ends the wait. */
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
@@ -330,7 +324,7 @@ function available(o: MachineObservation, now: Date): MachineStatus {
   return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
 }
 
-/** Merges addresses, sorted by type and address. Former addresses stay. */
+/** Merges addresses, sorted by type and address. Addresses that the driver no longer returns stay. */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
   const all = new Map<string, NodeAddress>();

@@ -1,10 +1,6 @@
 import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
-/**
- * The UIDs of the machines that existed when this process became the leader. An earlier leader may have sent calls for
- * these machines.
- */
 export class InheritedMachines {
   readonly #uids = new Set<string>();
   #leads = false;

@@ -5,8 +5,8 @@ import { act, type Plan } from '../model/plan.ts';
 const isNoted = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.NoCreateCall] === TRUE_LOWER;
 
 /**
- * Returns true if no process ever called `create` for the machine. Proof is an annotation of the Machine, or its
- * creation under this leader. A machine of an earlier process may have a VM.
+ * Returns true if no process ever called `create` for the machine. Proof is an annotation of the Machine, or the
+ * creation of the Machine under this leader. A machine that existed before this process may have a VM.
  */
 export function wasNeverCreated(o: MachineObservation): boolean {
   const { machine, calls } = o;
@@ -34,8 +34,8 @@ export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
 /**
- * The annotation must be removed before the first `create`. After a crash, it is unknown whether the call reached the
- * cloud.
+ * The annotation must be removed before the first `create`. After a crash, the leader does not know whether the
+ * `create` call reached the cloud.
  */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;

@@ -12,7 +12,7 @@ export const refusedCapacity = ({ calls: { last } }: Pick<MachineObservation, 'c
 
 /**
  * A machine may use another offering only if the results of all its `create` calls are known. A call without a response
- * may have created a VM. An earlier process may also have made such a call.
+ * may have created a VM. An earlier process may have made such a call.
  */
 function isFree(o: MachineObservation, record: string | undefined): boolean {
   if (refusedCapacity(o)) return true;

@@ -25,7 +25,6 @@ import { describeDrain, evicting } from './describe-drain.ts';
 import { blockerEvents } from './drain-events.ts';
 import { isVmKept, planKeeping } from './keep-vm.ts';
 
-/** The status reports a step only if it takes longer than this. */
 const ANNOUNCED_AFTER_MS = 3_000;
 
 /**
@@ -35,9 +34,9 @@ const ANNOUNCED_AFTER_MS = 3_000;
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
- * Plans the next step of a deletion from the observed Node, pods and VM. The status of a waiting machine contains a
- * text of the original that shows the completed steps. Therefore the original can continue a deletion that mcm began,
- * and vice versa. Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
+ * Plans the next step of a deletion from the observed Node, pods and VM. While a machine waits, its status contains a
+ * text of the original that shows the completed steps. The original can continue a deletion that mcm began, and vice
+ * versa. Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
   const plan = planNext(o, now);
@@ -73,7 +72,8 @@ function planNext(o: MachineObservation, now: Date): Plan {
 
 /**
  * Stops the deletion of a Failed machine while the circuit breaker is open and before the VM is deleted. The machine
- * may only be unreachable (incident 13). With `force-deletion`, the deletion continues.
+ * may only be unreachable (incident 13). With `force-deletion`, the deletion continues even if the circuit breaker is
+ * open.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -90,7 +90,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-/** The status reports a long call, because a user waits for the deletion. */
+/** The status reports a long driver call, because a user waits for the deletion. */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress and may still create a VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -103,7 +103,7 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
 }
 
 /**
- * The driver ignores its abort signal, so its call continues. A second call could miss a later effect of the first
+ * The driver ignores its abort signal, so its call continues. A second call could miss a later effect of the overdue
  * call, so the machine waits.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: FailedCall): Plan {
@@ -178,7 +178,6 @@ function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Da
   };
 }
 
-/** The deletion can end without a usable class if the machine has no VM, or with `force-deletion`. */
 const endsWithoutClass = (o: MachineObservation): boolean =>
   (lastCallWasNotSent(o) || lastCallWasRefused(o)) &&
   (wasNeverCreated(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
@@ -194,7 +193,6 @@ function lookupFailed(error: MachineError): string {
     : at('getVmStatus', `${text} without retry. machine code: ${printMachineError(error)}`);
 }
 
-/** A change of the class or its Secret ends the wait. */
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
@@ -213,7 +211,7 @@ function planRetry(
 const stepOfDrain = ({ machine }: MachineObservation): 'drain' | 'getVmStatus' =>
   hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
 
-/** Hooks that are added during the drain also count. */
+/** Hooks that are added during the drain delay the drain too. */
 function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const step = stepOfDrain(o);
@@ -223,8 +221,8 @@ function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * The Node is already drained. Without a Node, the status stays at an earlier step, because the VM may still register
- * its Node during the wait. mcm then drains this Node.
+ * When the `before-delete` hooks start, the Node is already drained. For a machine without a Node, the status stays at
+ * an earlier step, because the VM may register its Node during the wait. mcm then drains this Node.
  */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (wasNeverCreated(o)) return undefined;
@@ -275,8 +273,8 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 
 /**
  * Returns true if the write that cordons the Node may also remove the finalizer of mcm.
- * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. Without the Node,
- *   Kubernetes would delete the pods and ignore their budgets.
+ * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. Without the finalizer,
+ *   Kubernetes would delete the pods of a deleted Node and ignore their budgets.
  * - An empty Node needs no finalizer. The drain still evicts a pod that was bound before the cordon.
  * - A Node that is being deleted keeps the finalizer until its VM is deleted. If the Node were deleted earlier, a
  *   running kubelet would register the Node again.
@@ -294,7 +292,7 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     : (blockers[0]?.text ?? `${leaving.length} pods are terminating`);
 
 /**
- * Returns why the machine is deleted (O-5). A Failed machine counts as unhealthy even with a Ready Node: its
+ * Returns why the machine is deleted (O-5). A Failed machine counts as unhealthy even with a Ready Node, because its
  * configuration or its in-place update may have failed.
  */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
@@ -348,12 +346,11 @@ const vmNote = (o: MachineObservation): string =>
  * volumes.
  *
  * With the taint `out-of-service`, Kubernetes detaches the volumes at once instead of after six minutes. The tainted
- * Node must exist until then. The original detaches volumes while the VM still runs.
+ * Node must exist until the volumes are detached. The original detaches volumes while the VM still runs.
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
   if (!o.hasTarget || !node || !drain) return undefined;
-  // The VM is deleted, so the volumes that its kubelet reported as in use are free.
   const attachments = drain.attachments.filter(({ inUse }) => !inUse);
   if (attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);

@@ -14,7 +14,7 @@ const REPORT_DRAIN_EVERY_MS = 5_000;
 /** mcm skips the status write if the pods on the Node end within this time after the last blocker has gone. */
 const PASSES_MS = 10_000;
 
-/** A status write, or the earliest time of the next write. */
+/** A status write about the drain, or the earliest time of the next write. */
 export interface Description {
   readonly actions: readonly Action[];
   readonly at?: Date;
@@ -22,7 +22,6 @@ export interface Description {
 
 export const evicting = (pods: readonly PodRef[]): string => at('drain', `Evicting ${listed(pods.map(nameOf))}.`);
 
-/** Terminating pods cause no write, unless the status still contains a blocker from before. */
 export function describeDrain(o: MachineObservation, drain: DrainObservation, plan: DrainPlan, now: Date): Description {
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
@@ -46,7 +45,7 @@ function blocked(blockers: readonly Blocker[]): Operation {
     : operation(at('drain', `Waiting: ${texts(blockers)}.`));
 }
 
-/** Matches the texts of the function `blocked`. */
+/** Matches the texts that `blocked` returns. */
 const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
 /** The status reports the unblocked drain only if the remaining pods take long. */
@@ -61,7 +60,7 @@ function freed(
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
-/** A comparison by similarity would miss a different name in a long text. */
+/** A comparison by similarity would miss a changed name in a long text. */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
   return names(a) === names(b);
@@ -69,7 +68,7 @@ function namesTheSame(a: string, b: string): boolean {
 
 /**
  * After a lost Lease, two processes with separate memories may drain the same machine for a while. The delay limits how
- * often these processes overwrite the status.
+ * often the two processes overwrite the status.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

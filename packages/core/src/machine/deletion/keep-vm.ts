@@ -11,11 +11,11 @@ export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';
 
-/** The Node of a kept VM also stays, cordoned. */
+/** Returns true if the VM of the machine is kept; its Node also stays, cordoned. */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
- * Keeps the VM of a Failed machine (incident 30). The record of the kept VM comes before the deletion of the Machine,
+ * Keeps the VM of a Failed machine (incident 30). The record of a kept VM is created before the Machine is deleted,
  * because a crash in between would leave an orphan.
  */
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {

@@ -6,8 +6,8 @@ import { type Action, act, type Plan, wait } from '../model/plan.ts';
 export const EVIDENCE_BOUND_MS = 30_000;
 
 /**
- * Stores evidence before the mark as Failed, because the set then deletes the machine. After a crash, this step runs
- * again and finds the stored evidence by its name.
+ * Stores the evidence before the machine is marked as Failed, because its set then deletes the machine. After a crash,
+ * the evidence that is already stored is found by its name.
  */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;

@@ -211,7 +211,6 @@ const other = (phase: MachinePhase | undefined, name = 'd1', expiry?: string): M
     status: { currentStatus: { ...(phase ? { phase } : {}), ...(expiry ? { preserveExpiryTime: expiry } : {}) } },
   });
 
-/** The machines of the table belong to the MachineSet `set-1`, like the tested machine. */
 const ownedBy = (uid: string, m: Machine): Machine => ({
   ...m,
   metadata: {

@@ -31,14 +31,17 @@ import type { MachineObservation } from '../model/observation.ts';
 import type { PlannedEvent } from '../model/plan.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from '../model/status.ts';
 
-/** A status to write or the time of the next check. `joined` is true if the status records the join of the Node. */
+/**
+ * The result of a health check: a status to write, or the time of the next check. `joined` is true if the status
+ * records the join of the Node.
+ */
 export interface HealthPlan {
   readonly status?: MachineStatus;
   readonly event?: PlannedEvent;
   readonly joined?: boolean;
   readonly deadline?: Date | undefined;
   readonly ask?: true;
-  /** Set if the write counts as flapping. mcm may delay this write. */
+  /** `writes` is set if the write counts as flapping, so that mcm may delay the write. */
   readonly writes?: HealthWrite;
   readonly read?: true;
   readonly blockedBy?: readonly Blocking[];
@@ -67,8 +70,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // An outage can make a healthy machine look unhealthy, but cannot make an unhealthy machine look healthy. Therefore a
-  // Ready Node in an outdated cache counts as Ready.
+  // An outage can make a healthy machine look unhealthy, but cannot make an unhealthy machine look healthy. A Ready
+  // Node in an outdated cache counts as Ready.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health checks are paused` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -139,8 +142,8 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
 }
 
 /**
- * Returns true if the machine is Failed because its in-place update did not end. A healthy Node then does not prove a
- * recovery. In the original, the next health check may set such a machine to Running.
+ * Returns true if the machine is Failed because its in-place update did not end. For such a machine, a healthy Node
+ * does not prove a recovery. In the original, the next health check may set such a machine to Running.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -217,7 +220,10 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/** The event omits healthy conditions, because users read events. The description contains all conditions. */
+/**
+ * Events omit healthy conditions, because users read events. The description of the last operation contains all
+ * conditions.
+ */
 const unhealthyText = (
   { settings }: MachineObservation,
   conditions: Parameters<typeof describeUnhealthy>[0] = [],
@@ -326,8 +332,8 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
 }
 
 /**
- * Without a free replacement in the deployment, the machine waits. Changes of the other machines of the deployment
- * start the next check.
+ * If the deployment may not replace another machine now, the machine waits. Changes of the remaining machines of the
+ * deployment start the next check.
  */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
@@ -355,10 +361,6 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }
 
-/**
- * After a failed in-place update, all other conditions of the node may be healthy. Therefore the message also contains
- * this failure.
- */
 function lastingConditions(o: MachineObservation): string {
   if (!o.node) return missing(o);
   const { currentStatus, conditions, lastOperation } = o.machine.status ?? {};
@@ -369,8 +371,8 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Adds the reason of the wait once, before the last description. The original only logs the reason. Names and numbers
- * of other machines would cause a write for each change of one machine.
+ * Adds the reason of the wait once, before the last description. The original only logs the reason of the wait. Names
+ * and numbers of other machines would cause a write for each change of one machine.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
@@ -392,7 +394,7 @@ function toFailed(
   };
 }
 
-/** The health timeout starts again, so that the outage does not count. */
+/** Restarts the health timeout, so that the time of the outage does not count. */
 export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
   const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
   const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };

@@ -6,22 +6,22 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
 /**
- * A new Node is not deleted for this time if its VM is unknown, or if mcm deleted an earlier Node with the same name. A
- * running kubelet would register the Node again.
+ * A new Node is not deleted for this time if its VM is unknown, or if mcm deleted an earlier Node with the same name.
+ * The running kubelet of such a VM would register the Node again.
  */
 const LET_BE_MS = 60_000;
 
 /**
  * Handles a Node with the name of the machine's Node and the ID of an unknown VM. There are four cases:
  * - A Node that is older than the machine is stale.
- * - A Node without reports of its kubelet is also stale.
+ * - A Node without reports of its kubelet is stale.
  * - A newer Node that is Ready may belong to the machine, if a user edited the provider ID of the machine.
  * - A newer Node may come from a deleted VM if its `create` call had no answer. The kubelet of the machine's VM then
  *   uses this Node, so the machine would never join.
  *
  * A lookup in the cloud distinguishes the last two cases, because the lookup returns the VM of the machine. Before the
- * join, the lookup runs at once: a kubelet registers a missing Node only at its start.
- * @returns undefined without a conflict
+ * join, the lookup runs at once, because a kubelet registers a missing Node only at its start.
+ * @returns undefined without a name conflict
  */
 export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {
   const { conflictingNode, machine } = o;

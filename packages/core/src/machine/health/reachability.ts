@@ -21,7 +21,7 @@ import { mergeDiff } from '../../values/merge-diff.ts';
 import type { Doubt } from '../model/observation.ts';
 import { afterOutage } from './health.ts';
 
-/** Time settings of the check, in milliseconds. */
+/** Time settings of the reachability check, in milliseconds. */
 export interface ReachabilityTimings {
   /** Time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`. */
   readonly periodMs: number;
@@ -32,13 +32,12 @@ export interface ReachabilityTimings {
   readonly timeoutMs: number;
 }
 
-/** Default timings of the check. */
+/** Default timings of the reachability check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
 /** Minimum time between two probes, which limits the load if the timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
-/** Minimum time limit of the last probe before the freeze. */
 const LAST_PROBE_MS = 1_000;
 /** After an outage, mcm checks no health for this time, so that the caches can update. Source: machine_safety.go. */
 const SETTLE_MS = 30_000;
@@ -48,11 +47,11 @@ const PROBE_NAME = 'dummy-name';
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/** The maximum age of data for health checks. The age includes the time of one probe. */
+/** The maximum age of data for health checks. The age of the data includes the time of one probe. */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
-/** Times in milliseconds of the monotonic clock. */
+/** State of the reachability check; times are in milliseconds of the monotonic clock. */
 export interface Reachability {
   /** The start of the first failed probe. */
   readonly downSince?: number;
@@ -73,7 +72,7 @@ export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeo
  * Freezes the controller if an API server was unreachable for longer than the timeout. During such an outage, healthy
  * nodes look unhealthy, and mcm would replace all machines. In the original, a single failed check long after the
  * previous check causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
- * @param failingSince The start of the outage according to this check; undefined if both servers answered.
+ * @param failingSince The start of the outage according to this check, or undefined if both servers answered
  */
 export function stepReachability(
   state: Reachability,
@@ -95,7 +94,7 @@ export interface ReachabilityOptions {
   readonly caches: Caches;
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
-  /** Separate clients, so that probes do not wait for other requests. */
+  /** Probes have separate clients, so that they do not wait for other requests. */
   readonly probes: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   readonly namespace: string;
   readonly clock: Clock;
@@ -109,7 +108,6 @@ export class ReachabilityCheck {
   readonly key: Key = 'api-servers';
   readonly #options: ReachabilityOptions;
   #state: Reachability = { frozen: false };
-  /** The start time of the last successful check. */
   #provenAt: number;
   #settlesAt = Number.NEGATIVE_INFINITY;
 
@@ -130,7 +128,7 @@ export class ReachabilityCheck {
     return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
   }
 
-  /** Returns the milliseconds until the first check. */
+  /** Starts the checks, and returns the milliseconds until the first check. */
   begin(): number {
     this.#provenAt = this.#options.clock.monotonic();
     return probeIntervalMs(this.#options.timings);
@@ -210,8 +208,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Returns how old the data is, because data can become outdated even if the server responds. Without read permission
-   * for Nodes, the Nodes do not count, because mcm then checks no health.
+   * Returns the age of the data, because data can become outdated even if the server responds. Without read permission
+   * for Nodes, mcm checks no health, so the age of the Nodes does not count.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -220,7 +218,7 @@ export class ReachabilityCheck {
   }
 }
 
-/** The responses `NotFound` and `Forbidden` prove that the server is reachable. */
+/** Responses with `NotFound` and `Forbidden` prove that the server is reachable. */
 async function probe(
   cluster: 'control' | 'target',
   { clock, log }: ReachabilityOptions,
@@ -246,7 +244,7 @@ async function probe(
   }
 }
 
-/** Restarts the health timeout of Unknown machines, so that the outage does not count. */
+/** Restarts the health timeout of Unknown machines after an outage, so that the outage does not count. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

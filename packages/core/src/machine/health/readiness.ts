@@ -5,12 +5,13 @@ import { readinessTaints } from '../../settings/conditions.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** Machines in these phases were never available and need no record: a taint keeps them in these phases. */
+/** Machines in these phases were never available and need no record, because a taint keeps them in these phases. */
 const BEFORE_RUNNING: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff']);
 
 /**
  * Records the readiness taints of a Node on its machine, because set and deployment controllers read no taints. A
- * machine with this record does not count as available. The record comes before the phase Running.
+ * machine with the record of a readiness taint does not count as available. The record is written before the phase
+ * Running.
  */
 export function planReadiness({ machine, node }: MachineObservation, now: Date): Plan | undefined {
   const phase = phaseOf(machine);

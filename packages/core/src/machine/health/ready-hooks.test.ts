@@ -5,7 +5,9 @@ import { MACHINE_DEFAULTS, settingsOf } from '../../settings/settings.ts';
 import { nextStep } from '../next-step.ts';
 import { at, hc, machine, NOON, node } from '../testing.ts';
 
-/** The phases that the next steps write to a joined machine, until its after-ready hook begins or the step ends. */
+/**
+ * Returns the phases that the next steps write to a joined machine, until its after-ready hook begins or the step ends.
+ */
 function stepsOf(phase: MachinePhase, annotations: Readonly<Record<string, string>>) {
   const own = machine({
     metadata: { labels: { node: 'fakeNode-0' }, annotations: { [Annotations.Hooks]: HOOK, ...annotations } },

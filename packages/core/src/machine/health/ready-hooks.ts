@@ -5,13 +5,17 @@ import type { Plan } from '../model/plan.ts';
 import { withOperation, withPhase } from '../model/status.ts';
 import { hasJoined } from './health.ts';
 
-/** A call that creates the VM failed. The VM may exist although the call failed, so the Node may already be Ready. */
+/**
+ * Returns true if a call to create the VM failed. The VM may exist although the call failed, so its Node may already be
+ * Ready.
+ */
 const isRetryingCreation = ({ currentStatus, lastOperation }: MachineStatus): boolean =>
   currentStatus?.phase === 'CrashLoopBackOff' && lastOperation?.type === 'Create';
 
 /**
- * The machine stays Pending until its `after-ready` hooks are finished, so it does not count as available. The creation
- * timeout still applies. A machine also waits if its VM exists although the call that created the VM failed.
+ * A machine stays Pending until its `after-ready` hooks are finished, so it does not count as available. During
+ * `after-ready` hooks, the creation timeout still applies. A machine waits for these hooks even if its VM exists
+ * although the call that created the VM failed.
  */
 export function planReadyHooks(o: MachineObservation, now: Date): Plan | undefined {
   const { status } = o.machine;

@@ -1,7 +1,8 @@
 /**
- * Machines that mcm is marking as Failed. The machines of a group share a limit of replacements. The caches show a mark
- * only after the response to its write. Until then, a reservation blocks the other machines of the group. The original
- * blocks workers with permits for this purpose (pkg/util/permits).
+ * Machines that mcm is marking as Failed now. The machines of a group share a limit of replacements. The caches show
+ * the mark of a Failed machine only after the response to its write. Until the caches show the mark, a reservation
+ * blocks the remaining machines of the group. For this purpose, the original blocks workers with permits
+ * (pkg/util/permits).
  */
 export class Reservations {
   readonly #byGroup = new Map<string, Set<string>>();

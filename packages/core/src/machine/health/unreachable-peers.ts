@@ -8,14 +8,17 @@ import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 /** The decision about an unreachable machine in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
   /**
-   * The VM exists, but all other machines are also unreachable. The network is the likely cause, so mcm does not
+   * The VM exists, but all machines of the cluster are unreachable. The network is the likely cause, so mcm does not
    * replace the machine.
    */
   | { readonly held: OpenBreaker; readonly answer: string }
   | { readonly ask: true }
-  /** A lookup is running, or the next lookup starts at this time. */
+  /** A lookup is running, or `next` is the time of the next lookup. */
   | { readonly waitUntil: Date | undefined }
-  /** `answer` is a sentence about the VM. Undefined without a lookup, or if the cloud did not respond in time. */
+  /**
+   * `answer` is a sentence about the VM. Without a lookup, or if the cloud did not respond in time, `answer` is
+   * undefined.
+   */
   | { readonly replace: true; readonly answer?: string };
 
 export interface ConfirmationInput {
@@ -23,15 +26,15 @@ export interface ConfirmationInput {
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
   readonly canLookUp: boolean;
-  /** Set if the cluster has several machines and all are unreachable. */
+  /** `peers` is set if the cluster has several machines and all are unreachable. */
   readonly peers?: OpenBreaker;
 }
 
 /**
  * Decides from a lookup in the cloud whether mcm replaces an unreachable machine. The result of one lookup is valid as
  * long as the machine is unreachable.
- * - If all machines are unreachable and the cloud does not answer, lookups continue for one more health timeout.
- *   After that time, mcm replaces the machine.
+ * - If all machines are unreachable and the cloud does not answer, lookups continue for one more health timeout. After
+ *   this additional timeout, mcm replaces the machine.
  * - If other machines are reachable, the machine itself is the likely cause. mcm replaces the machine after any
  *   answer.
  */

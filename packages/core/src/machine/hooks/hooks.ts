@@ -12,10 +12,10 @@ const ignores = ({ machine, interruptions }: MachineObservation): boolean =>
   ignoresHooks(machine, interruptions === true);
 
 /**
- * Starts the hooks of a stage, and waits until their owners have finished these hooks. Returns undefined if the machine
- * need not wait.
+ * Starts the hooks of a stage, and waits until their owners have finished these hooks. `planHooks` returns undefined if
+ * the machine need not wait.
  * - After the timeout of a hook with `Continue`, mcm removes its annotation with a warning.
- * - A hook with `Block` has no limit. After its timeout, mcm only sends a warning.
+ * - A hook with `Block` has no limit, and mcm only warns after its timeout.
  */
 export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
   if (ignores(o)) return undefined;

@@ -22,8 +22,8 @@ export const inPlaceCondition = (node: Node | undefined): Condition | undefined 
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
 /**
- * Phases in which mcm may drain a node for an update. In all other phases, the machine is being created, deleted or
- * replaced.
+ * Phases in which mcm may drain a node for an update. In all phases that are not listed, the machine is being created,
+ * deleted or replaced.
  */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
@@ -85,8 +85,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 };
 
 /**
- * Plans the machine controller's part of an in-place update. The plan copies labels to the condition of the node, drains a
- * selected node, and lets the agent start. Returns undefined without an action.
+ * Plans the machine controller's part of an in-place update. The controller copies labels to the condition of the node,
+ * drains a selected node, and lets the agent start. `planInPlace` returns undefined without an action.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -115,8 +115,8 @@ function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefin
 }
 
 /**
- * The phase is written first. After a crash between the two writes, the next reconcile finds the drained node and
- * completes the step.
+ * The phase is written before the node. After a crash between the two writes, the next reconcile finds the drained node
+ * and completes the step.
  */
 function drained({ machine }: MachineObservation, now: Date): Plan {
   const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;

@@ -26,8 +26,8 @@ export function planNodeNotice({ machine, node, interruptions }: MachineObservat
 }
 
 /**
- * Deletes an interrupted machine, so that its set creates the replacement. Before the drain, the deletion waits for the
- * replacement, see `planSuccessor`. mcm collects evidence at the same time, because the notice is short.
+ * Deletes an interrupted machine, so that its set creates the replacement. Before its drain, the deleted machine waits
+ * for the replacement, see `planSuccessor`. mcm collects evidence during this wait, because the notice is short.
  */
 export function planInterruption(o: MachineObservation, now: Date): Plan | undefined {
   const { machine } = o;

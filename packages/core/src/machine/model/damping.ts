@@ -9,9 +9,11 @@ export interface HealthWrites {
 /** A write that sets the machine to `Unknown`, or a write that copies the conditions of the Node in the same phase. */
 export type HealthWrite = 'unknown' | 'mirrored';
 
-/** An older write does not count as flapping. */
 export const FLAPPING_WINDOW_MS = 10 * 60_000;
-/** Number of writes within the window that are not delayed. When a Node joins, its conditions are copied several times. */
+/**
+ * Number of health writes within the window that are not delayed. When a Node joins, its conditions are copied several
+ * times.
+ */
 const FREE: Readonly<Record<HealthWrite, number>> = { unknown: 1, mirrored: 10 };
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -24,7 +26,8 @@ export type Damping = { readonly until: Date } | 'read';
  * Returns the requirement before the next health write, or undefined if the write is allowed now.
  *
  * Two processes with different caches of Nodes can overwrite each other's status. After too many writes in ten minutes,
- * a write needs a live read of the Node and a delay of up to one minute. A recovery is written without delay.
+ * a write needs a live read of the Node and a delay of up to one minute. A write that reports a recovery is not
+ * delayed.
  */
 export function dampingOf(writes: HealthWrites | undefined, kind: HealthWrite, now: Date): Damping | undefined {
   if (!writes || isOver(writes, now) || writes[kind] < FREE[kind]) return undefined;
@@ -46,7 +49,6 @@ export function counted(writes: HealthWrites | undefined, kind: HealthWrite, now
 
 export interface Reported {
   readonly text: string;
-  /** How often this process wrote the same text again after another process had replaced the text. */
   readonly repeats: number;
   readonly at: Date;
 }
@@ -56,8 +58,8 @@ const FREE_REPEATS = 3;
 /**
  * Returns the time until which the same report must wait, or undefined without a wait.
  *
- * Two processes can work on one machine for a moment and see different reasons. The delay doubles up to one minute.
- * Therefore the two processes do not overwrite each other's report without end.
+ * Two processes can work on one machine for a moment and see different reasons. The delay of a repeated report doubles
+ * up to one minute. With this delay, the two processes do not overwrite each other's report without end.
  */
 export function repeatAfter(reported: Reported | undefined, text: string, now: Date): Date | undefined {
   if (reported?.text !== text || isOver(reported, now) || reported.repeats < FREE_REPEATS) return undefined;

@@ -14,17 +14,20 @@ export interface KeepingState {
   readonly kept?: KeptVm | undefined;
 }
 
-/** State of one machine in the memory of this process. A restart loses the state, which costs time but never a VM. */
+/** State of one machine in the memory of this process. A restart loses this state, which costs time but never a VM. */
 export interface MachineMemory {
   drain: DrainMemory;
-  /** UID of the deleted Node. An outdated cache may still contain this Node, and mcm must not use it again. */
+  /**
+   * UID of the deleted Node of the machine. An outdated cache may still contain the deleted Node, and mcm must not use
+   * it again.
+   */
   releasedNode?: string;
   /**
-   * Resource version of the machine after the removal of its finalizer. An outdated cache may still contain the
-   * machine.
+   * Resource version of the machine after the removal of its finalizer. An outdated cache may still contain a machine
+   * without its finalizer.
    */
   finishedVersion?: string;
-  /** True if the machine's Node was deleted while this process was watching. */
+  /** `nodeVanished` is true if the machine's Node was deleted while this process was watching. */
   nodeVanished?: boolean;
   healthWrites?: HealthWrites;
   reported?: Reported;

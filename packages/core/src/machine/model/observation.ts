@@ -21,8 +21,8 @@ export interface ObservedOffering {
   readonly text: string;
   readonly shortage?: Shortage;
   /**
-   * Set if another machine makes the first call for the offering. This machine waits for the result, at the latest
-   * until this time.
+   * `awaitsFirstCall` is set if another machine makes the first call for the offering. The observed machine waits for
+   * the result, at the latest until the time `awaitsFirstCall`.
    */
   readonly awaitsFirstCall?: Date;
 }
@@ -42,11 +42,11 @@ export type CallOutcome =
       readonly instance?: Instance;
       readonly lastKnownState?: string | undefined;
       /**
-       * Set if a lookup found a VM that does not run and will not start by itself. The text is a predicate, such as "is
-       * stopped".
+       * `ending` is set if a lookup found a VM that does not run and will not start by itself. `ending` is a predicate,
+       * such as "is stopped".
        */
       readonly ending?: string | undefined;
-      /** Set if a lookup found the VM but could not confirm that it is initialized. */
+      /** `incomplete` is set if a lookup found the VM but could not confirm that it is initialized. */
       readonly incomplete?: true | undefined;
     }
   | { readonly ok: false; readonly error: MachineError };
@@ -56,8 +56,8 @@ export interface RunningCall {
   readonly since: Date;
   readonly waitsFor?: string;
   /**
-   * Set if the call ignores its abort signal and its grace period has passed. No other call of the machine starts
-   * before this call ends.
+   * `overdue` is set if the call ignores its abort signal and its grace period has passed. While a call is overdue, no
+   * other call of the machine starts.
    */
   readonly overdue?: FailedCall;
 }
@@ -68,10 +68,6 @@ export interface SettledCall {
   readonly outcome: CallOutcome;
   /** Number of consecutive failures of this kind of call, including this call; 0 after a success. */
   readonly failures: number;
-  /**
-   * Versions of the class and Secrets that the call used. After a change of these versions, the next attempt does not
-   * wait.
-   */
   readonly inputs: string;
 }
 
@@ -79,7 +75,7 @@ export interface FailedCall extends SettledCall {
   readonly outcome: Extract<CallOutcome, { ok: false }>;
 }
 
-/** The calls of this process for one machine. After a restart, the record is empty. */
+/** The calls of this process for one machine. After a restart, the record of calls is empty. */
 export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;
@@ -91,33 +87,33 @@ export interface CallMemory {
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** Absent if the cache does not contain the class. */
+  /** `machineClass` is absent if the cache does not contain the class. */
   readonly machineClass?: MachineClass | undefined;
   readonly inputs: string;
   readonly asksForToken: boolean;
   readonly tokenLivesUntil?: Date | undefined;
   readonly inherited?: boolean;
-  /** False with `--target-kubeconfig=none`. mcm then knows no nodes and does no drains. */
+  /** `hasTarget` is false with `--target-kubeconfig=none`. mcm then knows no nodes and does no drains. */
   readonly hasTarget: boolean;
-  /** The reason why mcm cannot read the Nodes, as a clause. Absent if mcm can read the Nodes. */
+  /** The reason why mcm cannot read the Nodes, as a clause. `nodesUnseen` is absent if mcm can read the Nodes. */
   readonly nodesUnseen?: string;
   /** The Node in the label of the machine, or the Node whose label contains the machine. */
   readonly node?: Node | undefined;
   /** The Node with the name of the new VM. This Node may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /** A stale Node. The Node has the name of the machine's Node, but belongs to an earlier VM that has no machine. */
+  /** A stale Node: it has the name of the machine's Node, but belongs to an earlier VM without a machine. */
   readonly conflictingNode?: Node;
   readonly conflictCameBack?: true | undefined;
   /**
-   * Set if the Node in the label of the machine belongs to another machine. `own` is the Node whose label contains this
-   * machine.
+   * `nodeOfOther` is set if the Node in the label of the machine belongs to another machine. `own` is the Node whose
+   * label contains this machine.
    */
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
-  /** True if mcm saw the deletion of the Node. */
+  /** `nodeWasDeleted` is true if mcm saw the deletion of the Node. */
   readonly nodeWasDeleted?: boolean | undefined;
   /**
-   * True if the API servers were unreachable for too long. In this case, mcm checks no health, and only deletions
-   * continue.
+   * `frozen` is true if the API servers were unreachable for too long. In this case, mcm checks no health, and only
+   * deletions continue.
    */
   readonly frozen: boolean;
   readonly doubt?: Doubt | undefined;
@@ -125,7 +121,7 @@ export interface MachineObservation {
   readonly reported?: Reported | undefined;
   readonly calls: CallMemory;
   readonly shortage?: Shortage | undefined;
-  /** The offerings of the machine, the first choice first. Absent without alternatives. */
+  /** The offerings of the machine, the first choice first. `offerings` is absent without alternatives. */
   readonly offerings?: readonly ObservedOffering[] | undefined;
   readonly driver: {
     readonly initialize: boolean;
@@ -135,11 +131,13 @@ export interface MachineObservation {
   };
   /** Number of machines of the same deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
-  /** The maximum of `replacementsInProgress`. Default: one. */
+  /** The maximum of `replacementsInProgress`, by default one. */
   readonly replacementsAllowed?: number;
-  /** Set if too many machines became unreachable at the same time with this machine. */
+  /** `breaker` is set if too many machines became unreachable at the same time as this machine. */
   readonly breaker?: OpenBreaker | undefined;
-  /** Set if the machine is unreachable in a small cluster and the cloud has not confirmed the VM yet. */
+  /**
+   * `unconfirmed` is set if the machine is unreachable in a small cluster and the cloud has not confirmed the VM yet.
+   */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   readonly cloudSays?: string | undefined;
   readonly held?: boolean | undefined;
@@ -149,17 +147,18 @@ export interface MachineObservation {
   readonly evidence?: EvidenceState | undefined;
   readonly keepsVms?: boolean;
   readonly keeping?: KeepingState | undefined;
-  /** True if the machine is being deleted and was Failed when the deletion started. */
+  /** `deletedForHealth` is true if the machine is being deleted and was Failed when the deletion started. */
   readonly deletedForHealth?: boolean | undefined;
   readonly interruptions?: boolean;
-  /** True if a machine without a Node gets the condition `Ready`. */
+  /** `readyCondition` is true if a machine without a Node gets the condition `Ready`. */
   readonly readyCondition?: boolean | undefined;
   /** True if the machine gets `status.blockedBy`. */
   readonly blockedBy?: true | undefined;
   /**
-   * Set for an interrupted machine of a set, during its deletion. The value says whether the replacement is Running.
+   * `successor` is set while an interrupted machine of a set is being deleted. The value of `successor` states whether
+   * the replacement is Running.
    */
   readonly successor?: 'running' | 'awaited' | undefined;
-  /** Set only for a machine with a Node that is being drained. */
+  /** `drain` is set only for a machine with a Node that is being drained. */
   readonly drain?: DrainObservation | undefined;
 }

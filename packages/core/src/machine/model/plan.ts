@@ -15,7 +15,7 @@ export type Action =
   | { readonly do: 'readEvictions' }
   | { readonly do: 'withdrawEvictions' }
   | { readonly do: 'removeFinalizer' }
-  /** Starts a driver call. The call continues after the reconcile. */
+  /** Starts a driver call that continues after the reconcile. */
   | { readonly do: 'call'; readonly call: CallKind }
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
@@ -44,16 +44,16 @@ export type Action =
   /** Deletes the Machine object, because the VM cannot be stopped or started. */
   | { readonly do: 'deleteUnstarted'; readonly event: PlannedEvent }
   | { readonly do: 'say'; readonly event: PlannedEvent }
-  /** Collects and stores the evidence of a failure. This action continues after the reconcile. */
+  /** Collects and stores the evidence of a failure; the collection continues after the reconcile. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** Creates the record of the kept VM. This action continues after the reconcile. */
+  /** Creates the record of the kept VM; the creation continues after the reconcile. */
   | { readonly do: 'keepVm' }
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
   | { readonly do: 'deleteMachine' }
   /**
-   * With `tolerant`, an error is recorded and not thrown. With `release`, the same write removes the finalizer of mcm
-   * from the Node.
+   * With `tolerant`, an error of the write is recorded and not thrown. With `release`, the same write removes the
+   * finalizer of mcm from the Node.
    */
   | {
       readonly do: 'cordon';
@@ -64,7 +64,7 @@ export type Action =
   | { readonly do: 'uncordon' }
   | { readonly do: 'readNode' }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
-  /** Deletes pods with grace period 0. An error is recorded and not thrown. */
+  /** Deletes pods with grace period 0, and records an error instead of throwing it. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
   /** Adds the taint `out-of-service` to the Node of a deleted VM. */
   | { readonly do: 'markOutOfService' }

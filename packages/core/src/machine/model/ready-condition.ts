@@ -22,7 +22,7 @@ function withReady(status: MachineStatus, now: Date): MachineStatus {
   return { ...status, conditions: [ready] };
 }
 
-/** See `--ready-condition`. The plan has no additional write. */
+/** Adds the condition `Ready` to a plan, see `--ready-condition`. The condition causes no additional write. */
 export const withReadyCondition = (plan: Plan, { machine, node }: MachineObservation, now: Date): Plan =>
   node === undefined && machine.metadata.deletionTimestamp === undefined
     ? { ...plan, actions: plan.actions.map((action): Action => readyStatus(action, now)) }

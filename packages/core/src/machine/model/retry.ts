@@ -1,18 +1,18 @@
 import type { MachineCode, MachineError } from '../../driver/contract/errors.ts';
 
-/** Waits in milliseconds. The wait doubles with each attempt up to `maxMs`. */
+/** The waits of a back-off, in milliseconds. The wait doubles with each attempt up to `maxMs`. */
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-/** Intervals from machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
+/** These intervals come from machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
 const SHORT_RETRY_MS = 5_000;
 const MEDIUM_RETRY_MS = 180_000;
 export const LONG_RETRY_MS = 600_000;
 
-// The first wait after a temporary error is 5 s, as in the original. The longer waits limit the load on an unavailable
-// cloud.
+// The first wait after a temporary error is 5 s, as in the original. The waits after the first one limit the load on an
+// unavailable cloud.
 const transient: Backoff = { firstMs: SHORT_RETRY_MS, maxMs: 60_000 };
 const medium: Backoff = { firstMs: MEDIUM_RETRY_MS, maxMs: MEDIUM_RETRY_MS };
 const long: Backoff = { firstMs: LONG_RETRY_MS, maxMs: LONG_RETRY_MS };
@@ -41,12 +41,12 @@ const table = (others: Backoff, changed: Partial<Record<MachineCode, Backoff>> =
   ...changed,
 });
 
-/** For `ResourceExhausted`, the caller sets the time. */
+/** For `ResourceExhausted`, the caller sets the time of the retry. */
 export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long });
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 export const LOOKUP_RETRY: RetryTable = table(medium);
 const POWER_RETRY: RetryTable = table(medium);
-/** The retries never end, because a remaining VM costs money. */
+/** The retries of a deletion never end, because a remaining VM costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
 /** The retry times of each kind of call, by error code. */
@@ -59,11 +59,11 @@ export const CALL_RETRIES = {
   delete: DELETE_RETRY,
 } as const;
 
-/** True for errors that do not come from the request, so an early retry may succeed. */
+/** `isTransient` returns true for errors that do not come from the request, so an early retry may succeed. */
 export const isTransient = (code: MachineCode): boolean =>
   code === 'Unknown' || code === 'DeadlineExceeded' || code === 'Aborted' || code === 'Unavailable';
 
-/** If the cloud requests a longer wait, mcm uses this wait. */
+/** If the cloud requests a wait that is longer than the back-off, mcm uses the wait of the cloud. */
 export function retryAfter(backoff: Backoff, error: MachineError, failures: number): number {
   const doubled = backoff.firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);
   return Math.max(Math.min(doubled, backoff.maxMs), error.retryAfterMs ?? 0);

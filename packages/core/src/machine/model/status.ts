@@ -23,7 +23,7 @@ export interface Operation {
 export interface PhaseChange {
   readonly phase: MachinePhase;
   readonly timeoutActive?: boolean;
-  /** If absent, the change ends the preservation. */
+  /** If `preserveExpiryTime` is absent, the change ends the preservation. */
   readonly preserveExpiryTime?: string | undefined;
 }
 
@@ -57,8 +57,8 @@ export const withPhase = (
 });
 
 /**
- * Returns the deletion step at the end of a description. A message of a provider in the middle may contain the text of
- * another step.
+ * Returns the deletion step at the end of a description. A message of a provider in the middle of the description may
+ * contain the text of another step.
  */
 export function stepOf(description: string | undefined): DeletionStep | undefined {
   if (!description) return undefined;
@@ -75,10 +75,12 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
 /** After this time, the same failure is written again, so that its time in the status stays recent. */
 const REFRESH_MS = 30 * 60_000;
 
-/** Two texts with at least this similarity count as equal. Such texts differ only in request IDs and similar parts. */
+/**
+ * Two texts with at least this similarity count as equal. Similar texts differ only in request IDs and similar parts.
+ */
 const SIMILAR = 0.75;
 
-/** Only this many characters of a longer text are compared. */
+/** Texts are compared up to this number of characters. */
 const COMPARED_LENGTH = 1_000;
 
 /** Returns true if the two statuses differ only in times and variable parts of the description, such as request IDs. */

@@ -33,7 +33,7 @@ interface Given {
   readonly expiry?: number;
   readonly tainted?: boolean;
   readonly condition?: Partial<Condition>;
-  /** False if the label contains a missing node. */
+  /** `node` is false if the label contains a missing node. */
   readonly node?: boolean;
   readonly label?: boolean;
   readonly unschedulable?: true;

@@ -22,7 +22,6 @@ import { planPods } from '../model/pod-actions.ts';
 
 const VALUES: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
-/** An invalid value of the annotation counts as absent, so it never prevents the end of a preservation. */
 const requestOf = (object: Machine | Node | undefined): string => {
   const value = object?.metadata.annotations?.[Annotations.Preserve] ?? '';
   return VALUES.has(value) ? value : '';
@@ -35,8 +34,8 @@ const expiryOf = ({ status }: Machine): string | undefined => status?.currentSta
 
 /**
  * Returns the effective value of the annotation. The value of the Node applies if the Node has or had the annotation.
- * Otherwise the value of the Machine applies. Unlike in the original, a request on a Node survives the deletion of the
- * Node. Source: getEffectivePreservationAnnotations.
+ * If the Node never had the annotation, the value of the Machine applies. Unlike in the original, a request on a Node
+ * survives the deletion of the Node. Source: getEffectivePreservationAnnotations.
  */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
@@ -57,9 +56,9 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Starts, continues or ends a preservation. Returns undefined without an action. A machine in creation cannot be
- * preserved, because each of its status writes would remove the expiry. Source: machine-controller-manager,
- * machine_util.go, manageMachinePreservation.
+ * Starts, continues or ends a preservation. `planPreservation` returns undefined without an action. A machine in
+ * creation cannot be preserved, because each of its status writes would remove the expiry. Source:
+ * machine-controller-manager, machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -164,7 +163,8 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 
 /**
  * Returns the condition to write, or undefined if it is up to date.
- * @param recovered True if the machine runs again. After another failure, mcm drains the node again.
+ * @param recovered True if the machine runs again. After another failure of a recovered machine, mcm drains the node
+ * again.
  */
 export function buildCondition(
   existing: Condition | undefined,
@@ -224,7 +224,6 @@ function endOf(o: MachineObservation, now: Date): string {
   if (value === PreserveValues.False)
     return `The preservation of the machine ended because of ${requestText(o, value)}`;
   if (phaseOf(o.machine) === 'Failed') return 'The preservation of the machine ended: a user removed the annotation';
-  // When the machine recovered, a request that is only for Failed machines may have been removed.
   const gone = value === '' ? ', or a user removed the annotation' : '';
   return `The preservation ended: the machine is not Failed${gone}`;
 }
@@ -265,7 +264,7 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 
-/** A scale-down protection of another client remains. */
+/** A scale-down protection that another client added remains. */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
   return defined({
@@ -279,12 +278,11 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes | undefined;
-  /** If absent, the taint stays unchanged. */
+  /** If `tainted` is absent, the taint stays unchanged. */
   readonly tainted?: boolean;
   readonly now: Date;
 }
 
-/** A preserved node gets a taint but no cordon. Users decide whether it is schedulable. */
 function nodeChange(node: Node, { annotations = {}, tainted, now }: Wanted): NodeChange | undefined {
   const taints = node.spec.taints ?? [];
   const retaint = tainted !== undefined && taints.some(isOurs) !== tainted;

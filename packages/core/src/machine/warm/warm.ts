@@ -27,8 +27,8 @@ const annotatePower = (power: string | null): Action => ({
 });
 
 /**
- * Plans the power state of a warm machine. The record of the power state precedes each call. Therefore a later process
- * repeats the call, and does not treat a stopped VM as unhealthy.
+ * Plans the power state of a warm machine. The power state is recorded before each call. With the record, a later
+ * process repeats the call, and does not treat a stopped VM as unhealthy.
  */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);
@@ -57,7 +57,7 @@ const isCurrent = (
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
 /**
- * Refuses the setting before any call to the cloud, so that the VM never runs in a state that the operator did not
+ * The setting is refused before any call to the cloud, so that the VM never runs in a state that the operator did not
  * choose.
  */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
@@ -82,8 +82,8 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   if (running) return wait('the VM of the warm machine is being stopped');
   if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
   if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
-  // The kubelet of a stopped VM sends no requests, so the deleted Node does not come back. Other programs would treat a
-  // Node that is not Ready as an outage.
+  // The kubelet of a stopped VM sends no requests, so the deleted Node does not come back. A Node that is not Ready
+  // would look like an outage to other programs.
   const release: Action[] = o.node && isNodeOf(o.machine, o.node) ? [{ do: 'releaseNode' }] : [];
   const message = 'The VM of the warm machine is stopped until a scale-up';
   const event: PlannedEvent = { type: 'Normal', reason: 'WarmMachineStopped', message };

@@ -6,9 +6,9 @@ import { type Freeze, parseRules, type Window, type WindowRules } from './parse.
 /** The reason why a rollout must wait, and the time from which it may continue. */
 export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
-  /** The next time at which all rules allow the rollout. Undefined if there is no such time. */
+  /** The next time at which all rules allow the rollout, or undefined if there is no such time. */
   readonly opensAt: Date | undefined;
-  /** As a clause. */
+  /** The reason for the wait, as a clause. */
   readonly because: string;
 }
 
@@ -33,7 +33,7 @@ const freezeAt = ({ freezes }: WindowRules, at: number): Freeze | undefined =>
 
 const isOverridden = ({ openUntil }: WindowRules, at: number): boolean => openUntil !== undefined && at < openUntil;
 
-/** Undefined if the windows are never open after `at`. */
+/** `nextOpening` returns undefined if the windows are never open after `at`. */
 function nextOpening({ windows }: WindowRules, at: number): number | undefined {
   if (windows.length === 0 || windows.some((window) => isOpen(window, at))) return at;
   const next = windows
@@ -90,9 +90,9 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
 
 /**
  * Checks whether windows and freezes forbid the rollout of a deployment to continue at `now`. Invalid annotations of
- * the class forbid it, because a user wanted to limit rollouts. Invalid annotations of the deployment are reported as
- * errors of its spec.
- * @param ofClass Annotations of the class of its template
+ * the class forbid the rollout, because a user wanted to limit rollouts. Invalid annotations of the deployment are
+ * reported as errors of its spec.
+ * @param ofClass Annotations of the class of the deployment's template
  * @returns undefined if the rollout may continue
  */
 export function closedFor(
@@ -117,7 +117,7 @@ const invalidWindow = (owner: string, { field, message }: Violation): ClosedWind
 
 /**
  * Checks whether the windows and freezes in the annotations of an object forbid its rollout to continue at `now`.
- * Invalid annotations forbid it, because a user wanted to limit the rollout.
+ * Invalid annotations forbid the rollout, because a user wanted to limit it.
  * @param owner Kind and name of the object
  * @returns undefined if the rollout may continue
  */
@@ -136,7 +136,7 @@ export function closedBy(
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/** A timer cannot be longer than this, and the system clock may be set during the wait. */
+/** A timer cannot be longer than this limit, and a user may set the system clock during the wait. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
 /** Returns the time of the next check. If `time` is undefined, the wait has no end. */

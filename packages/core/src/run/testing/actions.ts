@@ -43,7 +43,7 @@ interface Stage {
   readonly asked: string[];
 }
 
-/** @param refuse Returns a response to send instead of the real one. */
+/** @param refuse Returns a response to send instead of the response of the server */
 async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
@@ -73,7 +73,7 @@ export async function startNodeActions(refuse?: Refuse) {
 
 type Called = [name: string, ...args: unknown[]];
 
-/** All dependencies except the API server only record their calls. */
+/** In this stage, all dependencies except the API server only record their calls. */
 export async function startPerformer(refuse?: Refuse) {
   const stage = await startNodeActions(refuse);
   const { recorded: writes, cache } = memoryCache<Machine>();

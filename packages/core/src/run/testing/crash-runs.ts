@@ -41,7 +41,6 @@ export interface CrashResult {
 
 export interface CrashTest {
   readonly rig: Rig;
-  /** Runs until the condition is true, even if processes stop before. */
   readonly settled: (done: () => Promise<boolean>, maxMs?: number) => Promise<void>;
 }
 
@@ -82,7 +81,6 @@ export async function runWithCrashes(
       await restart;
       points = Math.max(points, crash.passed);
       if (await done()) return true;
-      // A process may have just stopped, and the new process may have no timer yet.
       await clock.settle();
       await restart;
       await clock.settle();

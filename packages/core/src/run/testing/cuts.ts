@@ -1,6 +1,6 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/** Tests have only one server. The path of a request shows the cluster of the request. */
+/** The API servers of a test: one server represents both clusters, and the path of a request shows the cluster. */
 export type Server = 'control' | 'target';
 
 /**
@@ -25,7 +25,7 @@ const until = (gone: Promise<void>, signal: AbortSignal | undefined): Promise<vo
     void gone.then(resolve);
   });
 
-/** The connections to two API servers. A test can interrupt and restore them. */
+/** The connections to two API servers. */
 export class Cuts {
   readonly #monotonic: () => number;
   #cut: { readonly how: Cut; readonly server: Server; readonly restored: PromiseWithResolvers<void> } | undefined;

@@ -1,6 +1,5 @@
 import type { Transport, TransportResponse } from '@mcm/kube';
 
-/** The object never exists. */
 const PROBE = /\/dummy-name$/;
 
 /**
@@ -18,7 +17,6 @@ export function withKnownProbes(transport: Transport): Transport {
   };
 }
 
-/** The copy can be read several times. */
 async function kept(answer: TransportResponse): Promise<TransportResponse> {
   const { status, headers } = answer;
   const text = await answer.text();

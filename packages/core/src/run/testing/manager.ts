@@ -11,7 +11,6 @@ export interface RunningManager {
   kill(): Promise<void>;
 }
 
-/** Starts the controllers of deployments and sets, like a new process. */
 export function startManager({ clock, client }: { clock: VirtualClock; client: KubeClient }): RunningManager {
   const stop = new AbortController();
   const context = managerContext({

@@ -32,16 +32,16 @@ export interface RigOptions {
   readonly plane: { readonly transport: Transport };
   readonly seed?: number;
   readonly cloud?: Omit<FakeCloudOptions, 'onCreated' | 'onDeleted'>;
-  /** Milliseconds until a VM's node joins; undefined if it never joins. The default is 0. */
+  /** Milliseconds until the node of a VM joins, by default 0; undefined if the node never joins. */
   readonly joinAfterMs?: number | undefined;
   /** Wraps the controller's requests, for example to inject faults. */
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
   /** The fake cloud of another rig. The test decides on which rig its VMs join. */
   readonly sharedCloud?: FakeCloud;
-  /** False corresponds to `--target-kubeconfig=none`. */
+  /** The value false corresponds to `--target-kubeconfig=none`. */
   readonly target?: boolean;
-  /** If true, each controller acquires the Lease, as with `--leader-elect`. */
+  /** If `elects` is true, each controller acquires the Lease, as with `--leader-elect`. */
   readonly elects?: boolean;
 }
 
@@ -113,7 +113,7 @@ export class Rig {
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(withKnownProbes(plane.transport)));
     const client = this.#client(USER_AGENT, transport);
-    // The user agent has the same name as in production, so tests that count requests can ignore the probes.
+    // Probes have the same user agent as in production, so tests that count requests can ignore them.
     const probe = this.#client('reachability', transport);
     const { clock, log } = this;
     const random = seededRandom(seed);
@@ -225,7 +225,7 @@ export class Rig {
     return (await this.admin.resource(pods, NAMESPACE).list()).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Runs until `done` returns true. If `maxMs` of virtual time pass before, the test fails. */
+  /** Runs until `done` returns true, and fails after `maxMs` of virtual time. */
   until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     return this.clock.runUntil(done, { maxMs });
   }

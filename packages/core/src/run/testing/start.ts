@@ -5,19 +5,17 @@ import { expect, onTestFinished } from 'vitest';
 import { Rig, type RigOptions } from './rig.ts';
 
 export interface StartOptions extends Partial<RigOptions> {
-  /** The default is the CRDs of mcm. */
   readonly crds?: typeof crds;
   /** Time for which the control plane keeps events, in milliseconds. 0 keeps them forever. */
   readonly eventTtlMs?: number;
   /** Alpha APIs that the control plane serves. */
   readonly runtimeConfig?: readonly string[];
-  /** Controllers of the control plane. The default is none. */
   readonly controllers?: readonly string[];
 }
 
 /**
- * Creates a rig with a separate control plane, without objects and without a running controller. Both end with the
- * test.
+ * Creates a rig with a separate control plane, without objects and without a running controller. The test ends both the
+ * rig and the control plane.
  */
 export async function createRig({
   crds: served = crds,

@@ -5,7 +5,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
 export interface Listing {
-  /** The start of the request. A VM that was created later may be missing. */
+  /** The start of the list request; a VM that was created later may be missing. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }
@@ -25,8 +25,7 @@ interface State {
 }
 
 /**
- * Maximum number of simultaneous listings. A listing that ignores its signal no longer counts, and delays only its own
- * class.
+ * Maximum number of simultaneous listings; a listing that ignores its signal does not count, and delays only its class.
  */
 const LIMIT = 20;
 

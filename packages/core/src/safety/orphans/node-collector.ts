@@ -163,9 +163,9 @@ export class NodeCollector {
         log.info('Node is kept: a machine claims it', fields);
         return;
       }
-      if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // The write of the mark, which removes the finalizer, has failed.
-      // The UID and the version are preconditions. After a new report of the kubelet, the deletion fails with a
-      // conflict.
+      if (node.metadata.finalizers?.includes(Finalizers.Node)) return;
+      // The UID and the version are preconditions of the deletion. If the kubelet reports again, the deletion fails
+      // with a conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
@@ -176,7 +176,7 @@ export class NodeCollector {
     }
   }
 
-  /** Without `status`, the listings of the driver have already shown that the VM does not exist. */
+  /** Without the method `status`, the listings of the driver have already shown that the VM does not exist. */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

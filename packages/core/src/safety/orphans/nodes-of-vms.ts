@@ -20,8 +20,8 @@ interface Lookup {
 }
 
 /**
- * Finds the Ready Nodes of VMs without a machine. A Node that is missing in the cache causes one list request. After
- * an outage, the watch of Nodes may continue later than the watch of Machines.
+ * Finds the Ready Nodes of VMs without a machine. If the cache lacks the Node, the Nodes are listed once from the
+ * server. After an outage, the watch of Nodes may continue later than the watch of Machines.
  */
 export class NodesOfVms {
   readonly #o: NodesOfVmsOptions;

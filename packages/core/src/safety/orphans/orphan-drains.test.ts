@@ -43,11 +43,10 @@ interface World {
   readonly budgets?: readonly object[];
   readonly attachments?: readonly object[];
   readonly machines?: readonly object[];
-  /** Returns the code with which the server answers a request. The default is 200. */
+  /** Returns the code with which the server answers a request, by default 200. */
   readonly refuse?: (request: string) => number | undefined;
 }
 
-/** A pod ends when it is deleted, or when the test removes it. */
 function setUp({
   node: first = node(),
   pods = [],

@@ -25,14 +25,14 @@ export interface OrphanDrainsOptions {
   readonly journal?: Journal | undefined;
 }
 
-/** The state of a drain between searches. Without this state, a new process only waits longer. */
+/** The state of a drain between searches. Without this state, a new process drains correctly but waits longer. */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
   logged?: string;
 }
 
 /**
- * Maximum number of steps for one Node in a search: cordon, evict, verify. A longer drain continues in the next
- * search.
+ * Maximum number of steps for one Node in a search: cordon, evict, verify. A drain with more steps continues in the
+ * next search.
  */
 const LOOKS = 4;
 
@@ -43,7 +43,7 @@ const LOOKS = 4;
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
   readonly #nodes: NodeActions;
-  /** Keys are the class and the provider ID. */
+  /** Memories of drains by the class and the provider ID. */
   readonly #memories = new Map<string, DrainState>();
 
   constructor(options: OrphanDrainsOptions) {
@@ -59,7 +59,7 @@ export class OrphanDrains {
   }
 
   /**
-   * Executes the actions that are possible now. Returns true if the Node is drained.
+   * Executes the drain steps that are possible now. The result is true if the Node is drained.
    * @throws KubeError
    */
   async step(vm: ListedInstance, node: Node, machineClass: MachineClass, signal: AbortSignal): Promise<boolean> {
@@ -75,7 +75,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Returns the reason why the drain waits. */
+  /** Executes one step, or returns the reason why the drain waits. */
   async #step(
     vm: ListedInstance,
     seen: Node,
@@ -121,7 +121,7 @@ export class OrphanDrains {
     return waitsFor;
   }
 
-  /** If a Machine was created for the VM after the search began, it makes the Node schedulable again. */
+  /** If a Machine was created for the VM after the search began, the Machine makes the Node schedulable again. */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));
     return recorders.some(({ spec }) => isInstance(spec.providerID, providerId));

@@ -6,9 +6,9 @@ import type { NodeChange } from '../../node/patch.ts';
 import type { Listing } from './listings.ts';
 
 /**
- * Returns the change of the mark of a Node. After a long time without a machine, the change removes the finalizer and
- * adds an annotation. When the Node has a machine again, the change removes this annotation. Source:
- * machine_safety.go, AnnotateNodesUnmanagedByMCM.
+ * Returns the change of the mark of a Node. After a long time without a machine, the Node loses its finalizer and gets
+ * an annotation. When the Node has a machine again, the change removes the annotation. Source: machine_safety.go,
+ * AnnotateNodesUnmanagedByMCM.
  */
 export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
   const { annotations, finalizers = [] } = node.metadata;
@@ -29,7 +29,10 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
 const ageMs = ({ metadata }: Node, now: Date): number =>
   now.getTime() - (parseTime(metadata.creationTimestamp)?.getTime() ?? now.getTime());
 
-/** Returns the class of a Node's former machine. Undefined if the Node may belong to another namespace. */
+/**
+ * Returns the class of a Node's former machine. `classOfNode` returns undefined if the Node may belong to another
+ * namespace.
+ */
 export function classOfNode({ metadata }: Node, namespace: string): string | undefined {
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
   return key?.startsWith(`${namespace}/`) ? key : undefined;
@@ -51,27 +54,31 @@ export interface NodeEvidence {
   readonly minAgeMs: number;
   /** The time at which this Node, by UID, was first found without a machine. */
   readonly firstSeen?: Date | undefined;
-  /** Minimum time without a machine. */
+  /** Minimum time for which a Node has no machine before it is an orphan. */
   readonly confirmAfterMs: number;
-  /** The last successful listing of every class, by key. Undefined for a class without a successful listing. */
+  /**
+   * The last successful listing of every class, by key. `listings` is undefined for a class without a successful
+   * listing.
+   */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
 export interface Kept {
   readonly because: string;
-  /** Set if the reason is temporary, so no user has to act. */
+  /** `passing` is set if the reason is temporary, so no user has to act. */
   readonly passing?: true;
 }
 
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Returns why a Node without a machine is not deleted. Undefined for an orphan, which fulfills all these conditions:
+ * Returns why a Node without a machine is not deleted. An orphan fulfills all of these conditions, and
+ * `keepsOrphanNode` returns undefined:
  * - The Node joined as a node of this namespace.
  * - The kubelet of the Node does not report.
  * - The Node is old enough.
  * - The Node already had no machine in an earlier search.
- * - Since then, every class was listed, and no listing contains the VM of the Node.
+ * - Every class was listed after that search, and no listing contains the VM of the Node.
  */
 export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {
   const { namespace, minAgeMs, firstSeen, confirmAfterMs, listings } = evidence;
@@ -95,18 +102,16 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   return undefined;
 }
 
-/** The listings contain only VMs that may be the VM of the Node. */
 export interface OrphanNodeInput extends NodeEvidence {
   readonly node: Node;
 }
 
-/** The caller must check the API servers and the cloud before it deletes an orphan. */
+/** Before it deletes an orphan, the caller must check the API servers and the cloud. */
 export interface OrphanNodePlan {
   readonly orphan: boolean;
   readonly kept?: Kept | undefined;
 }
 
-/** The function is pure. */
 export function planOrphanNode({ node, ...evidence }: OrphanNodeInput, now: Date): OrphanNodePlan {
   const kept = keepsOrphanNode(node, now, evidence);
   return { orphan: kept === undefined, kept };

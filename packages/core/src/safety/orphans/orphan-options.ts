@@ -43,7 +43,7 @@ export interface OrphanReconcileOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
-  /** Records events of Nodes. If absent, Nodes are only reported in the log. */
+  /** Records events of Nodes. If `targetRecorder` is absent, Nodes are only reported in the log. */
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly defaults: MachineDefaults;
   /** VMs that are kept for investigation after their machines were deleted. */
@@ -51,7 +51,10 @@ export interface OrphanReconcileOptions {
   readonly options: OrphanOptions;
   /** Returns the control cluster of this process, if known. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Returns true if API servers were unreachable for too long. During this time, no VM is treated as an orphan. */
+  /**
+   * Returns true if API servers were unreachable for too long. While `frozen` returns true, no VM is treated as an
+   * orphan.
+   */
   readonly frozen: () => boolean;
   readonly wake: (key: Key) => void;
   readonly journal?: Journal | undefined;

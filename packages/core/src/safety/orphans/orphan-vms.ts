@@ -7,7 +7,7 @@ import { isInstance } from '../../node/instance.ts';
  * Returns true if a VM belongs to no machine. A machine that is being created or deleted manages its own VM. Source:
  * machine_safety.go, checkMachineClass.
  * @param machine The machine with the name of the VM.
- * @param recorders Machines of any name that may have recorded the VM, because a user may have renamed the VM.
+ * @param recorders Machines of any name that may have recorded the VM, because a user may have renamed the VM
  */
 export function isOrphan(
   vm: ListedInstance,
@@ -21,12 +21,9 @@ export function isOrphan(
   return phase !== undefined && phase !== 'CrashLoopBackOff';
 }
 
-/**
- * The control clusters whose orphans this control cluster may delete: itself, and the control clusters that it
- * replaces.
- */
+/** The control clusters whose orphans this control cluster may delete: itself, and those that it replaces. */
 export interface Owners {
-  /** The UID of this control cluster. If it is unknown, new VMs have no tag of the control cluster. */
+  /** The UID of this control cluster. If `own` is unknown, new VMs have no tag of the control cluster. */
   readonly own: string | undefined;
   /** Control clusters that this control cluster replaces. */
   readonly former: readonly string[];
@@ -65,8 +62,8 @@ export interface OrphanVm {
 }
 
 /**
- * Returns a machine for a driver request about a VM without a machine. No VM has the UID of this machine, so the
- * driver finds the VM only by its provider ID.
+ * Returns a machine for a driver request about a VM without a machine. No VM has the UID of the returned machine, so
+ * the driver finds the VM only by its provider ID.
  */
 export const machineOfOrphanVm = ({ machineName, providerId, machineClass }: OrphanVm, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -31,11 +31,12 @@ const MINUTE = 60_000;
 const MIN_INTERVAL_MS = MINUTE;
 
 /**
- * A failing listing is reported after this number of consecutive failures. A single failure needs no action by a user.
+ * Number of consecutive failures after which a failing listing is reported. A single failed listing needs no action by
+ * a user.
  */
 const REPORTED_AFTER_FAILURES = 3;
 
-/** Maximum number of simultaneous deletions of VMs. A deletion that ignores its signal no longer counts. */
+/** Maximum number of simultaneous deletions of VMs. A deletion that ignores its signal does not count. */
 const DELETIONS_AT_ONCE = 10;
 
 /**
@@ -81,7 +82,7 @@ interface ClassState {
   failures: number;
   /** Provider IDs that operators had released on any class, at the time of the last reconcile. */
   seenReleases?: ReadonlySet<string>;
-  /** Set if an event has reported that the VMs of the class cannot be listed. */
+  /** `unlisted` is set if an event has reported that the VMs of the class cannot be listed. */
   unlisted?: true;
   /** Provider IDs of VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
@@ -92,9 +93,9 @@ interface ClassState {
 }
 
 /**
- * Finds VMs and Nodes without a Machine. Each class has a key, and there is one key for all Nodes. Therefore a class
- * with a slow cloud delays only the deletion of its VMs, and the deletion of Nodes. The deletion of Nodes needs the
- * listings of all classes.
+ * Finds VMs and Nodes without a Machine. Each class has a queue key, and all Nodes together have one key. A class with
+ * a slow cloud delays only its own VMs, and the deletion of Nodes. The deletion of Nodes needs the listings of all
+ * classes.
  */
 export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;
@@ -108,7 +109,8 @@ export class OrphanCollector {
   readonly #stopped: StoppedVms;
   readonly #deleting = new Set<string>();
   /**
-   * Machines that were created before this time may be missing on a restored API server. Undefined without a restore.
+   * Machines that were created before this time may be missing on a restored API server. `#wentBackAt` is undefined
+   * without a restore.
    */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
@@ -136,7 +138,7 @@ export class OrphanCollector {
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size, stopped };
   }
 
-  /** No change of an object starts these reconciles. */
+  /** The first reconciles of the process, because no change of an object starts them. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -196,7 +198,7 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** After a VM is released, the search starts at once. */
+  /** After an operator releases a VM, the search starts at once. */
   #releases(machineClass: MachineClass, state: ClassState): boolean {
     const released = new Set([machineClass, ...this.#others(machineClass)].flatMap(releasedVms));
     const isMore = state.seenReleases !== undefined && [...released].some((id) => !state.seenReleases?.has(id));
@@ -208,7 +210,7 @@ export class OrphanCollector {
     return this.#o.caches.classes.store.list().filter((other) => keyOf(other) !== keyOf(machineClass));
   }
 
-  /** Without this report, an operator would notice orphans only on the bill of the cloud. */
+  /** Without an event, an operator would notice orphans only on the bill of the cloud. */
   #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -283,9 +285,9 @@ export class OrphanCollector {
   }
 
   /**
-   * Deletes VMs that are confirmed as orphans. A list of machines from the server confirms the orphans. This list must
-   * be newer than the list of VMs, because a cache may be outdated and a deleted VM cannot be restored. Returns true if
-   * Nodes of VMs are being drained.
+   * Deletes VMs that are confirmed as orphans. A list of machines from the server confirms the orphans. The list of
+   * machines must be newer than the list of VMs, because a deleted VM cannot be restored. Returns true if Nodes of VMs
+   * are being drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -365,7 +367,8 @@ export class OrphanCollector {
 
   /**
    * Returns the time until which a VM without a Node is kept. If an orphan comes from a lost creation, it is found
-   * within the creation timeout. Any later orphan had a machine, and therefore also a Node.
+   * within the creation timeout. An orphan that is found after the creation timeout had a machine, and so it had a
+   * Node.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -375,7 +378,7 @@ export class OrphanCollector {
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
-  /** Returns true if the VM may be deleted. */
+  /** Drains the Node of a VM, and returns true if the VM may be deleted. */
   async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
     if (use.use !== 'unclaimed') return false;
     const { log, stop } = this.#o;

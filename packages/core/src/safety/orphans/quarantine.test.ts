@@ -13,7 +13,7 @@ import {
   reportingClass,
 } from './quarantine.ts';
 
-/** A wrong decision deletes VMs that are needed. */
+/** These tests matter, because a wrong decision deletes VMs that are needed. */
 
 const vm = (id: string, createdAt?: string): ListedInstance => ({
   providerId: `aws:///eu-west-1/${id}`,

@@ -5,8 +5,8 @@ import { InstanceSet } from '../../node/instance.ts';
 import { compareText } from '../../values/integers.ts';
 
 /**
- * The quarantine applies to mass deletions of machines, for example when the CRDs are replaced. A mass deletion
- * affects at least this percentage of the VMs, and at least two VMs.
+ * A mass deletion of machines, for example by the replacement of the CRDs, affects at least this percentage of the VMs.
+ * A mass deletion affects at least two VMs.
  */
 const MASS_PERCENT = 10;
 const LEAST_MASS = 2;
@@ -17,8 +17,8 @@ export interface QuarantineView {
   readonly releasedElsewhere?: readonly string[] | undefined;
   readonly listed: number;
   /**
-   * Number of VMs without a machine, including unconfirmed orphans. A VM counts if it has a Ready Node, or if it is too
-   * old to have lost its machine during its creation.
+   * Number of VMs without a machine, including unconfirmed orphans. A VM counts as lost if it has a Ready Node, or if
+   * it is too old to have lost its machine during its creation.
    */
   readonly lost: number;
   /** The time since which the API server has an older state than the cloud. */
@@ -32,9 +32,9 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
     .filter((id) => id !== '');
 
 /**
- * Returns why a VM without a machine is kept until an operator decides. Undefined if the VM may be drained and
- * deleted. The VM of a single removed machine is deleted. If many machines were removed, or a restored server has lost
- * them, their VMs may still be needed.
+ * Returns why a VM without a machine is kept until an operator decides. `quarantineReason` returns undefined if the VM
+ * may be drained and deleted. The VM of a single removed machine is deleted. If many machines were removed, or a
+ * restored server has lost the machines, their VMs may still be needed.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   const { machineClass, listed, lost, wentBackAt } = view;
@@ -62,8 +62,8 @@ export const releasedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.ReleaseVMs);
 
 /**
- * Returns the class that reports a VM. The Node of a VM contains the class of its former machine. Without a Node, the
- * first class by name reports, so that the result does not depend on the order of the searches.
+ * Returns the class that reports a VM without a machine. The Node of a VM contains the class of its former machine.
+ * Without a Node, the first class by name reports, so that the result does not depend on the order of the searches.
  */
 export function reportingClass(classes: readonly MachineClass[], node: Node | undefined): MachineClass | undefined {
   const key = node?.metadata.annotations?.[Annotations.MachineClassOfNode];
@@ -83,7 +83,7 @@ export const quarantineText = ({ providerId, machineName }: ListedInstance, beca
 /**
  * Records on the class which of its VMs are in quarantine, for a later process. Deleted VMs are removed from the list
  * of released VMs.
- * @param elsewhere VMs in quarantine on other classes. An operator may also release these VMs on this class.
+ * @param elsewhere VMs in quarantine on other classes. An operator may release these VMs on any class of the cluster.
  * @throws KubeError
  */
 export async function noteQuarantine(

@@ -4,7 +4,7 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { at, machine, NOON } from '../../machine/testing.ts';
 import { findRestore, type RestoreView } from './restore-proof.ts';
 
-/** The evidence is VMs and vacancies of the Lease. */
+/** The evidence of a restore is VMs that were created during vacancies of the Lease. */
 
 const TIME = { from: new Date(at(-60)), to: NOON };
 const vm = (name: string, minutes: number | undefined, owner = 'own'): ListedInstance => ({

@@ -17,15 +17,15 @@ export interface RestoreView {
   readonly withoutMachine: readonly ListedInstance[];
   /** Returns machines whose spec may contain the provider ID of a VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
-  /** The UID of this control cluster. If it is unknown, new VMs have no tag of the control cluster. */
+  /** The UID of this control cluster. If `owner` is unknown, new VMs have no tag of the control cluster. */
   readonly owner: string | undefined;
 }
 
 /**
  * Finds a VM without a machine that was created while no process held the Lease, according to the server. Only the
- * holder of the Lease creates VMs, so the server has lost the machine and the renewals of the Lease. If the machine of
- * the VM is from this period and older than the VM, a controller ran without leader election. The VM then proves
- * nothing.
+ * holder of the Lease creates VMs, so the server must have lost the machine and the renewals of the Lease. If the
+ * machine of the VM is from this period and older than the VM, a controller ran without leader election. A VM of such
+ * a controller proves no restore.
  */
 export function findRestore({
   times,

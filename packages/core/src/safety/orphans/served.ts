@@ -8,7 +8,7 @@ export interface ListedVm {
   readonly vm: ListedInstance;
   readonly machine: Machine | undefined;
   readonly listed: readonly ListedInstance[];
-  /** Nodes that may belong to the VM. The list may also contain other Nodes. */
+  /** Nodes that may belong to the VM, possibly with Nodes of other VMs. */
   readonly nodes: readonly Node[];
 }
 
@@ -16,7 +16,10 @@ export interface ListedVm {
 export type Use =
   /** The Node of the VM is not Ready, or Nodes cannot be read. */
   | { readonly use: 'none' }
-  /** The VM never joined, or its Node object is lost. In the second case, its kubelet may still run pods. */
+  /**
+   * The VM never joined, or its Node object is lost. If the Node object is lost, the kubelet of the VM may still run
+   * pods.
+   */
   | { readonly use: 'unseen' }
   /** The Node belongs to a machine, so the provider ID of this machine is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
@@ -25,8 +28,8 @@ export type Use =
 
 /**
  * Returns whether a Ready Node runs on the VM. The provider ID of the Node determines the result. If the provider ID
- * cannot be compared, the Node counts if it belongs to the machine with the VM's name. Exception: the listing contains
- * the recorded VM of this machine.
+ * cannot be compared, a Node counts if it belongs to the machine with the VM's name. A Node does not count if the
+ * listing contains the recorded VM of that machine.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

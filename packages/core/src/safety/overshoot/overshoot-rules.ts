@@ -6,9 +6,9 @@ export const FROZEN = MachineDeploymentConditions.Frozen;
 
 /** Options of the overshoot check. */
 export interface OvershootOptions {
-  /** A set freezes when it has this many machines above replicas and surge (`--safety-up`). */
+  /** A set freezes when it has this number of machines above replicas and surge (`--safety-up`). */
   readonly safetyUp: number;
-  /** The freeze ends when the set has this many machines fewer (`--safety-down`). */
+  /** The freeze ends when the set has this number of machines less than at its start (`--safety-down`). */
   readonly safetyDown: number;
   /** Time after which a frozen set is reconciled without an event (`--machine-safety-overshooting-period`). */
   readonly periodMs: number;
@@ -24,9 +24,9 @@ export interface Thresholds {
 }
 
 /**
- * Returns the numbers at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A). The surge
- * comes from the spec, for every strategy, and is zero if absent. In the original, a deployment without a surge makes
- * the check fail for all following sets (BUG-9). `safetyDown` 0 counts as 1.
+ * Returns the numbers at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A). The surge is
+ * the `maxSurge` of the spec for every strategy, and zero if absent. In the original, a deployment without a surge
+ * makes the check fail for all following sets (BUG-9). `safetyDown` 0 is treated as 1.
  */
 export function thresholds(
   set: MachineSet,
@@ -42,13 +42,10 @@ export function thresholds(
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
-/** The decision about a set. */
+/** The decision about the freeze of a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
-/**
- * Whether the object has any mark of a freeze. If it has only the label or only the condition, the freeze is
- * incomplete.
- */
+/** Whether the object has any mark of a freeze. A freeze with only the label or only the condition is incomplete. */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,
@@ -58,8 +55,8 @@ export const asksForThaw = (object: MachineSet | MachineDeployment | undefined):
   object?.metadata.annotations?.[Annotations.Unfreeze] !== undefined;
 
 /**
- * A request on the set or its deployment ends the freeze once. If there are still too many machines, the next
- * reconcile starts it again.
+ * Decides about the freeze of a set; an annotation on the set or its deployment ends the freeze once. If there are
+ * still too many machines, the next reconcile starts the freeze again.
  */
 export function decideSet(
   set: MachineSet,
@@ -85,7 +82,6 @@ export interface OvershootPlan {
   readonly limits: Thresholds;
 }
 
-/** The function is pure. */
 export function planOvershoot(input: OvershootInput): OvershootPlan {
   const { set, deployment, machines } = input;
   const limits = thresholds(set, deployment, input);

@@ -44,12 +44,12 @@ import {
   type Thresholds,
 } from './overshoot-rules.ts';
 
-/** Maximum number of attempts without a delay, if other clients also write the set. */
+/** Maximum number of attempts without a delay, while clients write the set at the same time. */
 const ATTEMPTS = 5;
 
 /**
- * Freezes sets with far too many machines, together with their deployments. The reconciler ends the freeze when the number
- * of machines has decreased.
+ * Freezes sets with far too many machines, together with their deployments. When the number of machines has decreased,
+ * the freeze ends.
  */
 export class OvershootReconciler {
   readonly #context: ControllerContext;
@@ -64,7 +64,7 @@ export class OvershootReconciler {
     this.#deployments = context.client.resource(machineDeployments, context.namespace);
   }
 
-  /** Keys are `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
+  /** Reconciles the keys `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
   readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
     const slash = key.indexOf('/');
     const object = key.slice(slash + 1);
@@ -102,8 +102,8 @@ export class OvershootReconciler {
 
   /**
    * Freezes a set because of the observed number of machines, even if another client writes the set at the same time.
-   * If the freeze waited for the next reconcile, the machines could already be deleted and the overshoot would not be
-   * reported. The cache is outdated, so the method reads the set from the server.
+   * Without the freeze in this reconcile, the machines could already be deleted and the overshoot would not be
+   * reported. The set is read from the server, because the cache is outdated.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -161,7 +161,8 @@ export class OvershootReconciler {
   }
 
   /**
-   * As in the original, the status is written first. The label stops the set, and the condition explains the freeze.
+   * As in the original, the status of a frozen set is written first. The label stops the set, and the condition in the
+   * status explains the freeze.
    */
   async #writeSet(
     set: MachineSet,
@@ -183,10 +184,7 @@ export class OvershootReconciler {
     );
   }
 
-  /**
-   * Freezes a deployment if one of its sets is frozen. Otherwise ends its freeze
-   * (docs/compatibility/rules-deployments.md §8.1, B and C).
-   */
+  /** Freezes a deployment while one of its sets is frozen (docs/compatibility/rules-deployments.md §8.1, B and C). */
   async #lookAtDeployment(key: string, signal: AbortSignal): Promise<Outcome> {
     const deployment = this.#context.deployments.store.get(key);
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return done;
@@ -207,7 +205,7 @@ export class OvershootReconciler {
       );
       await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
-      // The annotation ends the freeze of all sets of the deployment. Afterwards, the annotation is removed.
+      // The annotation ends the freeze of all sets of the deployment, and is then removed.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
       this.#reportValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
@@ -251,7 +249,7 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
   return deployment ? [keyOfSet(set), keyOfDeployment(deployment)] : [keyOfSet(set)];
 }
 
-/** Changes of machines and replicas start the check. There is no timer. */
+/** Creates the overshoot controller, which reacts to changes of machines and replicas without a timer. */
 export function createOvershootController(
   context: ControllerContext,
   options: OvershootOptions & { readonly concurrency: number },

@@ -5,7 +5,6 @@ import type { RecordedCause } from '../../settings/drain-timeouts.ts';
 
 /** The reasons why a MachineSet deletes a machine. */
 export const DeletionCauses = {
-  /** The machine is on the deletion list of its MachineDeployment. */
   Autoscaler: 'autoscaler',
   ScaleDown: 'scale-down',
   /** The MachineSet has an old template and more machines than replicas. */
@@ -33,7 +32,7 @@ export interface DeletionDecision {
 
 /**
  * @param toDelete the machines in the order of `planReplicas`: first named machines, then surplus machines, then failed
- *   machines
+ * machines
  */
 export function deletionCauses(
   toDelete: readonly Machine[],
@@ -69,7 +68,10 @@ export function causeText(names: readonly string[], causes: ReadonlyMap<string, 
   return `. Causes: ${each.join('; ')}`;
 }
 
-/** The inverse of {@link causeText}. Undefined if the event does not contain the machine. */
+/**
+ * Parses the text of {@link causeText} and returns the cause for one machine. `causeIn` returns undefined if the event
+ * does not contain the machine.
+ */
 export function causeIn(message: string, name: string): string | undefined {
   const [, names = '', all, each = ''] = /: (.*)\. (?:Cause: (.*)|Causes: (.*))$/s.exec(message) ?? [];
   const isNamed = (list: string): boolean =>

@@ -12,8 +12,8 @@ import type { ZoneRank } from '../../zones/ranks.ts';
 
 /**
  * The phases in the order of deletion, the least useful phase first. In the original, machines without a phase and
- * machines in an in-place update have the same rank as Terminating machines. Therefore the original deletes a machine
- * in creation before a Failed machine (ODD-3).
+ * machines in an in-place update have the same rank as Terminating machines. The original deletes a machine in creation
+ * before a Failed machine (ODD-3).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',
@@ -53,7 +53,7 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const NO_ZONES: ReadonlyMap<string, ZoneRank> = new Map();
 
 /**
- * Returns the order in which a set deletes machines. The first criterion with a difference decides. Source:
+ * Returns the order in which a set deletes machines. The first criterion for which two machines differ decides. Source:
  * pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion, because the sort
  * function of Go is not stable.
  */
@@ -70,16 +70,10 @@ export function deletionOrder(
     (a, b) => (preserved(a) && preserved(b) ? ascending((m) => preserveExpiry(m) ?? 0)(a, b) : 0),
     ascending(priorityOf),
     ascending((machine) => markTimeOf(machine) ?? NEVER),
-    // Not in the original: machines of an evacuated zone come before machines that replace them and have not joined
-    // yet.
     first((machine) => rankOf(machine)?.moves === true),
     ascending(usefulness),
-    // Not in the original: machines whose nodes have the label rollout.machine.sapcloud.io/postpone come last.
     first((machine) => !isPostponed(machine)),
-    // Not in the original: machines without their configuration come first, so that a rollout deletes no configured
-    // machine.
     first(isUnconfigured),
-    // Not in the original: machines of the zone with the most machines come first.
     ascending((machine) => -(rankOf(machine)?.level ?? NEVER)),
     ascending(createdAt),
     (a, b) => compareText(a.metadata.name, b.metadata.name),

@@ -52,8 +52,8 @@ function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateC
 }
 
 /**
- * A set with a status has had machines, unless a label or a condition prevented it. The count in the status returns to
- * 0 when the last machine is deleted.
+ * A set with a status has had machines, unless a label or a condition prevented their creation. The count in the status
+ * returns to 0 when the last machine is deleted.
  */
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
@@ -67,11 +67,14 @@ function hasHadMachines({ metadata, status }: MachineSet): boolean {
 const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
- * Counts the replicas of a set that lost their machine and have no replacement yet. With this number, the set can
+ * Counts the replicas of a set that lost their machine and have no replacement yet. With the lost replicas, a set can
  * distinguish replacements from additional machines.
  */
 export class LostReplicas {
-  /** The state that each existing machine has reached, by UID. When a machine is deleted, this state is still known. */
+  /**
+   * The state that each existing machine has reached, by UID. When a machine is deleted, the state that it had reached
+   * is still known.
+   */
   #adoption: Map<string, Adopted> | undefined;
   #lost: LostStateCounts = NONE;
   /** The zones of lost machines that have no replacement yet. */
@@ -79,8 +82,6 @@ export class LostReplicas {
 
   #places(set: MachineSet, alive: readonly Machine[]): LostStateCounts {
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
-    // At the first call, the history of the set is unknown. If the set has had machines, all missing machines count as
-    // lost.
     if (this.#adoption === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const lost = { ...this.#lost };
@@ -109,10 +110,6 @@ export class LostReplicas {
     return served + unjoined;
   }
 
-  /**
-   * Determines the lost replicas and records them.
-   * @returns The states of the former machines, in the order in which the replicas get new machines.
-   */
   look(set: MachineSet, alive: readonly Machine[]): readonly LostState[] {
     this.#lost = this.#places(set, alive);
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
@@ -132,7 +129,7 @@ export class LostReplicas {
   }
 
   /**
-   * Records a new machine. If the machine does not exist at the next call, its replica counts as lost.
+   * Records a new machine. If the recorded machine does not exist at the next call, its replica counts as lost.
    * @param lostState The state of the former machine, if the new machine is a replacement.
    */
   made(machine: Machine, lostState: LostState | undefined): void {

@@ -44,8 +44,8 @@ export class MachineAdoption {
   }
 
   /**
-   * Reads the set from the server. A set that is being deleted, or another set of the same name, must not adopt
-   * machines, because the garbage collector would delete them.
+   * Reads the set from the server. A set that is being deleted or was replaced must not adopt machines, because the
+   * garbage collector would delete them.
    */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;

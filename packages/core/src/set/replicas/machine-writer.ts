@@ -34,7 +34,7 @@ export interface WriteResult {
   readonly error: unknown;
 }
 
-/** The fields of a machine that a merge patch changes. The value null removes a field. */
+/** The fields of a machine that a merge patch changes. */
 export interface MachineChange {
   readonly metadata?: object;
   readonly spec?: object;
@@ -43,12 +43,12 @@ export interface MachineChange {
 export interface Vacancies {
   /** Receives the names of existing machines that this set does not control. */
   readonly taken: Set<string>;
-  /** Names of machines whose create request got no response. These machines may or may not exist. */
+  /** Names of machines whose create request got no response. A machine with one of these names may or may not exist. */
   readonly unanswered: Set<string>;
   readonly lost: LostReplicas;
   /** The states of the lost machines. The first new machines replace the lost machines. */
   readonly replace: readonly LostState[];
-  /** The zones of the new machines. Absent if the deployment has no zones. */
+  /** The zones of the new machines. `places` is absent if the deployment has no zones. */
   readonly places?: readonly Place[] | undefined;
 }
 
@@ -66,7 +66,6 @@ export interface Deletions {
 
 const noun = (names: readonly string[]): string => (names.length === 1 ? 'Machine' : `${names.length} Machines`);
 
-/** Creates and deletes machines of sets. One event reports all machines of one call. */
 export class MachineWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
@@ -78,7 +77,7 @@ export class MachineWriter {
 
   /**
    * Creates the machines with a slow start. If the set already has a machine with the name, the creation counts as a
-   * success. The cause is a lost response to an earlier request, or an outdated cache.
+   * success. Such a machine comes from an earlier request whose response was lost, or the cache is outdated.
    * @param vacancies The lost machines, which the first new machines replace.
    */
   async create(
@@ -102,7 +101,8 @@ export class MachineWriter {
       lost.made(machine, formerLostState(machine));
       if (isNew) made.push(name);
     };
-    // After a scale-down, the remaining creations are skipped. The next reconcile counts the missing machines again.
+    // After a scale-down, the remaining creations are skipped, because the next reconcile counts the missing machines
+    // again.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -134,7 +134,7 @@ export class MachineWriter {
       unanswered.delete(draft.name);
       return made;
     } catch (error) {
-      // The refusal concerns only this request. An earlier request may still arrive at the server.
+      // Returns true if the server refused the request, although an earlier request may still arrive at the server.
       const isRefused = error instanceof KubeError && !mayHaveHappened(error);
       if ((isRefused && !wasOpen) || taken.has(draft.name)) unanswered.delete(draft.name);
       throw error;
@@ -166,8 +166,8 @@ export class MachineWriter {
   }
 
   /**
-   * Reads the machine from the server after a create request without a response. If the machine existed without an
-   * entry, another set could create a surplus machine.
+   * Reads the machine from the server after a create request without a response. Without an entry in the cache, another
+   * set could create a surplus machine.
    */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
@@ -176,8 +176,8 @@ export class MachineWriter {
   }
 
   /**
-   * Deletes the machines in parallel. The observed version is a precondition, so a machine that has recovered since
-   * the decision is not deleted. A machine that is already deleted counts as success.
+   * Deletes the machines in parallel. The observed version is a precondition of each delete request, so a machine that
+   * has recovered is not deleted. A machine that is already deleted counts as success.
    */
   async delete(
     set: MachineSet,
@@ -232,8 +232,7 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // The machine is read from the server. If the cache showed a deleted machine as available, the deployment would
-      // delete another machine.
+      // If the cache showed a deleted machine as available, the deployment would delete another machine.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
@@ -269,7 +268,7 @@ export class MachineWriter {
   ): Promise<boolean> {
     const found = await ignoreNotFound(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.machines.recordWrite(found);
-    // If the UID differs, another machine with the same name exists, and the machine to delete is gone.
+    // If the UID differs, a new machine with the same name exists, and the machine to delete is gone.
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
@@ -285,7 +284,7 @@ export class MachineWriter {
     return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
   }
 
-  /** Continues after failures, and throws the first error. A missing machine is no failure. */
+  /** Continues after failed patches, and throws the first error. A missing machine is no failure of a patch. */
   async patchAll(
     patches: readonly { readonly machine: Machine; readonly body: MachineChange }[],
     signal: AbortSignal,

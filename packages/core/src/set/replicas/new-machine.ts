@@ -21,10 +21,11 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 }
 
 /**
- * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds these
- * fields one after the other after the creation.
- * @param lostState The state that the former machine had reached. Undefined if the new machine is not a replacement.
- * @param place The zone of the machine. Absent if its deployment has no zones.
+ * Returns a new machine of a set. The machine has its finalizer, owner and priority from the start. The original adds
+ * finalizer, owner and priority one after the other after the creation.
+ * @param lostState The state that the former machine had reached. `lostState` is undefined if the new machine is not a
+ * replacement.
+ * @param place The zone of the machine. `place` is absent if the deployment has no zones.
  */
 export function newMachine(set: MachineSet, name: string, lostState?: LostState, place?: Place): Draft<Machine> {
   const template = set.spec.template;
@@ -46,7 +47,8 @@ export function newMachine(set: MachineSet, name: string, lostState?: LostState,
           [Annotations.CapacityAlternatives]: set.metadata.annotations?.[Annotations.CapacityAlternatives],
           [Annotations.ZoneOffering]: place && zoneText(place.zone),
           [Annotations.ZoneReason]: place?.because,
-          // The record exists before the first driver call, so that no process can create the VM in another zone.
+          // The offering is recorded before the first driver call, so that no process can create the VM in another
+          // zone.
           [Annotations.CapacityOffering]: place && zoneText(place.zone),
           [Annotations.Replacement]: lostState === undefined ? undefined : LOST_STATE_MARKS[lostState],
         }),

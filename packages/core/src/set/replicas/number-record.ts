@@ -4,7 +4,7 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
 export class NumberMemory {
-  /** Names of creations without an answer. The set repeats these creations with the same names. */
+  /** Names of creations without an answer. The set repeats creations without a response with the same names. */
   readonly unanswered: Set<string>;
   caughtUp = false;
 
@@ -40,7 +40,7 @@ export class NumberRecord {
   /**
    * Compares the caches with the server before this process creates its first machine of the set. Another process may
    * have created machines that the caches do not contain yet.
-   * @returns False if the caches were outdated. The set must then decide again.
+   * @returns False if the caches were outdated, so that the set must decide again
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
     if (memory.caughtUp) return true;

@@ -9,7 +9,7 @@ export interface SetInput extends Omit<SetSnapshot, 'nodeAnnotations' | 'isPostp
   readonly postponed?: ReadonlyMap<string, boolean> | undefined;
 }
 
-/** The functions of the returned snapshot record their results in the input for the journal. */
+/** Returns a snapshot whose functions record their results in the input for the journal. */
 function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly input: SetInput } {
   const { nodeAnnotations, isPostponed, now: _now, ...rest } = seen;
   const nodes = new Map<string, ReturnType<typeof nodeAnnotations>>();

@@ -54,7 +54,7 @@ export class RepairGroups {
     );
   };
 
-  /** The decision is for the deployment of the set, or for the set if it has no deployment. */
+  /** Decides about replacements for the deployment of the set, or for the set if it has no deployment. */
   repairsOf(set: MachineSet, now: Date): RepairPlan {
     const { safeguards, disruptions } = this.#context;
     const deployment = deploymentOf(set, this.#context);
@@ -86,8 +86,8 @@ export class RepairGroups {
   }
 
   /**
-   * The time until which failed machines of the current set are kept. The deployment controller uses the same gate, so
-   * both controllers decide the same.
+   * Returns the time until which failed machines of the current set are kept. The deployment controller uses the same
+   * gate, so both controllers decide the same.
    */
   #keptOf(
     deployment: MachineDeployment,
@@ -106,8 +106,8 @@ export class RepairGroups {
 
   /**
    * Returns the number of machines that the set may create while other machines of its deployment are still
-   * terminating. Returns undefined without a limit. Machines that other sets must still create are subtracted. Source:
-   * incident 24, exceeded quotas.
+   * terminating. `roomOf` returns undefined without a limit. Machines that other sets must still create are subtracted.
+   * Source: incident 24, exceeded quotas.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
@@ -122,7 +122,7 @@ export class RepairGroups {
   }
 }
 
-/** For terminating machines that count as surge, see {@link RepairGroups.roomOf}. */
+/** Returns the room of one set for terminating machines that count as surge, see {@link RepairGroups.roomOf}. */
 export function roomOfSet(
   deployment: MachineDeployment,
   set: MachineSet,

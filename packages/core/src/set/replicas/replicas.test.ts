@@ -25,7 +25,6 @@ const marked = (replicas: number, priority: string, mark: number, until: number 
   return snapshot(replicas, machines, { set: { ...base, spec: { ...base.spec, replicas } } });
 };
 
-/** One machine has a low priority and is not named for deletion. */
 const listed = (
   replicas: number,
   entries: Readonly<Record<string, number | undefined>>,

@@ -19,9 +19,11 @@ export interface SetSnapshot {
   /** UIDs of machines whose delete request was sent and whose deletion is not in the cache yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
-  /** If absent, all failed machines may be replaced. */
+  /** If `replaceable` is absent, all failed machines may be replaced. */
   readonly replaceable?: ReadonlySet<Machine> | undefined;
-  /** Number of machines that may be created while other machines are still terminating. Undefined means no limit. */
+  /**
+   * Number of machines that may be created while terminating machines exist. If `room` is undefined, there is no limit.
+   */
   readonly room?: number | undefined;
   readonly lacksClass?: boolean;
   readonly scaler?: ScalerRequest | undefined;
@@ -31,11 +33,14 @@ export interface SetSnapshot {
   readonly now: Date;
 }
 
-/** The number of machines to create and the machines to delete. A plan never contains both. */
+/** A plan to create or to delete machines, but never both. */
 export interface ReplicaPlan {
   readonly create: number;
   readonly toDelete: readonly Machine[];
-  /** Number of surplus machines that wait, because too many machines of their zones are missing. Absent if it is 0. */
+  /**
+   * Number of surplus machines that wait, because too many machines of their zones are missing. `waiting` is absent if
+   * it is 0.
+   */
   readonly waiting?: number | undefined;
   /** The reason for the plan, as a sentence for logs and tests. */
   readonly because: string;
@@ -44,14 +49,14 @@ export interface ReplicaPlan {
 const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], because });
 
 /**
- * Returns the machines of the set that are not being deleted. A sent delete request counts as deletion. The original
- * waits for the phase `Terminating`, which it writes itself.
+ * Returns the machines of the set that are not being deleted. A machine counts as deleted as soon as its delete request
+ * was sent. The original waits for the phase `Terminating`, which it writes itself.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
 /**
- * Returns all named machines that are part of a reduction of the replicas. If the set has a surplus, more named
+ * Returns all named machines that are part of a reduction of the replicas. If the set has a surplus, further named
  * machines follow, up to the surplus.
  */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
@@ -63,7 +68,7 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
 }
 
 /**
- * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function is pure. A plan
+ * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). `planReplicas` is pure. A plan
  * creates or deletes at most {@link BURST} machines, and never creates more machines than are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
@@ -71,7 +76,6 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const alive = survivors(snapshot);
   const removable = alive.filter((machine) => !isBeingHandedOver(machine));
   const wanted = set.spec.replicas ?? 0;
-  // The results of these deletions are unknown, so the set neither deletes another machine nor creates a replacement.
   const uncertain = [...snapshot.deleting.values()].filter((state) => state === 'unanswered').length;
   const missing = wanted - alive.length - uncertain;
   if (missing > 0) {
@@ -88,7 +92,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     if (create <= 0) return nothing(`${missing} machines missing, but terminating machines count towards the surge`);
     return { create, toDelete: [], because: `${missing} of ${wanted} missing` };
   }
-  // Named machines are deleted first, even if other machines have a lower priority.
+  // Named machines are deleted before machines with a lower priority.
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const count = Math.min(rest.length - wanted, BURST);

@@ -15,7 +15,7 @@ const NAMES_IN_EVENT = 10;
 
 export interface Taken {
   readonly count: number;
-  /** True if a machine has changed since the decision, so the set must decide again. */
+  /** `changed` is true if a machine has changed since the decision, so that the set must decide again. */
   readonly changed: boolean;
 }
 
@@ -32,7 +32,7 @@ const readiest = (a: Machine, b: Machine): number =>
   compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Uses warm machines of the deployment for a set. The observed version is the precondition of two writes, so no other
+ * Uses warm machines of the deployment for a set. Both writes have the observed version as a precondition, so no other
  * controller can use the machine.
  * 1. The status gets the phase `Pending`, so the machine does not count as available.
  * 2. The set becomes the owner of the machine, which gets the labels, annotations and spec of a new machine.

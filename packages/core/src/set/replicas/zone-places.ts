@@ -16,20 +16,20 @@ interface DeploymentZones extends ZoneInput {
   readonly uid: string;
   /** Number of machines that the deployment wants. */
   readonly wanted: number;
-  /** True if the set has the template of the deployment. */
+  /** `isCurrent` is true if the set has the template of the deployment. */
   readonly isCurrent: boolean;
 }
 
 /**
- * Chooses the zones of machines for the sets of deployments with zones. The class counts the machines of all sets of a
- * deployment.
+ * Chooses the zones of machines for the sets of deployments with zones. `ZonePlaces` counts the machines of all sets of
+ * a deployment.
  */
 export class ZonePlaces {
   readonly #context: ControllerContext;
   /**
    * Number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without surge
-   * deletes a machine before it creates the next one. With these numbers, the new machine gets the zone of the deleted
-   * machine.
+   * deletes a machine before it creates the replacement. With these numbers, the replacement gets the zone of the
+   * deleted machine.
    */
   readonly #before = new Map<string, ReadonlyMap<string, number>>();
 
@@ -80,13 +80,11 @@ export class ZonePlaces {
     now: Date,
     isPostponed: (machine: Machine) => boolean,
   ): ReadonlyMap<string, ZoneRank> | undefined {
-    // Only a set with too many machines needs an order.
     const { replicas = 0 } = set.spec;
     if (alive.length <= replicas) return undefined;
     const input = this.#inputOf(set);
     if (!input) return undefined;
     const states = zoneStates(input);
-    // The numbers are only a preference, so their loss is harmless.
     if (this.#before.size > MOST_DEPLOYMENTS) this.#before.clear();
     this.#before.set(input.uid, machinesByZone(states));
     const ordered = alive.toSorted(deletionOrder(now, isPostponed));

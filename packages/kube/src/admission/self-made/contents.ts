@@ -4,7 +4,7 @@ import type { ServingPair } from '../server.ts';
 
 export interface Authority {
   readonly cert: string;
-  /** Absent when the key is lost. The authority then signs no further certificate. */
+  /** `key` is absent when the key is lost. The authority then signs no further certificate. */
   readonly key?: string;
   readonly from: Date;
   readonly until: Date;

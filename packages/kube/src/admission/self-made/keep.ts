@@ -25,9 +25,12 @@ export interface SelfMadeOptions {
   readonly namespace: string;
   readonly secret: string;
   readonly names: readonly string[];
-  /** The served endpoint, for logs and for the name of the authority. The default is webhooks. */
+  /** The served endpoint, for logs and for the name of the authority. By default, `purpose` is webhooks. */
   readonly purpose?: string;
-  /** Name of the webhook configurations that contain the bundle. If empty, the keeper writes no configuration. */
+  /**
+   * Name of the webhook configurations that contain the bundle. If `configurations` is empty, the keeper writes no
+   * configuration.
+   */
   readonly configurations: string;
   readonly clock: Clock;
   readonly random: Random;

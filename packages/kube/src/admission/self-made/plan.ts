@@ -5,8 +5,8 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * Lifetimes in milliseconds. A new authority signs only after clients have trusted it for a day. Therefore every client
- * always trusts the served certificate.
+ * Lifetimes in milliseconds. A new authority signs only after clients have trusted it for a day. Every client always
+ * trusts the served certificate.
  */
 export const LIFETIMES = {
   authority: 365 * DAY,

@@ -42,7 +42,7 @@ interface Observed {
   readonly atMs: number;
 }
 
-/** A new Lease with an old time is not a renewal. Therefore the comparison uses only changes of the Lease. */
+/** A new Lease with an old time is not a renewal. The comparison uses only changes of the Lease. */
 const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
 
 /**
@@ -63,7 +63,10 @@ export class Peers {
     this.#outage = createOutageLog('the peer Leases of the fleet', options.clock, options.log);
   }
 
-  /** The live replicas. Undefined until this process has a peer Lease and has seen the Leases of the other replicas. */
+  /**
+   * The live replicas. `live` is undefined until this process has a peer Lease and has seen the Leases of the other
+   * replicas.
+   */
   get live(): readonly Peer[] | undefined {
     return this.#live;
   }
@@ -98,8 +101,7 @@ export class Peers {
       const options = {
         client,
         lease: { namespace, name: this.#prefix + self.name },
-        // The identity is the same in each term. Therefore the replica acquires its Lease again without a wait after an
-        // outage.
+        // The identity is the same in each term. The replica acquires its Lease again without a wait after an outage.
         identity,
         timings,
         clock,
@@ -143,7 +145,7 @@ export class Peers {
     this.#outage.worked();
     if (this.#watching) return;
     this.#watching = true;
-    // Renewals during the outage were not observed. Therefore all replicas count as live at the end of the outage.
+    // Renewals during the outage were not observed. All replicas count as live at the end of the outage.
     const atMs = this.#o.clock.monotonic();
     for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
     this.#update();

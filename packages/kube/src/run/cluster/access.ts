@@ -6,7 +6,7 @@ import type { Logger } from '../../contract/logger.ts';
 
 /** The address, path and verb of a request. */
 export interface AccessRequest {
-  /** Remote address of the socket. Undefined if the socket is already closed. */
+  /** Remote address of the socket. `remoteAddress` is undefined if the socket is already closed. */
   readonly remoteAddress: string | undefined;
   readonly authorization: string | undefined;
   readonly path: string;

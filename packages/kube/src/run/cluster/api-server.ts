@@ -15,7 +15,7 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Called each time there is no response, or the response does not come from an API server. */
+  /** `failed` is called each time there is no response, or the response does not come from an API server. */
   readonly failed?: (error: unknown) => void;
 }
 
@@ -56,7 +56,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** Empty if the server does not have the group. */
+/** `discoverResources` returns empty if the server does not have the group. */
 export async function discoverResources(
   client: KubeClient,
   definition: Pick<ResourceDefinition<KubeObject>, 'group' | 'version'>,

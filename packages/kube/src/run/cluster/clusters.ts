@@ -32,7 +32,7 @@ export interface Cluster {
 /** The clusters of the machine objects and of the nodes. Both may be the same cluster. */
 export interface Clusters {
   readonly control: Cluster;
-  /** Undefined for `--target-kubeconfig=none`. */
+  /** `target` is undefined for `--target-kubeconfig=none`. */
   readonly target: Cluster | undefined;
   readonly same: boolean;
   close(): Promise<void>;
@@ -83,8 +83,8 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 }
 
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A credential plugin replaces its certificates automatically, often every hour. Therefore no warning is needed
-  // before they expire.
+  // A credential plugin replaces its certificates automatically, often every hour. No warning is needed before they
+  // expire.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       what: `client certificate of the ${name} cluster`,
@@ -128,7 +128,7 @@ export interface OpenOptions {
   /** Origin of the credentials, for messages about refused credentials. */
   readonly shown: string;
   readonly dial: Dial;
-  /** Maximum number of connections for urgent requests. The default is 1. */
+  /** Maximum number of connections for urgent requests. By default, `urgentConnections` is 1. */
   readonly urgentConnections?: number | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface MemberClusters extends Clusters {
 }
 
 export interface MemberSettings extends ClientSettings {
-  /** Undefined if the machine objects are in the cluster of the kubeconfig. */
+  /** `seed` is undefined if the machine objects are in the cluster of the kubeconfig. */
   readonly seed: Connections | undefined;
   readonly leaseName: string;
 }

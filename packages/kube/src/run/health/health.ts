@@ -97,8 +97,8 @@ const DEBUG_INDEX = `Usage: GET one of these paths.
 `;
 
 /**
- * Responds to requests for health, metrics, settings and debug endpoints. Returns undefined for all other paths. The
- * function does not check access.
+ * Responds to requests for health, metrics, settings and debug endpoints. `answerHealth` returns undefined for all
+ * other paths. The function does not check access.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

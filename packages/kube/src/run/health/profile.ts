@@ -23,7 +23,7 @@ let recording = false;
 
 /**
  * Records CPU time or allocations for some seconds. The result is JSON for the developer tools of Chromium
- * (`.cpuprofile`, `.heapprofile`). Returns undefined if another recording is running.
+ * (`.cpuprofile`, `.heapprofile`). `recordProfile` returns undefined if another recording is running.
  */
 export async function recordProfile(
   kind: ProfileKind,

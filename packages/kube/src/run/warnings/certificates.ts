@@ -16,7 +16,7 @@ export interface CertificateInUse {
 
 export interface CertificateCheck {
   readonly sentence?: string | undefined;
-  /** Expiry in milliseconds since 1970. Absent for an invalid certificate. */
+  /** Expiry in milliseconds since 1970. `endsAt` is absent for an invalid certificate. */
   readonly endsAt?: number;
 }
 

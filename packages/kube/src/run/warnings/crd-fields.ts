@@ -58,7 +58,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** Undefined if the server does not have the kind. */
+/** `servedSchema` returns undefined if the server does not have the kind. */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -71,7 +71,7 @@ const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 /** The hint is the same for all fields. */
 const NAMED = 4;
 
-/** Undefined if there is no problem. */
+/** `crdSentence` returns undefined if there is no problem. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed, so its controllers wait; ${HINT}`;

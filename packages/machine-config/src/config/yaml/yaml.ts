@@ -50,7 +50,7 @@ const pad = (width: number): string => {
 /** The few hundred names that occur often. */
 const keyTexts = new Map<string, string>();
 
-/** Undefined for a key after a `?`. */
+/** `keyText` returns undefined for a key after a `?`. */
 function keyText(key: string): string | undefined {
   const known = keyTexts.get(key);
   if (known !== undefined) return known;

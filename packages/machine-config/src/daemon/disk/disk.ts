@@ -31,7 +31,7 @@ export type Entry = WantedFile | WantedLink | WantedDirectory;
  * sees them.
  */
 export interface NodeDisk {
-  /** Undefined if nothing exists there. Owners are ids. Hard links are files. */
+  /** `read` returns undefined if nothing exists there. Owners are ids. Hard links are files. */
   read(path: string): Promise<Entry | undefined>;
   /** Replaces an existing entry, and creates parent directories. */
   put(path: string, entry: Entry): Promise<void>;

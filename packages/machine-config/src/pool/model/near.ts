@@ -15,8 +15,8 @@ function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): r
 }
 
 /**
- * Returns the smallest set of nodes in the index of labels. Therefore the cost for a small pool does not depend on the
- * size of the fleet. If a selector has only exclusions, the result is all nodes.
+ * Returns the smallest set of nodes in the index of labels. The cost for a small pool does not depend on the size of
+ * the fleet. If a selector has only exclusions, the result is all nodes.
  */
 export function nodesNear({ spec }: MachineConfigPool, store: Store<Node>): readonly Node[] {
   const selector = spec?.nodeSelector;

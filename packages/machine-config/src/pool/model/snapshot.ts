@@ -6,7 +6,9 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/mac
 
 /** Data about the machines of a pool, in addition to its nodes. */
 export interface MemberFacts {
-  /** True if a referenced object does not exist. In this case, an empty pool does not count as updated. */
+  /**
+   * `unresolved` is true if a referenced object does not exist. In this case, an empty pool does not count as updated.
+   */
   readonly unresolved?: boolean | undefined;
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
   /** Why no further node gets the target. The rollout stops as in a paused pool. */
@@ -40,8 +42,8 @@ export interface PoolSnapshot extends MemberFacts {
   /** The number of wanted machines. More nodes cannot be unavailable. */
   readonly replicas?: number;
   /**
-   * True if the nodes belong to machines of the pool. In this case, a node without a target is new, and gets the config
-   * with which new machines boot.
+   * `targetsNew` is true if the nodes belong to machines of the pool. In this case, a node without a target is new, and
+   * gets the config with which new machines boot.
    */
   readonly targetsNew?: boolean;
   /**
@@ -49,7 +51,7 @@ export interface PoolSnapshot extends MemberFacts {
    * count as new, independent of their age.
    */
   readonly unconfigured?: ReadonlySet<string>;
-  /** True if new machines replace the nodes. In this case, the nodes get no target. */
+  /** `replaces` is true if new machines replace the nodes. In this case, the nodes get no target. */
   readonly replaces?: boolean;
   readonly memberConditions?: readonly WantedCondition[];
   /** Number of slots that nodes outside the pool take. */

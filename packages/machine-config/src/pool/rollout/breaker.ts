@@ -13,7 +13,7 @@ const isHarmed = (node: Node, pool: MachineConfigPool): boolean =>
 /** The result of the circuit breaker. */
 export interface BreakerVerdict {
   readonly halted: boolean;
-  /** Absent if the condition was never set. */
+  /** `condition` is absent if the condition was never set. */
   readonly condition?: WantedCondition | undefined;
 }
 

@@ -9,11 +9,11 @@ import type { CandidateFilter } from '../model/snapshot.ts';
 
 export interface WindowVerdict {
   /**
-   * True if windows or freezes currently stop the rollout. In this case, no node gets the target and no machine is
-   * replaced.
+   * `closed` is true if windows or freezes currently stop the rollout. In this case, no node gets the target and no
+   * machine is replaced.
    */
   readonly closed: boolean;
-  /** Absent if the condition was never set. */
+  /** `condition` is absent if the condition was never set. */
   readonly condition?: WantedCondition | undefined;
   /** Time until the next check. */
   readonly againMs?: number;

@@ -44,7 +44,7 @@ export const faultRule = z
     kubelet: kubeletBehaviour.optional(),
     /** Default 1. */
     probability: z.number().min(0).max(1).optional(),
-    /** The rule ends after this number of effects. Default: unlimited. */
+    /** The rule ends after this number of effects. By default, `count` is unlimited. */
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {

@@ -29,7 +29,7 @@ export interface ConfigAgentOptions {
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly stored: StoredMachine | undefined;
   readonly store: (machine: StoredMachine) => void;
-  /** Called at the start and at the end of a reboot. During a reboot, the node is not ready. */
+  /** `rebooting` is called at the start and at the end of a reboot. During a reboot, the node is not ready. */
   readonly rebooting: (off: boolean) => void;
 }
 

@@ -87,7 +87,7 @@ export class LeaseRenewer {
     return this.#interval();
   }
 
-  /** A kubelet registers its Node only when it starts. Therefore nothing is created if there is no Node. */
+  /** A kubelet registers its Node only when it starts. Nothing is created if there is no Node. */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;
     try {

@@ -5,7 +5,7 @@ import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 export interface BootConfig {
-  /** If absent, the kubelet uses the setting of the process. */
+  /** If `server` is absent, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
   /** As PEM. */
   readonly ca?: string | undefined;

@@ -45,7 +45,7 @@ export function planPod(view: PodView): PodStep {
 function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   const startedAt = Date.parse(String(pod.status?.startTime ?? '')) || now;
   const runFor = duration(pod, PodAnnotations.RunFor) ?? (isJob(pod) ? JOB_RUNS_MS : undefined);
-  // Containers that are restarted run forever. Therefore the end of one container does not change the status.
+  // Containers that are restarted run forever. The end of one container does not change the status.
   const endsAt = runFor !== undefined && pod.spec.restartPolicy !== 'Always' ? startedAt + runFor : undefined;
   if (endsAt !== undefined && now >= endsAt) return finish(pod);
   const readyAt = isReady(pod) ? undefined : startedAt + readyAfter;
@@ -76,7 +76,7 @@ function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   return { do: 'remove' };
 }
 
-/** The deletion timestamp is the end of the grace period. Therefore the containers end at this time at the latest. */
+/** The deletion timestamp is the end of the grace period. The containers end at this time at the latest. */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
   if (wish === 'grace') return graceEnd;

@@ -13,7 +13,7 @@ export interface PodRunnerOptions {
   readonly paused: () => boolean;
   /** Gets the result of every request, so that the log reports an outage only once. */
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Called when a pod was created, was deleted or has ended, so that the volumes are updated. */
+  /** `onPods` is called when a pod was created, was deleted or has ended, so that the volumes are updated. */
   readonly onPods: () => void;
   readonly volumesAttached: (pod: Pod) => boolean;
 }

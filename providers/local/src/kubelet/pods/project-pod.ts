@@ -8,7 +8,7 @@ import { defined } from '@mcm/kube';
 export const PodAnnotations = {
   /** The containers end after this time without a deletion. */
   RunFor: 'kubelet.local.mcm/run-for',
-  /** The exit code of containers that end without a deletion. Default: 0. */
+  /** The exit code of containers that end without a deletion. By default, `ExitCode` is 0. */
   ExitCode: 'kubelet.local.mcm/exit-code',
   /** The time between the start of the containers and their readiness. */
   ReadyAfter: 'kubelet.local.mcm/ready-after',

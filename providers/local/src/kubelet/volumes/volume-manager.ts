@@ -42,7 +42,7 @@ export class VolumeManager {
     this.#options = options;
   }
 
-  /** Called after any change, with the pods whose containers run or will start. */
+  /** `sync` is called after any change, with the pods whose containers run or will start. */
   sync(pods: readonly Pod[]): void {
     const wanted = new Set<string>();
     for (const pod of pods) for (const key of claimsOf(pod)) wanted.add(key);
@@ -55,7 +55,7 @@ export class VolumeManager {
     if (changed) this.#options.onChange();
   }
 
-  /** Sorted names. Undefined if no volume was ever used. */
+  /** Sorted names. `inUse` returns undefined if no volume was ever used. */
   inUse(): readonly string[] | undefined {
     if (!this.#stopWatching) return undefined;
     const names = [...this.#claims.values()].flatMap(({ name }) => (name ? [name] : []));

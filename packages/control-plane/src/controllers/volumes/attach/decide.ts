@@ -21,7 +21,7 @@ interface KnownAttachment {
   readonly id: string;
   /**
    * The start time of the state in which the attachment is unwanted and the kubelet still has its volume mounted, in
-   * milliseconds. Undefined if the last check did not find this state.
+   * milliseconds. `unwantedSince` is undefined if the last check did not find this state.
    */
   readonly unwantedSince: number | undefined;
 }
@@ -29,7 +29,7 @@ interface KnownAttachment {
 /** A node with its attachments and the volumes that its pods use. */
 export interface NodeView {
   readonly name: string;
-  /** The Node object. Undefined if it no longer exists. */
+  /** The Node object. `node` is undefined if it no longer exists. */
   readonly node: ApiObject | undefined;
   readonly attachments: readonly KnownAttachment[];
   readonly wanted: readonly Wanted[];
@@ -37,15 +37,17 @@ export interface NodeView {
   readonly now: number;
 }
 
-/** The decision for a node. */
 export interface AttachPlan {
-  /** The attachments that the controller reports as attached, each with the volume use that needs it. */
+  /** The attachments to report as attached, each with the volume use that needs it. */
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
   /** The names of the attachments that the controller deletes. */
   readonly detach: readonly string[];
   /** Unwanted attachments whose volume is still mounted on the node, with the start time of this state. */
   readonly waiting: ReadonlyMap<string, number>;
-  /** The time at which the first of these attachments will be detached by force. Undefined if an event comes first. */
+  /**
+   * The time at which the first waiting attachment will be detached by force. `lookAgainAt` is undefined if an event
+   * comes first.
+   */
   readonly lookAgainAt: number | undefined;
   readonly create: readonly Wanted[];
   /** Volumes that pods of this node need and that are attached to another node. */
@@ -81,7 +83,6 @@ export function decide({ name: nodeName, node, attachments, wanted, now }: NodeV
     const use = uses.get(name);
     if (use !== undefined || isDying(attachment)) {
       uses.delete(name);
-      // This controller also acts as the external attacher of the driver, so it reports the volume as attached immediately.
       if (look(attachment, 'status').attached !== true && !isDying(attachment)) attached.push({ name, use });
       continue;
     }

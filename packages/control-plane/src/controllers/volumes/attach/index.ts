@@ -16,7 +16,10 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const caches = new AttachCaches(informer);
   /** The start time of the unwanted state of each attachment, by name. */
   const unwanted = new Map<string, number>();
-  /** The attachments of a node that wait for a detachment from another node. The controller reports each of them once. */
+  /**
+   * The attachments of a node that wait for a detachment from another node. The controller reports each waiting
+   * attachment once.
+   */
   const refused = new Map<string, Set<string>>();
 
   /**
@@ -99,7 +102,6 @@ function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: stri
   attachments.onChange(({ type, object }) => {
     if (type === 'deleted') {
       forget(object.metadata.name ?? '');
-      // The deletion may allow another node to attach the volume.
       const volume = text(look(object, 'spec', 'source'), 'persistentVolumeName');
       for (const claim of caches.claimsOf(volume)) enqueueClaim(claim);
     }

@@ -25,7 +25,7 @@ export const referenceTo = (claim: ApiObject): Plain => ({
 /** Returns the patch that reserves a volume for a claim, or undefined if the volume is already reserved for this claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // If the volume already referred to this claim before the binding, a user has reserved the volume. The reservation
+  // If the volume referred to this claim before the binding, a user has reserved the volume. The reservation by a user
   // remains after the deletion of the claim.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
@@ -33,8 +33,8 @@ export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undef
 }
 
 /**
- * The writes of a binding. The writer omits writes without a change. If another client has changed the object, the
- * event of that change triggers another attempt.
+ * The writes of a binding. Writes without a change are omitted. If another client has changed the object, the event of
+ * that change triggers another attempt.
  */
 export class BindingWriter {
   readonly #api: Api;
@@ -52,7 +52,7 @@ export class BindingWriter {
     return allowing(this.#api.patch(CLAIMS, { namespace, name, subresource }, patch), 404, 409);
   }
 
-  /** Sets the phase of the volume. Returns undefined if another client changed the volume first. */
+  /** Sets the phase of the volume. `setPhase` returns undefined if another client changed the volume first. */
   async setPhase(volume: ApiObject, phase: string, message?: string): Promise<ApiObject | undefined> {
     if (phaseOf(volume) === phase) return volume;
     const { resourceVersion } = volume.metadata;
@@ -61,8 +61,8 @@ export class BindingWriter {
   }
 
   /**
-   * Sets the status of a claim. Returns whether the status has changed. If the claim has no volume, the status has no
-   * access modes and no capacity.
+   * Sets the status of a claim. `setClaimStatus` returns whether the status has changed. If the claim has no volume,
+   * the status has no access modes and no capacity.
    */
   async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
     const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);

@@ -6,7 +6,7 @@ const isDefault = ({ metadata }: ApiObject): boolean => DEFAULT.some((key) => me
 
 /**
  * Returns the default class for claims without a class. If there are several default classes, returns the newest class.
- * Among classes of the same age, returns the first by name.
+ * Among classes of equal age, the first by name is the default.
  */
 export function defaultClass(classes: Iterable<ApiObject>): ApiObject | undefined {
   const time = ({ metadata }: ApiObject): number => Date.parse(metadata.creationTimestamp ?? '') || 0;

@@ -14,7 +14,7 @@ export const classOfClaim: (claim: ApiObject) => string = classIn;
 
 export const classOfVolume: (volume: ApiObject) => string = classIn;
 
-/** Whether a claim sets its class. The empty class counts as set. */
+/** Whether a claim sets its class. The empty class counts as a class. */
 export const asksForClass = (claim: ApiObject): boolean =>
   claim.metadata.annotations?.[BETA_CLASS] !== undefined || look(claim, 'spec').storageClassName !== undefined;
 
@@ -22,7 +22,10 @@ export const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'cl
 
 export const hasClaimRef = (volume: ApiObject): boolean => look(volume, 'spec').claimRef !== undefined;
 
-/** Returns the claim for which a volume is reserved, as `namespace/name`. Returns undefined for a free volume. */
+/**
+ * Returns the claim for which a volume is reserved, as `namespace/name`. `claimKeyOf` returns undefined for a free
+ * volume.
+ */
 export function claimKeyOf(volume: ApiObject): string | undefined {
   if (!hasClaimRef(volume)) return undefined;
   const reference = claimRefOf(volume);
@@ -81,8 +84,8 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   offersModes(volume, claim);
 
 /**
- * The preferred volume has fewer access modes. If the number is equal, a volume with a reservation for the claim is
- * preferred, and then the smaller volume.
+ * Whether the first volume fits better, because it has fewer access modes. With equal numbers of access modes, a reserved
+ * volume is preferred, and then the smaller volume.
  */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;

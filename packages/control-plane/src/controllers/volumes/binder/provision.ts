@@ -38,8 +38,8 @@ export interface Provisioning {
 }
 
 /**
- * Provisions a volume for a claim. For the built-in provisioner, the volume is a directory of the node. For other
- * provisioners, the function adds an annotation with the name of the provisioner to the claim.
+ * Provisions a volume for a claim. For the built-in provisioner, the volume is a directory of the node. For all
+ * provisioners that are not built in, an annotation of the claim names the provisioner.
  */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
@@ -83,8 +83,8 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
 }
 
 /**
- * Records the provisioner in the annotations of the claim. Returns undefined if another client has changed the claim in
- * the meantime.
+ * Records the provisioner in the annotations of the claim. `nameProvisioner` returns undefined if another client has
+ * changed the claim in the meantime.
  */
 async function nameProvisioner(
   writer: BindingWriter,

@@ -18,7 +18,7 @@ export class CronJobWriter {
     this.#tell = tell;
   }
 
-  /** Deletes the job and reports the result as an event. Returns whether the job was deleted. */
+  /** Deletes the job and reports the result as an event. `remove` returns whether the job was deleted. */
   async remove(cronJob: ApiObject, job: ApiObject): Promise<boolean> {
     const { namespace, name, uid = '' } = job.metadata;
     try {

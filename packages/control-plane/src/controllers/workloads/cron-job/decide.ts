@@ -10,12 +10,11 @@ interface CronEvent {
   readonly message: string;
 }
 
-/** The decision of a sync. */
 export interface CronDecision {
   /** With `write`, only the status is written. A run writes the status together with its job. */
   readonly action: 'none' | 'write' | { readonly run: Date; readonly replaces: boolean };
   readonly events: readonly CronEvent[];
-  /** The time of the next run. If undefined, only an event triggers the next sync. */
+  /** The time of the next run. If `lookAgainAt` is undefined, only an event triggers the next sync. */
   readonly lookAgainAt?: Date | undefined;
 }
 

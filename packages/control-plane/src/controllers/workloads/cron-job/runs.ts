@@ -5,7 +5,7 @@ import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
 import { conditionOf, ownerReference } from '../../runtime/objects.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-/** If more runs were missed than this number, the search for the latest run takes a shortcut. */
+/** Above this number of missed runs, the search for the latest run takes a shortcut. */
 export const MANY_RUNS = 100;
 
 /** Returns the type of the condition with which a job has ended, or undefined. */
@@ -34,7 +34,6 @@ export function dueRun(
     due = next;
     missed++;
     if (missed > MANY_RUNS) {
-      // If many runs were missed, only the latest run is started. The search therefore begins one day ago.
       const near = nextTime(schedule, new Date(now.getTime() - 86_400_000), zone);
       if (near !== undefined && near <= now && near > due) next = near;
     }
@@ -89,7 +88,6 @@ export const referenceTo = ({ metadata }: ApiObject): Plain => ({
   resourceVersion: metadata.resourceVersion,
 });
 
-/** Whether the status already contains the job of this run. */
 export const isStarted = (cronJob: ApiObject, status: Plain, due: Date): boolean =>
   items(status, 'active').some(({ name }) => name === look(jobOf(cronJob, due), 'metadata').name) ||
   text(status, 'lastScheduleTime') === formatTime(due);

@@ -11,7 +11,7 @@ import { daemonPod, HASH_LABEL, targetOf } from './node.ts';
 import type { DaemonPlan, DaemonView } from './plan.ts';
 import { daemonStatus } from './status.ts';
 
-/** One sync creates at most this number of pods, and deletes at most this number of pods. */
+/** Maximum number of pods that one sync creates, and maximum number that it deletes. */
 const BURST = 250;
 
 /** Returns the template hash of a revision. If the revision has no label with the hash, returns its name. */
@@ -34,8 +34,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Creates and deletes pods. If the creations fail, the deletions still run, and vice versa. Returns the time at which
-   * a failed pod may be replaced, or undefined.
+   * Creates and deletes pods. If the creations fail, the deletions still run, and vice versa. `carryOut` returns the
+   * time at which a failed pod may be replaced, or undefined.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;
@@ -56,8 +56,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Keeps one revision for each template, with its hash in a label. Pods of duplicate revisions get the label of the current
-   * revision.
+   * Keeps one revision for each template, with its hash in a label. Pods of a duplicate revision get the label of the
+   * remaining revision.
    */
   async tidy(pods: readonly ApiObject[], { current, duplicates, old }: Revisions): Promise<void> {
     for (const { metadata } of [current, ...old]) {
@@ -85,8 +85,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Writes the status. Returns the time at which the status changes without an event, or undefined if no such time
-   * exists.
+   * Writes the status. `report` returns the time at which the status changes without an event, or undefined if no such
+   * time exists.
    */
   async report(view: DaemonView): Promise<Date | undefined> {
     const { status, lookAgainAt } = daemonStatus(view);
@@ -102,7 +102,6 @@ export class DaemonWriter {
       const make = (index: number) => this.#owned.create(set, daemonPod(set, hash, plan.create[index] ?? ''));
       await inBatches(plan.create.length, make, BURST);
     } catch (error) {
-      // A terminating namespace accepts no pods, and the set is deleted together with its namespace.
       if (!isTerminating(error)) throw error;
     }
   }

@@ -225,6 +225,5 @@ test('the history limit counts templates in use, which always remain', async () 
   const images = (await revisions(plane)).map(
     ({ data }) => (data as { spec: { template: { spec: { containers: Spec[] } } } }).spec.template.spec.containers[0],
   );
-  // The pod has the first revision. Two of the other revisions exceeded the limit.
   expect(images.map((container) => container?.image)).toEqual(['one', 'four']);
 });

@@ -48,7 +48,7 @@ export function isUpdated(set: ApiObject, hash: string, { metadata: { labels = {
 }
 
 /**
- * Returns the pod of a set for one node. A node affinity makes the scheduler bind the pod to this node.
+ * Returns the pod of a set for one node. A node affinity makes the scheduler bind the pod to its node.
  * @param hash the hash of the template
  */
 export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
@@ -67,8 +67,8 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
 }
 
 /**
- * Returns the node for which a daemon pod was created, even before the pod is bound. Returns undefined if the pod names no
- * node.
+ * Returns the node for which a daemon pod was created, even before the pod is bound. `targetOf` returns undefined if
+ * the pod names no node.
  */
 export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);

@@ -46,7 +46,7 @@ export interface DaemonPlan {
 
 const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
 
-/** Sorts the pods of a node. Bound pods come first, then the oldest pods. */
+/** Sorts the pods of a node. Bound pods come first, and older pods come before younger pods. */
 export const byAge = (pods: readonly ApiObject[]): ApiObject[] => {
   const isBound = (pod: ApiObject): number => (nodeNameOf(pod) === '' ? 1 : 0);
   const byName = (a: ApiObject, b: ApiObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
@@ -87,7 +87,7 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
 }
 
 /**
- * Returns the deleted pods of nodes that do not exist. These nodes have no kubelet to remove the pods, so the
+ * Returns the deleted pods of nodes that do not exist. A missing node has no kubelet to remove its pods, so the
  * controller removes them.
  */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
@@ -97,7 +97,8 @@ function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
 }
 
 /**
- * Plans the creation of pods on nodes that need one, and the deletion of pods on other nodes (`podsShouldBeOnNode`).
+ * Plans the creation of pods on nodes that need one, and the deletion of pods on nodes that need none
+ * (`podsShouldBeOnNode`).
  */
 export function planPlacement(view: DaemonView): DaemonPlan {
   const create: string[] = [];
@@ -119,8 +120,8 @@ export function planPlacement(view: DaemonView): DaemonPlan {
 }
 
 /**
- * Returns the pod with the old template and the pod with the new template on a node. Returns undefined if there are
- * several pods with the old or the new template.
+ * Returns the pod with the old template and the pod with the new template on a node. `pairOn` returns undefined if
+ * there are several pods with the old or the new template.
  */
 function pairOn(view: DaemonView, pods: readonly ApiObject[]): { fresh?: ApiObject; old?: ApiObject } | undefined {
   const live = pods.filter((pod) => !isDying(pod));
@@ -142,7 +143,8 @@ function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   const candidates: ApiObject[] = [];
   for (const [, pods] of nodesOf(view)) {
     const { fresh, old } = pairOn(view, pods) ?? {};
-    // The node has no pod or too many pods, and another step corrects this. Until then the node counts as unavailable.
+    // The node has no pod or too many pods, which another step corrects. Until the correction, the node counts as
+    // unavailable.
     if ((fresh === undefined) === (old === undefined)) down++;
     else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
     else if (old !== undefined && isAvailable(view, old)) candidates.push(old);

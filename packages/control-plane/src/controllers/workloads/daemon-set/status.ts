@@ -13,7 +13,6 @@ export function daemonStatus(view: DaemonView): { status: Plain; lookAgainAt: Da
   const counts = { desired: 0, current: 0, misplaced: 0, ready: 0, updated: 0, available: 0 };
   let lookAgainAt: Date | undefined;
   for (const [node, { runs }] of view.placements) {
-    // The first pod in the order of `byAge` represents its node.
     const [pod] = byAge(view.podsOn.get(node) ?? []);
     if (runs) counts.desired++;
     if (pod === undefined) continue;

@@ -28,7 +28,7 @@ const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revi
 
 /**
  * Applies the steps of deployments. If another client has changed the object in the meantime, the writer writes
- * nothing. The event of the change triggers the next sync.
+ * nothing. The event of the foreign change triggers the next sync.
  */
 export class DeploymentWriter {
   readonly #api: Api;
@@ -41,7 +41,10 @@ export class DeploymentWriter {
     this.#tell = tell;
   }
 
-  /** Applies a step. Returns the time at which the deployment must be checked again without an event, or undefined. */
+  /**
+   * Applies a step. `apply` returns the time at which the deployment must be checked again without an event, or
+   * undefined.
+   */
   async apply(view: DeploymentView, step: Step): Promise<Date | undefined> {
     const { deployment, fresh } = view;
     switch (step.kind) {
@@ -120,8 +123,8 @@ export class DeploymentWriter {
   }
 
   /**
-   * Handles a set that already has the name of the new set. If the set belongs to another owner or has another template, the
-   * controller tries the next hash.
+   * Handles a name conflict between the new set and an existing set. If the existing set belongs to another owner or
+   * has another template, the controller tries the next hash.
    */
   async #collide(deployment: ApiObject, set: ApiObject): Promise<void> {
     const { namespace, name } = set.metadata;
@@ -156,8 +159,8 @@ export class DeploymentWriter {
     const sets = setsOf(view);
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
-    // All other sets with pods get the new size of the Deployment only in the annotation. Without this annotation, the
-    // next sync would detect the change of the size again.
+    // Sets with pods get the new size of the Deployment in an annotation, even if their own size stays. Without the
+    // annotation, the next sync would detect the change of the size again.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });

@@ -40,7 +40,6 @@ test('a set of another owner with the same name is a collision: it is counted, a
   await using plane = await TestPlane.start('deployment');
   await plane.must('POST', `${APPS}/deployments`, deployment);
   const [first] = await plane.list(`${APPS}/replicasets`);
-  // No garbage collector runs, so the set of the deleted deployment remains.
   await plane.must('DELETE', `${APPS}/deployments/web`, { propagationPolicy: 'Background' });
   await plane.must('POST', `${APPS}/deployments`, deployment);
   await plane.clock.advance(1000);

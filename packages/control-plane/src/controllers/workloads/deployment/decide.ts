@@ -8,7 +8,7 @@ import { rollbackOf } from './rollback.ts';
 import { wasScaled } from './scale.ts';
 import { type ConditionFacts, deadlineOf, pausedCondition, progressFacts, progressOf } from './status.ts';
 
-/** A deployment with its ReplicaSets. Sets that are being deleted are omitted. */
+/** A deployment with its ReplicaSets. The view omits sets that are being deleted. */
 export interface DeploymentView {
   readonly deployment: ApiObject;
   /** The set with the current template. */
@@ -20,21 +20,20 @@ export interface DeploymentView {
 
 /** The next step of a sync. Each step ends the sync, and the writes of the step trigger the next sync. */
 export type Step =
-  /** Only update the status, because the deployment is being deleted. */
   | { readonly kind: 'count' }
   | { readonly kind: 'note'; readonly facts: ConditionFacts; readonly revision?: string | undefined }
   /** Copy the annotations and the readiness delay of the deployment to the set of the current template. */
   | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
   | { readonly kind: 'roll back'; readonly revision: bigint }
   | { readonly kind: 'follow size' }
-  /** Scale the old sets to zero. A Recreate rollout does this before it creates the new set. */
+  /** Scale the old sets to zero. A Recreate rollout scales the old sets down before it creates the new set. */
   | { readonly kind: 'stop old' }
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };
 
 export interface SetChange {
   readonly annotations: Readonly<Record<string, string>>;
-  /** The new readiness delay. Undefined if the set already has the value of the deployment. */
+  /** The new readiness delay. `minReadySeconds` is undefined if the set already has the value of the deployment. */
   readonly minReadySeconds: number | undefined;
 }
 

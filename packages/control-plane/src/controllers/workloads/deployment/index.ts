@@ -25,7 +25,10 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return owner === undefined ? [] : [owner.uid];
   });
 
-  /** Adopts sets that match the selector, and releases sets that do not match. Returns the deployment with its sets. */
+  /**
+   * Adopts sets that match the selector, and releases sets that do not match. `observe` returns the deployment with its
+   * sets.
+   */
   const observe = async (deployment: ApiObject): Promise<DeploymentView> => {
     const sets = (await adoption.claim(deployment)).filter((set) => !isDying(set));
     const fresh = findFresh(deployment, sets);

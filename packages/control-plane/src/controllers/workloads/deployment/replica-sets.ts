@@ -40,7 +40,10 @@ const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTime
 /** Whether two objects have the same pod template. */
 export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
 
-/** Returns the set with the template of the deployment. If there are several, returns the oldest of these sets. */
+/**
+ * Returns the set with the template of the deployment. If several sets have the template, `findFresh` returns the
+ * oldest of them.
+ */
 export const findFresh = (deployment: ApiObject, sets: readonly ApiObject[]): ApiObject | undefined =>
   [...sets].sort((a, b) => createdAt(a) - createdAt(b)).find((set) => sameTemplate(set, deployment));
 

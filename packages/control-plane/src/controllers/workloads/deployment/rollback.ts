@@ -9,13 +9,13 @@ export interface Rollback {
   readonly reason: string;
   readonly message: string;
   readonly annotations: Record<string, string>;
-  /** The template after the rollback. Absent if the template does not change. */
+  /** The template after the rollback. `template` is absent if the template does not change. */
   readonly template?: Plain;
 }
 
 /**
- * Returns the revision that the rollback annotation requests, or 0 for the previous revision. Returns undefined if the value
- * is not a number.
+ * Returns the revision that the rollback annotation requests, or 0 for the previous revision. `rollbackOf` returns
+ * undefined if the value is not a number.
  */
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);

@@ -86,9 +86,9 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 }
 
 /**
- * Plans the sizes of the sets after a change of the size of their deployment, without a rollout step (`scale`). The
- * controller uses this plan if the rollout is paused, or if the size changed during the rollout. The plan includes sets
- * with an unchanged size, because their annotations may change.
+ * Plans the sizes of the sets after a change of the size of their deployment, without a rollout step (`scale`). This
+ * plan is used if the rollout is paused, or if the size changed during the rollout. Sets with an unchanged size are
+ * part of the plan, because their annotations may change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

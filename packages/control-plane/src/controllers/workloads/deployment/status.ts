@@ -28,7 +28,7 @@ export interface ConditionFacts {
   readonly message: string;
 }
 
-/** Replaces a condition. If the existing condition has the same status and reason, nothing changes. */
+/** Replaces a condition. If status and reason are equal, the existing condition stays. */
 export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];
@@ -116,8 +116,7 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // The status uses the wanted size of the sets instead of the actual size. Therefore pods that could not be created
-    // count as unavailable.
+    // The status uses the wanted size of the sets, so pods that could not be created count as unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     ...(collisionCount === undefined ? {} : { collisionCount }),
@@ -150,8 +149,8 @@ export function rolloutStatus(
     if (isComplete(deployment, status)) {
       conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
     } else if (hasProgressed(old, status)) {
-      // Any progress renews the time of the condition, even if the reason stays the same. The progress deadline starts
-      // at this time.
+      // Any progress renews the time of the condition, even if the reason does not change. The progress deadline starts
+      // at the time of the condition.
       const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
       const [fresher] = withCondition([], facts, now);
       const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};

@@ -11,7 +11,7 @@ import { jobPod } from './pods.ts';
 import type { JobReport } from './status.ts';
 import type { TrackedPods } from './tracked-pods.ts';
 
-/** Whether a status already has these values. The values zero, null and absent count as equal. */
+/** Whether a status already has these values. In this comparison, the values zero, null and absent are equal. */
 function saysAlready(old: Plain, status: Plain): boolean {
   return Object.entries(status).every(([field, value]) => {
     if (field === 'uncountedTerminatedPods') {
@@ -71,7 +71,6 @@ export class JobWriter {
     try {
       await inBatches(list.length, one);
     } catch (error) {
-      // A terminating namespace accepts no pods, and the Job is deleted together with its namespace.
       if (!isTerminating(error)) errors.push(error);
     }
     return made;
@@ -83,8 +82,8 @@ export class JobWriter {
     if (!saysAlready(look(job, 'status'), status)) {
       const patch = { metadata: { resourceVersion }, status };
       const place = { namespace, name, subresource: 'status' };
-      // After a conflict, the event of the change by the other client triggers the next sync. Until the status is
-      // written, every pod keeps its finalizer.
+      // After a conflict, the event of the foreign change triggers the next sync. Until the status is written, every
+      // pod keeps its finalizer.
       if ((await allowing(this.#api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
       for (const { type, reason, message } of events) this.#tell(job, type, reason, message);
     }

@@ -15,13 +15,16 @@ export const isTracked = (pod: ApiObject): boolean => pod.metadata.finalizers?.i
 export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
-/** True if a pod is replaced only after the pod has failed. False if a pod is replaced when its deletion starts. */
+/**
+ * `replacesFailedOnly` returns true if a pod is replaced only after the pod has failed. `replacesFailedOnly` returns
+ * false if a pod is replaced when its deletion starts.
+ */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
 };
 
-/** Whether a pod counts as failed. A deleted pod also counts, because it may never report its end. */
+/** Whether a pod counts as failed. A deleted pod counts as failed, because it may never report its end. */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
@@ -36,8 +39,8 @@ function annotatedCount(pod: ApiObject, annotation: string): number {
 export const failureCountOf = (pod: ApiObject): number => annotatedCount(pod, FAILURE_COUNT);
 export const ignoredCountOf = (pod: ApiObject): number => annotatedCount(pod, IGNORED_COUNT);
 /**
- * Returns the number of failures, including failures that do not count for the limit. This number determines the delay of
- * the next pod.
+ * Returns the number of failures, including failures that do not count for the limit. The number of attempts determines
+ * the delay of the next pod.
  */
 export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignoredCountOf(pod);
 
@@ -60,7 +63,7 @@ export interface JobCount {
   /** The UIDs of pods that still have the finalizer, and whose end is recorded in the status. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
-  /** The indexes that have failed. Undefined if the job has no limit per index. */
+  /** The indexes that have failed. `failedIndexes` is undefined if the job has no limit per index. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
@@ -89,10 +92,7 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/**
- * Returns the finished pods in the status: the UIDs of pods that still have the finalizer, and the numbers of all other
- * pods.
- */
+/** Returns the finished pods in the status: the UIDs of pods with the finalizer, and the number of pods without it. */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));

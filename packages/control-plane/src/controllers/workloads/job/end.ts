@@ -60,8 +60,8 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
 }
 
 /**
- * Returns the result of a Job that has ended. Some pods of the Job may still exist. If the conditions already contain a
- * result, this result remains.
+ * Returns the result of a Job that has ended. Some pods of the ended Job may still exist. A result that the conditions
+ * already contain stays.
  */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {

@@ -71,7 +71,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of podsFor(job).filter(isTracked)) await tracked.release(pod);
   });
 
-  /** Removes the finalizer from a pod whose job no longer exists. Pods of other owners are ignored. */
+  /** Removes the finalizer from a pod whose job no longer exists. Pods of foreign owners are ignored. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;
@@ -83,7 +83,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ jobs, pods, owned, tracked, adoption, work, orphans });
 }
 
-/** Adds the jobs that a change affects to `work`. Adds the pods that may have lost their job to `orphans`. */
+/** Adds the jobs that a change affects to `work`. Pods that may have lost their job are added to `orphans`. */
 function follow(of: {
   readonly jobs: Informer;
   readonly pods: Informer;
@@ -120,8 +120,8 @@ function follow(of: {
 }
 
 /**
- * Runs the pods of Jobs. Before a finished pod is deleted, its end is recorded in the status of the Job. Therefore each
- * pod counts exactly once.
+ * Runs the pods of Jobs. Before a finished pod is deleted, its end is recorded in the status of the Job. The end of
+ * each pod counts exactly once.
  * @see kubernetes pkg/controller/job
  */
 export const jobController: Controller = { name: 'job', setup };

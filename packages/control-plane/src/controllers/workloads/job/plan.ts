@@ -84,8 +84,8 @@ export function planPods(
 }
 
 /**
- * Plans pods for a job with a limit per index. Each index has its own delay. A failure that does not count for the limit
- * also delays the next pod.
+ * Plans pods for a job with a limit per index. Each index of the job has its own delay. A failure that does not count
+ * for the limit delays the next pod too.
  */
 function planIndexes(indexes: readonly number[], count: JobCount, now: Date): PodPlan {
   const create: NewPod[] = [];

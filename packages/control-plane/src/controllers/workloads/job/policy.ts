@@ -7,7 +7,7 @@ export interface Verdict {
   /** Whether the failure counts for the limits. */
   readonly counts: boolean;
   readonly action: string | undefined;
-  /** The reason why the job fails because of this pod. Undefined if the pod does not make the job fail. */
+  /** The reason why the job fails because of this pod. `message` is undefined if the pod does not make the job fail. */
   readonly message: string | undefined;
 }
 
@@ -54,7 +54,10 @@ export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   return COUNTS;
 }
 
-/** Returns the reason why a job is complete with the succeeded indexes. Returns undefined while no rule matches. */
+/**
+ * Returns the reason why a job is complete with the succeeded indexes. `assessSuccess` returns undefined while no rule
+ * matches.
+ */
 export function assessSuccess(job: ApiObject, succeeded: ReadonlySet<number>): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, rule] of items(look(job, 'spec').successPolicy, 'rules').entries()) {

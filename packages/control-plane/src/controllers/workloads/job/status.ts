@@ -7,7 +7,7 @@ import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 
-/** The maximum number of ended pods that the status lists. The next sync adds the remaining pods. */
+/** The maximum number of ended pods that the status lists. The next sync adds the pods above this number. */
 const MOST_NOTED = 500;
 
 interface JobEvent {
@@ -39,8 +39,8 @@ interface Tracking {
 }
 
 /**
- * Whether the finalizer of a pod may be removed. The last failed pod of an index keeps its finalizer until the next pod
- * of the index contains the number of failures. When the Job ends, all finalizers may be removed.
+ * Whether the finalizer of a finished pod may be removed. The last failed pod of an index keeps its finalizer until the
+ * next pod of the index contains the number of failures. When the Job ends, all finalizers may be removed.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
@@ -83,8 +83,8 @@ interface Facts {
 }
 
 /**
- * Sets a condition. Returns the list unchanged if the condition already has this value, or if it would be False and
- * does not exist.
+ * Sets a condition. `withCondition` returns the list unchanged if the condition already has this value, or if it would
+ * be False and does not exist.
  */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);

@@ -6,8 +6,8 @@ const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;
 
 /**
- * The number of failures since the last success, and the time of the last failure in milliseconds. Both values determine the
- * delay of the next pod.
+ * The number of failures since the last success, and the time of the last failure in milliseconds. The delay of the
+ * next pod depends on both values.
  */
 export interface Backoff {
   readonly failures: number;
@@ -21,8 +21,8 @@ export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
 /**
- * Returns the time at which the last container or sidecar of a pod ended. Returns undefined if a container or sidecar
- * still runs.
+ * Returns the time at which the last container or sidecar of a pod ended. `containersEndedAt` returns undefined if a
+ * container or sidecar still runs.
  */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
@@ -38,7 +38,7 @@ function containersEndedAt(pod: ApiObject): number | undefined {
 }
 
 /**
- * The end of a pod in milliseconds (`getFinishedTime`). Returns the first existing time of this list:
+ * The end of a pod in milliseconds (`getFinishedTime`). `finishedAt` returns the first existing time of this list:
  *
  * - the end of its containers,
  * - the time at which it became unready,

@@ -34,12 +34,12 @@ export class TrackedPods {
     if (cached?.metadata.uid === uid && isTracked(cached)) this.#released.add(uid);
   }
 
-  /** Returns the pod as the server stores it. A released pod has no finalizer on the server. */
+  /** Returns the pod as the server stores it. On the server, a released pod has no finalizer. */
   current(pod: ApiObject): ApiObject {
     return this.#released.has(uidOf(pod)) ? withoutTracking(pod) : pod;
   }
 
-  /** Adds the pods that ended since the last call to the backoff of a job. Returns the backoff. */
+  /** Adds the pods that ended since the last call to the backoff of a job. `backoffOf` returns the backoff. */
   backoffOf({ metadata: { uid = '' } }: ApiObject, count: JobCount): Backoff {
     const seen = this.#known.get(uid) ?? new Set<string>();
     this.#known.set(uid, seen);

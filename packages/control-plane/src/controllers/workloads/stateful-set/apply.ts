@@ -65,8 +65,8 @@ export class StatefulWriter {
   }
 
   /**
-   * Writes the status. Returns the time at which the status changes without an event, or undefined if no such time
-   * exists.
+   * Writes the status. `report` returns the time at which the status changes without an event, or undefined if no such
+   * time exists.
    */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
@@ -82,12 +82,13 @@ export class StatefulWriter {
     await this.#claims.keepOwners(set, ordinal, undefined);
     const template = this.#history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // A pod of another owner with this name blocks the creation. The deletion of that pod triggers the next sync.
+    // A pod of a foreign owner with the wanted name blocks the creation. The deletion of the foreign pod triggers the
+    // next sync.
     const creation = allowing(this.#owned.create(set, pod), 409);
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }
 
-  /** Reports the result of a call as an event. If the call returned false, it had no effect and is not reported. */
+  /** Reports the result of a call as an event. A call that returns false had no effect and is not reported. */
   async #reported(
     verb: 'Create' | 'Update' | 'Delete',
     set: ApiObject,

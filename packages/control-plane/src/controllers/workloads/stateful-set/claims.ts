@@ -28,8 +28,8 @@ function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined
 }
 
 /**
- * The claims of a set's pods. Claims are created before their pod. The policy of the set decides whether they are kept or
- * deleted.
+ * The claims of a set's pods. Claims are created before their pod. The retention policy of the set decides whether
+ * claims are kept or deleted.
  */
 export class StatefulClaims {
   readonly #api: Api;
@@ -43,8 +43,8 @@ export class StatefulClaims {
   }
 
   /**
-   * Creates the missing claims of the pod with this ordinal. Returns false if a claim is terminating. In this case, the pod
-   * waits until a new claim exists.
+   * Creates the missing claims of the pod with this ordinal. `ensure` returns false if a claim is terminating. In this
+   * case, the pod waits until a new claim exists.
    */
   async ensure(set: ApiObject, ordinal: number): Promise<boolean> {
     for (const template of claimTemplates(set)) {

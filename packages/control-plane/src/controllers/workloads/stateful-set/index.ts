@@ -66,7 +66,6 @@ function follow(of: {
     }
     if (controllerOf(object) !== undefined) return;
     for (const set of setsIn(namespaceOf(object))) {
-      // Either the set may adopt this orphaned pod, or the deleted pod had the name of a pod that the set must create.
       if (adoption.selects(set, object) || (type === 'deleted' && ordinalOf(set, object) >= 0)) work.add(keyOf(set));
     }
   });

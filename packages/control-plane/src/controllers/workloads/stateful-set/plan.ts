@@ -19,7 +19,7 @@ export interface StatefulView {
   readonly now: Date;
 }
 
-/** Returns the partition of the update. Pods with this ordinal or a higher one get the update revision. */
+/** Returns the partition of the update. Pods with an ordinal of at least the partition get the update revision. */
 const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
@@ -68,7 +68,6 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
       return { create, delete: gone };
     }
   }
-  // With `Parallel`, a missing or finished pod does not delay the other pods.
   if (inOrder && (waits || create.length > 0)) return { create, delete: gone };
 
   const condemned = pods

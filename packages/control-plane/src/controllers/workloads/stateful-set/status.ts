@@ -12,7 +12,9 @@ export interface SetRevisions {
   readonly update: string;
 }
 
-/** Returns the names in the status of a set. A terminating set gets no new revision, so these names remain. */
+/**
+ * Returns the names in the status of a set. A terminating set gets no new revision, so the names in its status remain.
+ */
 export const namesIn = (set: ApiObject): SetRevisions => ({
   current: text(look(set, 'status'), 'currentRevision'),
   update: text(look(set, 'status'), 'updateRevision'),

@@ -75,7 +75,7 @@ export function podResourceFindings(findings: Findings, spec: Plain, path: strin
     return;
   }
   const resources = look(spec, 'resources');
-  // An empty list also counts as set.
+  // An empty list counts as set.
   if (given(resources, 'claims') !== null) {
     findings.forbidden(`${at}.claims`, 'claims may not be set for Resources at pod-level');
   }

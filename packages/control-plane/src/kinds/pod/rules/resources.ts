@@ -62,7 +62,7 @@ function amountFindings(findings: Findings, name: string, amount: unknown, at: s
   if (isWhole(name) && !isInteger(amount)) findings.invalid(at, amount, 'must be an integer');
 }
 
-/** Validates the name of a resource. Returns false if it is invalid. */
+/** Validates the name of a resource. `resourceNameFindings` returns false if it is invalid. */
 export function resourceNameFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);

@@ -358,7 +358,7 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
 export function sourceFindings(findings: Findings, type: string, source: unknown, at: string, volume: Volume): void {
   if (!isPlain(source)) return;
   const rules = volume.of === 'persistentVolume' ? PERSISTENT_RULES : RULES;
-  // The real server uses another name for this source in errors.
+  // In errors, the real server has a different name for this source.
   const shown = type === 'gcePersistentDisk' ? 'persistentDisk' : type;
   rules[type]?.(findings, source, `${at}.${shown}`, volume);
 }

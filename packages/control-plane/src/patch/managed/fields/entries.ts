@@ -10,7 +10,9 @@ export interface Ownership {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly set: FieldSet;
-  /** The entry from which these fields were parsed. Undefined if the fields have changed since. */
+  /**
+   * The entry from which these fields were parsed. If the fields have changed since the parsing, `entry` is undefined.
+   */
   readonly entry?: ManagedFieldsEntry;
 }
 
@@ -21,7 +23,7 @@ const FOLDED_MANAGER = 'ancient-changes';
 /** The time of an entry: whole seconds in UTC. */
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Parses entries. Invalid ones are skipped. If a manager has several entries, the last one counts. */
+/** Parses entries. Invalid entries are skipped. If a manager has several entries, the last one counts. */
 export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
   if (!Array.isArray(entries)) return [];
   const owners: Ownership[] = [];
@@ -43,7 +45,7 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
   return owners;
 }
 
-/** Whether the entries are `[{}]`. With this value, a client removes all managers. */
+/** Whether the entries are `[{}]`. With `[{}]`, a client removes all managers. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 

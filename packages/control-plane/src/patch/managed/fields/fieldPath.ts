@@ -25,7 +25,7 @@ function keyDefault({ items }: SchemaNode, name: string): unknown {
   return id === undefined || OPTIONAL_KEYS.has(id) ? undefined : ZEROS[key?.types[0] ?? ''];
 }
 
-/** The keys of an item in an associative list. A missing key gets the default of its schema. */
+/** The keys of an item in an associative list. A key that the item lacks gets the default of its schema. */
 export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<string, unknown>> {
   const keys: Record<string, unknown> = {};
   if (!isRecord(item)) return keys;

@@ -44,7 +44,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self || b.self, children);
 }
 
-/** The members of `a` that are not in `b`. If nothing is removed, returns `a` itself. */
+/** The members of `a` that are not in `b`. If nothing is removed, `difference` returns `a` itself. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || isEmptySet(a)) return a;
   let children: Map<string, FieldSet> | undefined;
@@ -112,7 +112,7 @@ function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number):
 
 const parsed = new WeakMap<object, FieldSet>();
 
-/** Parses `fieldsV1`. The result is cached by object, because most writes do not change the entries. */
+/** Parses `fieldsV1`. The set is cached by object, because most writes do not change the entries. */
 export function parseFields(fields: JsonObject | undefined): FieldSet {
   // An invalid value means the empty set, as in the real server.
   if (!isRecord(fields)) return EMPTY_SET;

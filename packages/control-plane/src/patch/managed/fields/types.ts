@@ -8,7 +8,7 @@ export type Shape = 'leaf' | 'map' | 'list';
 const text: JsonSchema = { type: 'string' };
 const textMap: JsonSchema = { type: 'object', additionalProperties: text };
 
-/** The schema of object metadata. The schema applies to every kind, independent of its schema. */
+/** The schema of object metadata. Object metadata has this schema in every kind. */
 const META: JsonSchema = {
   type: 'object',
   properties: {
@@ -36,8 +36,8 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // With this default of the published schema, the server can read an item without the key. A later validation
-          // refuses the item.
+          // With the default of the published schema, the server can read an item without the key. The item without the
+          // key is refused by a later validation.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -48,10 +48,10 @@ const META: JsonSchema = {
   },
 };
 
-/** The type of a field. If its schema is undefined, the value determines the type. */
+/** The type of a field. If the schema of a field is undefined, the value determines the type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** True if the field belongs to a structure, and false if it is a key of a map. */
+  /** `declared` is true if the field belongs to a structure, and false if it is a key of a map. */
   readonly declared: boolean;
   /** Whether the schema contains the field. */
   readonly known: boolean;
@@ -77,7 +77,9 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
   return isFree(node) ? UNKNOWN : MISSING;
 }
 
-/** Whether a schema is a text with a format other than `byte`. The field manager accepts any scalar for it. */
+/**
+ * Whether a schema is a text with a format other than `byte`. For such a text, the field manager accepts any scalar.
+ */
 export const isAnyScalar = (node: SchemaNode): boolean =>
   node.types[0] === 'string' && node.format !== '' && node.format !== 'byte';
 

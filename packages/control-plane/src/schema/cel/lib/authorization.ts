@@ -28,7 +28,7 @@ export interface AccessOracle {
   as(namespace: string, name: string): AccessOracle;
 }
 
-/** Base class of the values in this library. Two of them are never equal. */
+/** Base class of the values in this library. Two authorization values are never equal. */
 abstract class AuthorizationValue implements Opaque {
   abstract readonly opaque: string;
 

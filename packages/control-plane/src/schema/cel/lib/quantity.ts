@@ -3,7 +3,7 @@ import type { Opaque } from '../runtime/values.ts';
 const BINARY: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** The number of decimal places. Smaller amounts are rounded up. */
+/** The number of decimal places. Amounts with more decimal places are rounded up. */
 const SCALE = 9;
 const UNIT = 10n ** BigInt(SCALE);
 
@@ -25,7 +25,7 @@ export class Quantity implements Opaque {
     return this.nano > 0n ? 1 : this.nano < 0n ? -1 : 0;
   }
 
-  /** The value as an int. Undefined if it does not fit into 64 bits. */
+  /** The value as an int. `asInteger` returns undefined if it does not fit into 64 bits. */
   asInteger(): bigint | undefined {
     if (this.nano % UNIT !== 0n) return undefined;
     const value = this.nano / UNIT;
@@ -57,7 +57,7 @@ export class Quantity implements Opaque {
   }
 }
 
-/** Parses a quantity such as `1.5Gi`, `100m` or `12e6`. Undefined if the text is invalid. */
+/** Parses a quantity such as `1.5Gi`, `100m` or `12e6`. `parseQuantity` returns undefined if the text is invalid. */
 export function parseQuantity(text: string): Quantity | undefined {
   const parts = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3})?$/.exec(text);
   if (parts === null) return undefined;
@@ -71,7 +71,6 @@ export function parseQuantity(text: string): Quantity | undefined {
   if (shift >= 0) nano *= 10n ** BigInt(shift);
   else {
     const divisor = 10n ** BigInt(-shift);
-    // Amounts below a billionth are rounded away from zero.
     nano = (nano + divisor - 1n) / divisor;
   }
   return new Quantity(sign === '-' ? -nano : nano);

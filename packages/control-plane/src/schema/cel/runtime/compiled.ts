@@ -36,7 +36,7 @@ export interface Variable {
 /** The context for the compilation of expressions. */
 export interface Scope {
   compile(expr: Expr): Compiled;
-  /** Records an error. Returns a placeholder for the invalid part of the expression. */
+  /** Records an error. `issue` returns a placeholder for the invalid part of the expression. */
   issue(at: number, message: string): Compiled;
   /** Whether an expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
@@ -44,7 +44,6 @@ export interface Scope {
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;
 }
 
-/** The value of a condition. Throws CelRuntimeError if it is not a boolean. */
 export function truth(value: unknown): boolean {
   if (typeof value !== 'boolean') throw new CelRuntimeError('no such overload');
   return value;

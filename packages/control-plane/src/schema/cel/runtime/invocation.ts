@@ -5,8 +5,8 @@ import { isOfType } from './is-of-type.ts';
 import { noOverload } from './no-overload.ts';
 
 /**
- * The size of the result of a conversion. The conversion of a dynamic value (int-or-string) to a string keeps its size. The
- * size of any other string is unknown.
+ * The size of the result of a conversion. The conversion of a dynamic value (int-or-string) to a string keeps its size.
+ * The size of a string from any other conversion is unknown.
  */
 export const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
   name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);

@@ -81,7 +81,7 @@ export function loop(expr: Comprehension, range: Run, slots: readonly number[], 
 }
 
 /**
- * Evaluates a test for each item until an item determines the result. The result is an error only if no item determines
+ * Evaluates a test for each item until an item determines the result. An error is the result only if no item determines
  * the result.
  */
 function decide(items: Iterable<unknown>, test: () => boolean, decisive: boolean): boolean {

@@ -35,8 +35,8 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * Types whose Go values report the error for an operator or for `size`. For all other types, the operator reports that
- * it has no overload.
+ * Types whose Go values report the error for an operator or for `size`. A type without an entry reports that the
+ * operator has no overload.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {

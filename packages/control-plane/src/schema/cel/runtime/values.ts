@@ -186,8 +186,8 @@ function goTypeOf(value: unknown): string {
 const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint';
 
 /**
- * Checks that a value has the type of its schema. Rules are also evaluated for objects of other kinds, and the types of
- * these objects are not validated.
+ * Checks that a value has the type of its schema. Rules are also evaluated for objects of foreign kinds, and the types
+ * of these objects are not validated.
  * @throws CelRuntimeError
  */
 function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): void {
@@ -256,7 +256,7 @@ export function equal(a: unknown, b: unknown): boolean {
   return isOpaque(a) && a.equals(b);
 }
 
-/** Compares two values of the same type, or two numbers. Returns undefined if the values are not comparable. */
+/** Compares two values of the same type, or two numbers. `order` returns undefined if the values are not comparable. */
 export function order(a: unknown, b: unknown): number | undefined {
   if (isNumeric(a) && isNumeric(b)) {
     const [x, y] = [plainNumber(a), plainNumber(b)];

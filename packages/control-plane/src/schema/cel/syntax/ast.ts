@@ -1,7 +1,7 @@
 /** A CEL literal. Ints are bigint, doubles are number. */
 export type Literal = null | boolean | bigint | number | string | Uint8Array | { readonly uint: bigint };
 
-/** An expression. Errors use its offset in the source. */
+/** An expression. Errors in an expression refer to its offset in the source. */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }

@@ -57,7 +57,7 @@ export function maxSize(node: SchemaNode): number {
   }
 }
 
-/** A value with its maximum size. The cost of some functions depends on it. */
+/** A value with its maximum size. The cost of some functions depends on the maximum size. */
 export interface Sized {
   readonly size: number;
 }

@@ -13,7 +13,7 @@ export interface ClassLookup {
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
   /**
-   * Call this function before the schema is applied, because missing Secrets also cause errors of the schema.
+   * A missing Secret also causes errors of the schema, so call this function before the schema is applied.
    * @throws MachineError about the Secrets
    */
   readonly usable: (found: ClassSecrets) => ClassSecrets;

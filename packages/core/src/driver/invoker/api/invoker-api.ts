@@ -19,7 +19,7 @@ import type { DriverDefinition } from '../../schemas/define-driver.ts';
 import type { Problem } from '../../schemas/hint.ts';
 import type { DriverTracer } from './tracing.ts';
 
-/** Timeout of each call, in milliseconds. */
+/** Timeout of each driver method, in milliseconds. */
 export interface DriverTimeouts {
   readonly create: number;
   readonly initialize: number;
@@ -48,7 +48,8 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
 };
 
 /**
- * Called when a call ignores its signal. With this callback, the caller waits until the call ends, see `withDeadline`.
+ * `OnOverdue` is called when a driver call ignores its signal. With this callback, the caller waits until the driver
+ * call ends, see `withDeadline`.
  */
 export type OnOverdue = (error: MachineError) => void;
 
@@ -70,18 +71,21 @@ export interface DriverInvoker {
   };
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
-  /** Returns the offerings that the machine may have, the first choice first. Undefined without alternatives. */
+  /**
+   * Returns the offerings that the machine may have, the first choice first. `choicesOf` returns undefined if the
+   * machine has no alternatives.
+   */
   choicesOf(machine: Machine): readonly Choice[] | undefined;
   /**
-   * Returns the problems of the alternatives of a class, one sentence each. If there is a problem, the machines of the
-   * class have no alternatives.
+   * Returns the problems of the alternatives of a class, one sentence each. If an alternative has a problem, the
+   * machines of the class have no alternatives.
    */
   alternativeProblems(machineClass: MachineClass, text?: string): readonly string[];
   /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
   /**
-   * Returns one sentence for each field of a class that has no effect, together with the most similar known field.
-   * These fields are not errors.
+   * Returns one sentence for each field of a class that has no effect, with the most similar known field. Fields
+   * without effect are not errors.
    */
   unknownFields(machineClass: MachineClass): readonly string[];
   userDataOf(machine: Machine): Uint8Array | undefined;
@@ -97,7 +101,7 @@ export interface DriverInvoker {
   start(machine: Machine, onOverdue?: OnOverdue): Promise<void>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** No stored text may contain this data. */
+  /** Returns the data of the Secrets, which no stored text may contain. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
   /** Waits once for notices of interruptions, see `Driver.watchInterruptions`. */
@@ -106,7 +110,7 @@ export interface DriverInvoker {
     notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,
   ): Promise<void>;
   interruptionSourceOf(machineClass: MachineClass): string | undefined;
-  /** Undefined if the driver does not know the volume or its kind. */
+  /** `volumeIdOf` returns undefined if the driver does not know the volume or its kind. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }
 
@@ -119,10 +123,9 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** Called for each request that waited, because the cloud limits the rate. */
+/** `ObserveWait` is called for each request that waited, because the cloud limits the rate. */
 export type ObserveWait = (lane: Lane, ms: number) => void;
 
-/** The text contains no secrets. */
 export interface ClassProblem {
   readonly reason: Problem['reason'];
   readonly message: string;
@@ -152,27 +155,28 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly timeouts?: DriverTimeouts | undefined;
   /** Returns the class with its last valid provider spec, if known. */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
-  /** Checked before each call that changes the cloud. Absent if no other process can be the leader. */
-  readonly fence?: Fence | undefined;
   /**
-   * Returns the control cluster of this process, see `OWNER_TAG`. If this function is absent, VMs do not get this tag.
+   * The fence that is checked before each call that changes the cloud. `fence` is absent if no other process can be the
+   * leader.
    */
+  readonly fence?: Fence | undefined;
+  /** Returns the control cluster of this process, see `OWNER_TAG`. Without `owner`, VMs do not get the owner tag. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Control clusters that this control cluster replaces. */
+  /** Control clusters that the control cluster of this process replaces. */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observe?: ObserveCall | undefined;
   /** Returns other classes for the same machine, for calls whose credentials the cloud refuses. */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   /**
-   * Returns the offerings that are recorded on machines of a class, for listings. If absent, only the offerings of the
-   * class are listed.
+   * Returns the offerings that are recorded on machines of a class, for listings. If `recorded` is absent, only the
+   * offerings of the class are listed.
    */
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   readonly observeApi?: ObserveApi | undefined;
   readonly observeWait?: ObserveWait | undefined;
   /**
-   * Called when the cloud refuses a class, and after each successful call. With this function, errors of the class or
-   * the Secret contain a hint.
+   * `observeClass` is called when the cloud refuses a class, and after each successful call. With `observeClass`,
+   * errors of the class or the Secret contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
   readonly tracer?: DriverTracer | undefined;

@@ -8,12 +8,12 @@ import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { ObserveWait } from '../api/invoker-api.ts';
 import type { Call, DecodedCall, Stage } from './call.ts';
 
-/** Maximum number of accounts. Replaced credentials count as another account. */
+/** Maximum number of accounts with a learned rate limit. Replaced credentials count as another account. */
 const MOST = 200;
 
 /**
- * The learned rate limits of clouds, one for each set of credentials. The deadline of a call includes its time in the
- * queue.
+ * The learned rate limits of clouds, one for each set of credentials. The deadline of a call includes the time that the
+ * call waits for the rate limit.
  */
 export class CallBudgets {
   readonly #clock: Clock;
@@ -50,7 +50,7 @@ export class CallBudgets {
   }
 }
 
-/** User data is excluded, because it differs between pools with the same credentials. */
+/** User data is excluded from the key, because it differs between pools with the same credentials. */
 function accountOf(secrets: Readonly<Record<string, string>>): string {
   const entries = Object.entries(secrets).filter(([key]) => key !== USER_DATA_KEY);
   return createHash('sha256')
@@ -71,14 +71,12 @@ const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
   list: 'audit',
 };
 
-/**
- * All calls for a machine that is being deleted have the lane of deletions, because its deletion waits for these calls.
- */
+/** All calls for a machine that is being deleted have the lane of deletions, because its deletion waits for them. */
 const laneOfCall = ({ name, machine }: Pick<Call, 'name' | 'machine'>): Lane =>
   machine?.metadata.deletionTimestamp === undefined ? LANE_OF[name] : 'delete';
 
 /**
- * If a driver limits its own requests, this stage does not delay them again.
+ * If a driver limits its own requests, `budgetStage` adds no second delay.
  * @param spacesRequests True if the driver limits its own requests
  */
 export const budgetStage = <Spec, Credentials>(

@@ -10,11 +10,11 @@ export interface DeadlineOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly stop: AbortSignal;
-  /** Text for messages, such as `create of machine m-1`. */
   readonly what: string;
   /**
-   * Called when the call continues after the deadline and the grace period. With this callback, the caller waits until
-   * the call ends, because the call can still change the VM. Without this callback, the caller stops waiting.
+   * `onOverdue` is called when the driver call continues after the deadline and the grace period. With `onOverdue`, the
+   * caller waits until the driver call ends, because it can still change the VM. Without `onOverdue`, the caller stops
+   * waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
@@ -41,7 +41,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
       return;
     }
     onOverdue(new MachineError('DeadlineExceeded', `${because?.message ?? what} and ignores its abort signal`));
-    grace = undefined; // A stop of the process also ends the wait.
+    grace = undefined;
   };
   let grace: ReturnType<Clock['setTimeout']> | undefined;
   const onStop = (): void => end(new MachineError('Canceled', `${what} was canceled, because the process stops`));
@@ -53,7 +53,8 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The HTTP library of a driver may report an abort as any error. This function knows the real reason.
+    // The HTTP library of a driver may report an abort as any error. The deadline code replaces this error by the real
+    // reason of the abort.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

@@ -27,7 +27,6 @@ export const decodeStage =
     const machineClass = call.requireClass();
     const secrets = lookup.secretsOf(machineClass);
     call.progress.secrets = secrets;
-    // Problems of the Secrets come first, because they also cause errors of the schema.
     const { data } = lookup.usable(secrets);
     const owner = options.owner?.();
     const decoded = decode(options, { call: name, machineClass, data, machine });
@@ -56,7 +55,7 @@ export const decodeStage =
   };
 
 /**
- * Refuses to create a VM in a zone that does not work with the provider spec. Existing VMs are not affected.
+ * Refuses to create a VM in a zone that does not work with the provider spec. Machines that have a VM are not affected.
  * @throws MachineError `InvalidArgument` with the field and the fix
  */
 function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, machine: Machine | undefined): void {
@@ -67,8 +66,8 @@ function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, 
 }
 
 /**
- * mcm must still delete the machines of a class that became invalid. Therefore all calls except `create` use the last
- * valid spec of the class (incident 27).
+ * mcm must still delete the machines of a class that became invalid. All calls except `create` use the last valid spec
+ * of the class (incident 27).
  */
 function decode<Spec, Credentials>(
   { driver, former }: DecodeOptions<Spec, Credentials>,

@@ -5,7 +5,7 @@ import type { Call, Stage } from './call.ts';
 const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
 
 /**
- * A process that was suspended or lost the Lease must not change the cloud, because another leader may have decided
+ * A process that was suspended or lost the Lease must not change the cloud, because the new leader may have decided
  * differently.
  * @throws MachineError `Aborted` if leadership is not confirmed
  */

@@ -2,7 +2,9 @@ import { MachineError } from '../../contract/errors.ts';
 import { redact } from '../../secrets/redact.ts';
 import type { SecretValues } from '../../secrets/secret-value.ts';
 
-/** Returns the error without secrets. `cause` must contain no secrets either: a cause may contain the whole request. */
+/**
+ * Returns the error without secrets. `cause` must contain no secrets either, because it may contain the whole request.
+ */
 export function scrub(error: MachineError, secrets: SecretValues, hint?: string, cause?: unknown): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;
   const message = redact(
