@@ -8,7 +8,7 @@ const totals = ({ machines: { made, deleted, updated } }: DeploymentPlan): strin
     ...(made > 0 ? [`${many(made, 'machine')} made`] : []),
     ...(deleted > 0 ? [`${many(deleted, 'machine')} deleted`] : []),
     ...(updated > 0 ? [`${many(updated, 'machine')} updated in place`] : []),
-  ].join(', ') || 'the plan contains no change of a machine';
+  ].join(', ') || 'no machine is made, deleted or updated';
 
 /** A plan as lines of text. `wide` adds the reason for each step. */
 export function planLines(plans: readonly DeploymentPlan[], wide: boolean): string[] {

@@ -1,10 +1,10 @@
-import { relative } from 'node:path';
 import { realClock, type Timer } from '@mcm/kube';
 import { createLogUpdate } from 'log-update';
 import type { FleetView } from '../screen/fleet.ts';
 import { FleetLines } from '../screen/lines.ts';
 import { renderScreen } from '../screen/render.ts';
 import type { DataDir } from './data/data-dir.ts';
+import { shellPath } from './data/shell-path.ts';
 import type { FleetWatch } from './fleet-watch.ts';
 import type { UpOptions } from './options.ts';
 import type { Program } from './processes.ts';
@@ -78,9 +78,7 @@ abstract class FramedReporter implements Reporter {
   }
 
   protected kubectl(): string {
-    const { data } = this.io;
-    const path = relative('', data.file('kubeconfig'));
-    return `kubectl --kubeconfig ${/[^\w./-]/.test(path) ? `'${path}'` : path} get machinedeployments,machinesets,machines,nodes`;
+    return `kubectl --kubeconfig ${shellPath(this.io.data.file('kubeconfig'))} get machinedeployments,machinesets,machines,nodes`;
   }
 }
 
