@@ -21,6 +21,16 @@ const schema: JsonSchema = {
           properties: { x: { type: 'integer' }, y: { type: 'integer' } },
         },
         limits: { type: 'object', additionalProperties: { type: 'string' } },
+        closed: { type: 'object', additionalProperties: false },
+        open: {
+          type: 'object',
+          'x-kubernetes-preserve-unknown-fields': true,
+          properties: {
+            size: { type: 'integer' },
+            list: { type: 'array', items: { type: 'object', properties: { size: { type: 'integer' } } } },
+            inner: { type: 'object', properties: { size: { type: 'integer' } } },
+          },
+        },
         ports: {
           type: 'array',
           'x-kubernetes-list-type': 'map',
@@ -336,6 +346,8 @@ describe('apply', () => {
 
   it.each([
     [{ bogus: 1 }, '.spec.bogus: field not declared in schema'],
+    [{ closed: { bogus: 1 } }, '.spec.closed.bogus: field not declared in schema'],
+    [{ open: { inner: { size: 'big' } } }, '.spec.open.inner.size: expected numeric (int or float), got string'],
     [{ size: 'big' }, '.spec.size: expected numeric (int or float), got string'],
     [{ note: 1 }, '.spec.note: expected string, got &value.valueUnstructured{Value:1}'],
     [{ ports: [{ port: 1 }, { port: 1 }] }, '.spec.ports: duplicate entries for key [port=1,protocol="TCP"]'],
@@ -346,6 +358,12 @@ describe('apply', () => {
       code: 500,
       message: `failed to create typed patch object (/x; g.example/v1, Kind=Thing): ${detail}`,
     });
+  });
+
+  it('accepts unknown fields below a schema that preserves unknown fields', () => {
+    const object = apply(undefined, { spec: { open: { inner: { odd: 1 }, list: [{ odd: 1 }] } } }, 'a');
+    const fields = { 'f:open': { 'f:inner': { 'f:odd': {} }, 'f:list': {} } };
+    expect(fieldsOf(object, 'a')).toEqual({ 'f:spec': fields });
   });
 
   it('refuses managed fields in the configuration', () => {

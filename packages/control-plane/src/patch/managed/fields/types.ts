@@ -62,7 +62,30 @@ const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
 /** Whether a map can have any key. An object without declared properties is such a map. */
 const isFree = (node: SchemaNode): boolean =>
-  node.preserve || node.additionalAllowed || node.types.length === 0 || node.properties.size === 0;
+  !node.closed && (node.preserve || node.additionalAllowed || node.types.length === 0 || node.properties.size === 0);
+
+const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
+const preserving = new WeakMap<SchemaNode, SchemaNode>();
+
+function preservingSchema(schema: JsonSchema): JsonSchema {
+  if (schema.type === 'object') return { ...schema, [PRESERVE]: true };
+  return schema.type === 'array' && isRecord(schema.items)
+    ? { ...schema, items: preservingSchema(schema.items as JsonSchema) }
+    : schema;
+}
+
+/**
+ * Returns a schema that preserves unknown fields. For the field manager, all schemas below a schema with this extension
+ * have this extension.
+ */
+function preservingNode(node: SchemaNode): SchemaNode {
+  let found = preserving.get(node);
+  if (found === undefined) {
+    found = nodeOf(preservingSchema(node.schema));
+    preserving.set(node, found);
+  }
+  return found;
+}
 
 /** The type of a field of an object of type `node`. With `isResource`, apiVersion, kind and metadata are always known. */
 export function fieldType(node: SchemaNode | undefined, name: string, isResource: boolean): FieldType {
@@ -71,9 +94,10 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
     if (name === 'apiVersion' || name === 'kind') return { node: nodeOf(text), declared: true, known: true };
   }
   if (node === undefined) return UNKNOWN;
+  const inherited = (child: SchemaNode): SchemaNode => (node.preserve ? preservingNode(child) : child);
   const property = node.properties.get(name);
-  if (property !== undefined) return { node: property, declared: true, known: true };
-  if (node.additional !== undefined) return { node: node.additional, declared: false, known: true };
+  if (property !== undefined) return { node: inherited(property), declared: true, known: true };
+  if (node.additional !== undefined) return { node: inherited(node.additional), declared: false, known: true };
   return isFree(node) ? UNKNOWN : MISSING;
 }
 
