@@ -74,7 +74,7 @@ export { conform, type Fault, type Shape } from './contract/shape.ts';
 export type { Transport, TransportRequest, TransportResponse } from './contract/transport.ts';
 export { type ClusterConfig, ConfigError } from './credentials/cluster-config.ts';
 export type { FilesNews } from './credentials/follow-files.ts';
-export { IN_CLUSTER, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
+export { IN_CLUSTER, kubeconfigOfText, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
 export type { Fence } from './election/fence.ts';
 export { fencedClient } from './election/fenced-client.ts';
 export { holderSettings } from './election/record.ts';

@@ -21,6 +21,19 @@ export const withCluster = (command: Command): Command =>
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
+export const withFleetCluster = (command: Command): Command =>
+  command.option(
+    '--cluster <name>',
+    'cluster of a fleet: its namespace in the seed, whose Secret fleet-kubeconfig contains the kubeconfig of the nodes',
+  );
+
+/** Splits `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`. Undefined for another form. */
+export function inFleetCluster(text: string): { readonly cluster: string; readonly object: string } | undefined {
+  const [cluster = '', type = '', name = '', ...more] = text.split('/');
+  if (cluster === '' || name === '' || more.length > 0) return undefined;
+  return { cluster, object: `${type}/${name}` };
+}
+
 export const withSelector = (command: Command, of: string): Command =>
   command.option('-l, --selector <selector>', `only ${of} with these labels, such as app=web,tier!=test`);
 

@@ -3,13 +3,20 @@ import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { GROUP } from '@mcm/api';
 import {
+  type ClusterConfig,
   conformingClient,
   createClient,
+  errorText,
   IN_CLUSTER,
+  isForbidden,
+  isNotFound,
   type KubeClient,
   KubeError,
+  kubeconfigOfText,
   loadKubeconfig,
   realClock,
+  type Secret,
+  secrets,
   undiciTransport,
   unreached,
 } from '@mcm/kube';
@@ -32,6 +39,8 @@ export interface ClusterFlags {
   readonly context?: string | undefined;
   /** Default: the namespace of the context, or `default`. */
   readonly namespace?: string | undefined;
+  /** A cluster of a fleet: its namespace in the seed. */
+  readonly cluster?: string | undefined;
 }
 
 /**
@@ -123,7 +132,9 @@ export async function connect(
     // In a pod, `inClusterConfig` selects the service account of the pod.
     const [only, ...others] = files;
     const source = only === IN_CLUSTER && others.length === 0 ? IN_CLUSTER : files;
-    const config = await loadKubeconfig(source, context === undefined ? {} : { context });
+    return open(await loadKubeconfig(source, context === undefined ? {} : { context }));
+  };
+  const open = (config: ClusterConfig) => {
     const transport = undiciTransport(config);
     const client = createClient({ transport, userAgent: `mcm/${version()} (${command})`, clock: realClock });
     const text = async (path: string): Promise<string> => {
@@ -137,11 +148,13 @@ export async function connect(
   };
   const files = findKubeconfigs(flags, env);
   const control = await to(files, flags.context);
-  const { targetKubeconfig } = flags;
+  const { targetKubeconfig, cluster: member } = flags;
+  const inFleet = member === undefined || targetKubeconfig !== undefined ? undefined : member;
   const inPod = targetKubeconfig === IN_CLUSTER && files[0] === IN_CLUSTER;
   // As in the flags of the controllers, the value `none` means that there is no target cluster.
   const own = targetKubeconfig === undefined || targetKubeconfig === 'none' || inPod;
-  const target = own ? control : await to([targetKubeconfig]);
+  const ofMember = inFleet === undefined ? undefined : open(await memberConfig(control.client, inFleet));
+  const target = ofMember ?? (own ? control : await to([targetKubeconfig]));
   const reported = new Set<string>();
   const malformed = (sentence: string): void => {
     if (reported.has(sentence)) return;
@@ -154,11 +167,33 @@ export async function connect(
     target: target === control ? client : conformingClient(target.client, malformed),
     asStored: { client: control.client, target: target.client },
     text: control.text,
-    namespace: flags.namespace ?? control.namespace ?? 'default',
+    namespace: member ?? flags.namespace ?? control.namespace ?? 'default',
     close: async () => {
       await Promise.all([control.close(), target === control ? undefined : target.close()]);
     },
   };
+}
+
+/** The default of the flag `--fleet-secret` of the controllers. */
+const FLEET_SECRET = 'fleet-kubeconfig';
+
+/**
+ * The kubeconfig of a cluster of a fleet, from the Secret in its namespace of the seed.
+ * @throws UserError without a readable Secret
+ */
+export async function memberConfig(seed: KubeClient, cluster: string): Promise<ClusterConfig> {
+  const source = `Secret ${cluster}/${FLEET_SECRET}`;
+  const without = 'to use another kubeconfig for the nodes, set --target-kubeconfig';
+  const secret = await seed
+    .resource<Secret>(secrets, cluster)
+    .get(FLEET_SECRET)
+    .catch((error: unknown) => {
+      if (!isForbidden(error) && !isNotFound(error)) throw error;
+      throw new UserError(`cannot read ${source} with the kubeconfig of the cluster (${errorText(error)}); ${without}`);
+    });
+  const data = secret.data?.kubeconfig ?? secret.data?.value;
+  if (data === undefined) throw new UserError(`${source} has no key kubeconfig or value; ${without}`);
+  return kubeconfigOfText(Buffer.from(data, 'base64').toString('utf8'), { source, clock: realClock });
 }
 
 /** Connects, calls `work`, and closes the connections even if `work` fails. */

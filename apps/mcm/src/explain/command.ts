@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import {
   type AskFlags,
+  inFleetCluster,
   kindOf,
   objectText,
   withCluster,
+  withFleetCluster,
   withOutput,
   withSelector,
   withWatch,
@@ -30,13 +32,15 @@ export function addExplain(program: Command, environment: CommandEnvironment): v
     .description('explain the state of machinedeployments or machines, with the cause of a wait and possible fixes')
     .argument(
       '[object...]',
-      'machinedeployment/NAME or machine/NAME; a space may replace the slash. With --selector: machines or machinedeployments',
+      'machinedeployment/NAME or machine/NAME; a space may replace the slash. In a fleet: CLUSTER/TYPE/NAME. With --selector: machines or machinedeployments',
     );
-  withOutput(withCluster(withWatch(withSelector(explain, 'objects')))).action(
+  withOutput(withFleetCluster(withCluster(withWatch(withSelector(explain, 'objects'))))).action(
     async (words: string[], flags: ExplainFlags) => {
-      const explained = explainedBy(words, flags.selector);
+      const [word = '', ...more] = words;
+      const within = more.length === 0 ? inFleetCluster(word) : undefined;
+      const explained = explainedBy(within === undefined ? words : [within.object], flags.selector);
       const { reportWhy } = await import('./run.ts');
-      await reportWhy(explained, flags, environment);
+      await reportWhy(explained, within === undefined ? flags : { ...flags, cluster: within.cluster }, environment);
     },
   );
 }

@@ -25,21 +25,27 @@ export interface ClusterQuery {
   /** The labels of the namespaces of the clusters, as in `--fleet-namespaces`. */
   readonly selector: string;
   readonly now: Date;
+  /** The machines of all clusters, if the caller has read them. */
+  readonly machines?: readonly Machine[];
 }
 
 /** The clusters of a fleet. Clusters with a problem come first. */
 export async function clusterRows(
   client: KubeClient,
-  { namespace, selector, now }: ClusterQuery,
+  { namespace, selector, now, machines: read }: ClusterQuery,
 ): Promise<readonly ClusterRow[]> {
   const [selected, replicas, every, all] = await Promise.all([
     client.resource(namespaces).list({ labelSelector: selector }),
     replicaRows(client, namespace, now),
     client.resource(leases).list(),
-    client.resource<Machine>(machines).list(),
+    read ??
+      client
+        .resource<Machine>(machines)
+        .list()
+        .then(({ items }) => items),
   ]);
   const leaseOf = new Map(every.items.map((lease) => [`${lease.metadata.namespace}/${lease.metadata.name}`, lease]));
-  const machinesOf = Map.groupBy(all.items, ({ metadata }) => metadata.namespace ?? '');
+  const machinesOf = Map.groupBy(all, ({ metadata }) => metadata.namespace ?? '');
   const rows = selected.items.map(({ metadata: { name } }): ClusterRow => {
     const own = machinesOf.get(name) ?? [];
     const running = own.filter((machine) => phaseOf(machine) === 'Running').length;

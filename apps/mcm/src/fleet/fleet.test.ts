@@ -1,7 +1,11 @@
 import { crds, type Machine, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, type KubeClient, leases, namespaces, type Transport, VirtualClock } from '@mcm/kube';
+import { createClient, type KubeClient, leases, namespaces, secrets, type Transport, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { memberConfig } from '../cluster/cluster.ts';
+import { inFleetCluster } from '../cluster/cluster-options.ts';
+import { clusterTree } from '../tree/clusters.ts';
+import type { Branch } from '../tree/tree.ts';
 import { drain, move, replicaRows } from './actions.ts';
 import { clusterRows } from './clusters.ts';
 
@@ -120,6 +124,51 @@ async function machineOf(namespace: string, name: string, phase: 'Running' | 'Fa
   const body = { status: { currentStatus: { phase } } };
   await all.patch(name, { type: 'merge', body }, { subresource: 'status' });
 }
+
+test('the tree of a fleet shows clusters with a problem first, with their objects but without Nodes', async () => {
+  await twoReplicas();
+  await cluster('c1', ['a.1', 'b.1']);
+  await cluster('c2', ['a.2', 'b.2']);
+  await cluster('c3', ['a.3', '']);
+  await machineOf('c1', 'm1', 'Running');
+  await machineOf('c2', 'm1', 'Running');
+  await machineOf('c2', 'm2', 'Failed');
+  const lines = async (all: boolean) => {
+    const query = { namespace: 'default', selector: 'mcm-fleet=aws', now: clock.now() };
+    const names = (branches: readonly Branch[]): string[] =>
+      branches.flatMap(({ name, children }) => [name, ...names(children)]);
+    return names(await clusterTree(client, query, { all }));
+  };
+  expect(await lines(false)).toEqual(['c2', 'm1', 'm2', 'c3', 'c1']);
+  expect(await lines(true)).toEqual(['c2', 'm1', 'm2', 'c3', 'c1', 'm1']);
+});
+
+test('the kubeconfig of a cluster comes from its Secret in the seed', async () => {
+  await cluster('c1', ['a.1', 'b.1']);
+  await expect(memberConfig(client, 'c1')).rejects.toThrow(
+    /^cannot read Secret c1\/fleet-kubeconfig with the kubeconfig of the cluster .* set --target-kubeconfig$/,
+  );
+  const config = (user: object) =>
+    JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server: 'https://c1.example' } }],
+      users: [{ name: 'u', user }],
+    });
+  const stringData = { kubeconfig: config({ token: 't' }) };
+  await client.resource(secrets, 'c1').create({ metadata: { name: 'fleet-kubeconfig' }, stringData });
+  expect(await memberConfig(client, 'c1')).toMatchObject({ server: 'https://c1.example' });
+  // The author of the Secret must not run programs of the user.
+  const body = { stringData: { kubeconfig: config({ exec: { apiVersion: 'v1', command: 'x' } }) } };
+  await client.resource(secrets, 'c1').patch('fleet-kubeconfig', { type: 'merge', body });
+  await expect(memberConfig(client, 'c1')).rejects.toThrow('Secret c1/fleet-kubeconfig');
+});
+
+test('an object of a fleet has the name of its cluster', () => {
+  expect(inFleetCluster('c1/machine/m')).toEqual({ cluster: 'c1', object: 'machine/m' });
+  for (const text of ['machine/m', 'm', '/machine/m', 'c1/machine/', 'a/b/c/d'])
+    expect(inFleetCluster(text)).toBeUndefined();
+});
 
 test('the list of clusters shows their replicas and machines, and problems come first', async () => {
   await twoReplicas();

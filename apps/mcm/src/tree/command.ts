@@ -1,5 +1,12 @@
 import type { Command } from 'commander';
-import { objectText, withAllNamespaces, withCluster, withOutput, withSelector } from '../cluster/cluster-options.ts';
+import {
+  objectText,
+  withAllNamespaces,
+  withCluster,
+  withFleetCluster,
+  withOutput,
+  withSelector,
+} from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import type { TreeFlags } from './run.ts';
@@ -9,12 +16,20 @@ export function addTree(program: Command, environment: CommandEnvironment): void
     .command('tree')
     .description('show deployments with their sets, machines, VMs and nodes, and the problem of each object')
     .argument('[deployment...]', 'only this deployment: NAME, TYPE/NAME or TYPE NAME')
-    .option('--all', 'also show old sets without machines')
+    .option('--all', 'also show old sets without machines, and with --fleet the objects of all clusters')
+    .option(
+      '--fleet [labels]',
+      'show the clusters of a fleet, problems first: the namespaces of a seed with these labels (default: mcm-fleet)',
+    )
     .option('-w, --watch', 'print the tree again after each change, until Ctrl-C');
-  withOutput(withCluster(withSelector(withAllNamespaces(tree), 'machinedeployments'))).action(
+  withOutput(withFleetCluster(withCluster(withSelector(withAllNamespaces(tree), 'machinedeployments')))).action(
     async (words: string[], flags: TreeFlags) => {
       if (words.length > 0 && (flags.allNamespaces || flags.selector !== undefined))
         throw new UserError('a name cannot be used together with --all-namespaces or --selector');
+      const { fleet, allNamespaces, selector, watch, cluster } = flags;
+      const others = words.length > 0 || [allNamespaces, selector, watch, cluster].some((flag) => flag !== undefined);
+      if (fleet !== undefined && others)
+        throw new UserError('--fleet can be used only with --all, -n, -o and the flags of the kubeconfig');
       const { reportTree } = await import('./run.ts');
       await reportTree(words.length === 0 ? undefined : objectText(words), flags, environment);
     },

@@ -17,6 +17,7 @@ import type { CommandEnvironment } from '../command/environment.ts';
 import { type ControllerHealth, controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
 import { eachFormatted } from '../output/format.ts';
+import { clusterTree } from './clusters.ts';
 import { followTree } from './follow.ts';
 import { nodesOf, ofDeployments } from './narrow.ts';
 import { fleetTree, type TreeSource, treeLines } from './tree.ts';
@@ -26,6 +27,8 @@ export type TreeFlags = AskFlags & {
   readonly selector?: string;
   readonly all?: true;
   readonly watch?: true;
+  /** The labels of the namespaces of a fleet. */
+  readonly fleet?: true | string;
 };
 
 /** `mcm tree`. */
@@ -36,7 +39,8 @@ export const reportTree = (
 ): Promise<void> =>
   inCluster(flags, 'tree', async (cluster) => {
     const unread = new Set<string>();
-    const { allNamespaces = false, all = false } = flags;
+    const { allNamespaces = false, all = false, fleet } = flags;
+    if (fleet !== undefined) return tellFleet(cluster, fleet === true ? FLEET_LABEL : fleet, flags, telling);
     if (flags.watch) return watchTree(cluster, deployment, flags, telling);
     const source =
       deployment === undefined
@@ -49,6 +53,23 @@ export const reportTree = (
     const before = controllerLines([...health.values()].flat(), now);
     tell(telling, flags.output, { model, unread, before }, (reported, wide) => treeLines(reported, wide, now));
   });
+
+/** The label of the namespaces of a fleet in the documentation and in the chart. */
+const FLEET_LABEL = 'mcm-fleet';
+
+async function tellFleet(
+  { client, namespace }: Cluster,
+  selector: string,
+  { output, all }: TreeFlags,
+  telling: Telling,
+): Promise<void> {
+  const now = realClock.now();
+  const model = await clusterTree(client, { namespace, selector, now }, { all: all === true });
+  const none = [`No namespace has the labels ${selector}`];
+  tell(telling, output, { model, unread: new Set() }, (reported, wide) =>
+    reported.length === 0 ? none : treeLines(reported, wide, now),
+  );
+}
 
 /** Prints the tree after each change. */
 async function watchTree(

@@ -10,7 +10,7 @@ import { age } from '../output/age.ts';
 
 /** An object in the tree, with its state and the objects that it owns. */
 export interface Branch {
-  readonly kind: 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
+  readonly kind: 'Cluster' | 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
   /** Present only for roots, and only if the tree contains all namespaces. */
   readonly namespace?: string;
