@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { crdStatus, defaultCrd, initialCrdStatus, kindsOfCrd, validateCrd } from './index.ts';
+import {
+  crdStatus,
+  defaultCrd,
+  formatWarnings,
+  initialCrdStatus,
+  kindsOfCrd,
+  validateCrd,
+  validateCrdStatus,
+} from './index.ts';
 
 type Fields = Record<string, unknown>;
 const now = new Date('2024-01-01T00:00:00Z');
@@ -378,6 +386,32 @@ describe('structural schemas, with several errors', () => {
     const found = validateCrd(withSchema(properties, root)).map(({ field = '' }) => field);
     expect(found).toEqual(fields.map((field) => (field === '' ? ROOT : `${ROOT}.${field}`)));
   });
+});
+
+it('warns about formats that the server does not check, unless the CRD had them before', () => {
+  const formats = {
+    a: { type: 'string', format: 'odd' },
+    b: { type: 'integer', format: 'int8' },
+    c: { type: 'boolean', format: 'date' },
+    d: { type: 'string', format: 'date-time' },
+    e: { type: 'string', format: 'hex-color' },
+    f: { type: 'array', items: { type: 'number', format: 'double' } },
+    g: { type: 'object', additionalProperties: { type: 'string', not: { format: 'bad' } } },
+    h: { type: 'string', format: 'k8s-short-name' },
+  };
+  const crd = withSchema(formats);
+  expect(formatWarnings(crd, undefined)).toEqual(
+    ['odd', 'int8', 'date', 'bad'].map((f) => `unrecognized format "${f}"`),
+  );
+  expect(formatWarnings(crd, withSchema({ a: formats.a, b: formats.b, c: formats.c }))).toEqual([
+    'unrecognized format "bad"',
+  ]);
+});
+
+it('a write of the status is validated without its stored versions', () => {
+  const object = crd();
+  object.status = { acceptedNames: { plural: 'A', kind: '' }, storedVersions: [] };
+  expect(validateCrdStatus(object).map(({ field }) => field)).toEqual(['status.acceptedNames.plural']);
 });
 
 describe('paths of a CRD', () => {

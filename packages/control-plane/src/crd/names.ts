@@ -22,17 +22,22 @@ function mixedCase(field: string, name: string): StatusCause[] {
 const REQUIRED = ['plural', 'singular', 'kind', 'listKind'];
 
 /** Validates `spec.names`. */
-export function validateNames(names: Fields, path: string): StatusCause[] {
+export const validateNames = (names: Fields, path: string): StatusCause[] => [
+  ...REQUIRED.filter((name) => text(names[name]) === '').map((name) => required(`${path}.${name}`)),
+  ...validateGivenNames(names, path),
+];
+
+/** Validates names that may be absent, such as `status.acceptedNames`. */
+export function validateGivenNames(names: Fields, path: string): StatusCause[] {
   const kind = text(names.kind);
   const listKind = text(names.listKind);
-  const causes = REQUIRED.filter((name) => text(names[name]) === '').map((name) => required(`${path}.${name}`));
-  causes.push(
+  const causes = [
     ...label(`${path}.plural`, text(names.plural)),
     ...label(`${path}.singular`, text(names.singular)),
     ...mixedCase(`${path}.kind`, kind),
     ...mixedCase(`${path}.listKind`, listKind),
     ...texts(names.shortNames).flatMap((name, at) => entry(`${path}.shortNames[${at}]`, name)),
-  );
+  ];
   if (kind !== '' && kind === listKind) {
     causes.push(invalid(`${path}.listKind`, listKind, 'kind and listKind may not be the same'));
   }

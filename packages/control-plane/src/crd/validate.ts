@@ -6,7 +6,7 @@ import { equalJson, goJson, isRecord } from '../apimachinery/objects/json-value.
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { validateConversion } from './conversion.ts';
-import { validateNames } from './names.ts';
+import { validateGivenNames, validateNames } from './names.ts';
 import { type Fields, record, records, text, texts } from './schema/fields.ts';
 import { validateRuleSpecs } from './schema/rules.ts';
 import { validateSchema } from './schema/structural.ts';
@@ -268,6 +268,10 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
     ? []
     : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
 }
+
+/** Validates a write of the status. The real server does not check the stored versions in such a write. */
+export const validateCrdStatus = (crd: ApiObject): StatusCause[] =>
+  validateGivenNames(record(record(crd.status).acceptedNames), 'status.acceptedNames');
 
 /** Validates a CRD with the field names and texts of kube-apiserver. @param old the CRD before the update */
 export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {

@@ -4,6 +4,7 @@ import { hasFormat } from './formats.ts';
 it.each([
   ['hostname', ['node', 'a.bc', 'YQ==', 'übung'], ['', 'a.b', '10.0.0.1', '2020-01-01', 'x_y', 'a'.repeat(64)]],
   ['duration', ['1h', '1h30m', '-3s', '5 minutes', '2 Weeks', 'in 3d or so', '1s2'], ['', '1', 'x', '5 fortnights']],
+  ['hex-color', ['#fff'], ['blue']],
   ['byte', ['YQ==', 'YWJj'], ['', 'YQ', '*']],
   [
     'mac',

@@ -87,7 +87,6 @@ const isbn13 = (text: string): boolean => {
 
 /** The string formats that kube-apiserver checks. Formats outside of this table are ignored. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
-  ['date-time', isDateTime],
   ['datetime', isDateTime],
   ['date', isDate],
   ['duration', (text) => GO_DURATION.test(text) || WORD_DURATION.test(text)],
@@ -112,9 +111,23 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
   ['hexcolor', matches(/^#?(?:[0-9a-f]{3}|[0-9a-f]{6})$/i)],
   ['rgbcolor', matches(/^rgb\(\s*\d{1,3}%?\s*,\s*\d{1,3}%?\s*,\s*\d{1,3}%?\s*\)$/i)],
   ['password', () => true],
-  ['k8s-short-name', (text) => text.length <= 63 && DNS_LABEL.test(text)],
-  ['k8s-long-name', (text) => text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))],
+  ['k8sshortname', (text) => text.length <= 63 && DNS_LABEL.test(text)],
+  ['k8slongname', (text) => text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))],
 ]);
 
+/** Go ignores hyphens in the names of formats. */
+const checkOf = (format: string): ((text: string) => boolean) | undefined => FORMATS.get(format.replaceAll('-', ''));
+
 /** Whether a text has a format. The result is true for a format that the server does not check. */
-export const hasFormat = (format: string, text: string): boolean => FORMATS.get(format)?.(text) ?? true;
+export const hasFormat = (format: string, text: string): boolean => checkOf(format)?.(text) ?? true;
+
+const NUMERIC_FORMATS: Readonly<Record<string, readonly string[]>> = {
+  integer: ['int32', 'int64'],
+  number: ['float', 'double'],
+};
+
+/** Whether the server checks the format for values of a type. The type '' means that the schema has no type. */
+export function isKnownFormat(format: string, type: string): boolean {
+  if (type === '' || type === 'string') return checkOf(format) !== undefined;
+  return NUMERIC_FORMATS[type]?.includes(format) ?? false;
+}

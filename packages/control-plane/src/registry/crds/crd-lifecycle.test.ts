@@ -136,3 +136,10 @@ test('an object with a finalizer is marked once, in the same way as by a delete 
   await settle();
   expect((await client.send('GET', `${THINGS}/held`)).body.metadata).toEqual(metadata);
 });
+
+test('a write of the status may remove all stored versions, but needs valid names', async () => {
+  const { client } = await start();
+  const patch = async (status: object) => (await client.send('PATCH', `${CRD}/status`, { status }, MERGE)).status;
+  expect(await patch({ acceptedNames: { plural: 'A' } })).toBe(422);
+  expect(await patch({ storedVersions: [] })).toBe(200);
+});

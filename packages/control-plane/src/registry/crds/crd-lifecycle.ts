@@ -5,11 +5,13 @@ import {
   crdStatus,
   defaultCrd,
   dropEmptyWebhook,
+  formatWarnings,
   initialCrdStatus,
   isEstablished,
   kindsOfCrd,
   terminatingStatus,
   validateCrd,
+  validateCrdStatus,
 } from '../../crd/index.ts';
 import type { Registry } from '../../resources/registry.ts';
 import type { StoredRecord } from '../../store/record.ts';
@@ -49,7 +51,9 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
       dropEmptyWebhook(crd);
     },
     validate: (crd) => validateCrd(crd),
-    validateUpdate: (crd, old) => validateCrd(crd, old),
+    validateUpdate: (crd, old, { subresource }) =>
+      subresource === 'status' ? validateCrdStatus(crd) : validateCrd(crd, old),
+    warnings: formatWarnings,
   };
 }
 
