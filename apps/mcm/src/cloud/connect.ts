@@ -16,9 +16,7 @@ export async function withCloud<T>(dataDir: string, work: (cloud: CloudConnectio
   const instance = inspectDataDir(dataDir);
   const { provider = 'local', cloudAddress } = instance?.state ?? {};
   if (!instance?.running || cloudAddress === undefined)
-    throw new UserError(
-      `directory ${dataDir} has no running local instance; start an instance with: mcm up --provider aws`,
-    );
+    throw new UserError(`directory ${dataDir} has no running local instance; start an instance with: mcm up`);
   const [ca, token] = [join(dataDir, 'cloud', 'ca.crt'), join(dataDir, 'cloud-token')];
   const transport = undiciTransport({
     server: cloudAddress,
