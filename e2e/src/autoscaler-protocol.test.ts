@@ -70,7 +70,6 @@ async function started() {
   return { plane, deployments, port, authority };
 }
 
-/** The responses of a method, or the code of its error. */
 function connect(port: number, ca: string, pair?: { readonly cert: string; readonly key: string }) {
   const loaded = SERVICE.split('.').reduce<unknown>(
     (inner, name) => (inner as Record<string, unknown>)[name],

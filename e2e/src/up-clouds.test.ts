@@ -124,7 +124,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       await client.resource<MachineClass>(machineClasses, 'default').create(machineClass as MachineClass);
       await client.resource<MachineDeployment>(machineDeployments, 'default').create(deployment as MachineDeployment);
     });
-  /** Replaces all machines of the first deployment at the same time. Meanwhile, another deployment is created. */
+  /** Replaces all machines of the first deployment at the same time. Meanwhile, a second deployment is created. */
   const rollBeside = async (provider: string): Promise<void> => {
     const old = new Set(instancesOf(await inCloud()));
     expect(old.size).toBe(3);
@@ -157,7 +157,6 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       for (const [at, name] of logins.entries()) {
         const metadata = { name, namespace: 'default' };
         const secretRef = { ...metadata, name: secrets[at] ?? '' };
-        // If an earlier run used the same folder, the class already exists.
         await classes
           .create({ ...first, providerSpec: { ...providerSpec, ...more }, metadata, secretRef })
           .catch((error: unknown) => {

@@ -41,7 +41,6 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
   await client
     .resource<MachineDeployment>(machineDeployments, 'default')
     .patch('workers', { type: 'merge', body: { spec: { replicas: 5 } } });
-  // The Lease of the manager expires now instead of after 15 s.
   await client.resource(leases, 'default').patch(NAME, { type: 'merge', body: { spec: { leaseDurationSeconds: 1 } } });
   await transport.close();
   await up.line(/^machine-controller-manager is not working since /);

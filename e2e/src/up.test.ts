@@ -64,8 +64,8 @@ describe('mcm up', () => {
   test('mcm up starts three machines and ends, and continues with the same fleet at every later start', {
     timeout: PATIENCE_MS,
   }, async () => {
-    // This start uses the source files, like `pnpm start`. All other starts use bundles, which start three times as
-    // fast.
+    // The first start of the test uses the source files, like `pnpm start`. All later starts use bundles, which start
+    // three times as fast.
     const first = await mcm(['up', '--exit-when-ready', '--no-tty'], { cwd: used }).ended;
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toContain('ready: 3 machines Running');
@@ -73,7 +73,7 @@ describe('mcm up', () => {
     const second = mcm(['up', '--no-tty'], { cwd: used, program });
     await second.line(/^ready: 3 machines Running/);
     fleet = await fleetOf(join(used, '.mcm'));
-    // The fleet exists from the start. A controller reports it when the controller is the leader.
+    // The fleet exists from the start. A controller is reported as soon as it is the leader.
     await expect.poll(() => missingMetrics(join(used, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
     second.child.kill('SIGKILL');

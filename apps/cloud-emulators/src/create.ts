@@ -14,7 +14,7 @@ export interface CreateEmulatorOptions {
   readonly origin: string;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** The number of VMs on a page of a listing. By default, `pageSize` is as in the cloud. */
+  /** The number of VMs on a page of a listing. By default, a page has the size of the cloud. */
   readonly pageSize?: number | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;

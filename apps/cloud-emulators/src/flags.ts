@@ -13,7 +13,7 @@ export interface EmulatorFlags {
   readonly nodeKubeconfig: string | undefined;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** The number of VMs on a page of a listing. By default, `pageSize` is as in the cloud. */
+  /** The number of VMs on a page of a listing. By default, a page has the size of the cloud. */
   readonly pageSize: number | undefined;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
@@ -71,7 +71,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })
     .opts<Omit<EmulatorFlags, 'provider' | 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
-  // Commander does not require this flag. Otherwise a missing flag would hide the error about a misspelled flag.
+  // Commander does not require this flag, because a missing flag would hide the error about a misspelled flag.
   if (provider === undefined) return command.error(`--provider must be one of ${PROVIDERS.join(', ')}`);
   return { ...raw, provider, dataDir, nodeKubeconfig, pageSize };
 }

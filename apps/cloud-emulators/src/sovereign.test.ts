@@ -92,7 +92,6 @@ test('each sovereign cloud accepts only its own audience and tokens, and stores 
   for (const audience of [PUBLIC, CHINA])
     expect((await login('login.microsoftonline.us', audience)).json).toMatchObject({ error: 'invalid_resource' });
 
-  // Microsoft's library for Go writes the scope in this form.
   const library = await login('login.microsoftonline.us', `${GOVERNMENT}/`, ' openid offline_access profile');
   expect(library.status).toBe(200);
 
@@ -111,7 +110,6 @@ test('each sovereign cloud accepts only its own audience and tokens, and stores 
   const listed = [expect.objectContaining({ id: `https://${at}${VM.replace(/\?.*/, '')}` })];
   expect(emulator.resources()).toEqual(listed);
   expect([...emulator.counts.keys()]).toContain('AzureGovernment PUT virtualMachines');
-  // After a restart, the resources exist in the same cloud.
   expect((await serve(store)).emulator.resources()).toEqual(listed);
 });
 

@@ -16,16 +16,16 @@ export const SORTS = { name: 'Name', level: 'State', created: 'Age' } as const;
 export type Sort = keyof typeof SORTS;
 
 export const query = signal('');
-/** Empty means all levels. */
+/** An empty `levels` selects all levels. */
 export const levels = signal<ReadonlySet<Level>>(new Set());
-/** Empty means all namespaces. */
+/** An empty `namespace` selects all namespaces. */
 export const namespace = signal('');
 export const group = signal<Group>('deployment');
 export const sort = signal<Sort>('name');
 
 const words = computed(() => query.value.toLowerCase().split(/\s+/).filter(Boolean));
 
-/** Whether a machine is shown. Each word must be part of one of its fields. */
+/** Whether a machine is shown. Each word of the search must be part of a field of the machine. */
 export function matches(row: MachineRow): boolean {
   if (namespace.value !== '' && row.ns !== namespace.value) return false;
   if (levels.value.size > 0 && !levels.value.has(row.level)) return false;

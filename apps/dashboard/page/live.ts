@@ -6,8 +6,6 @@ export function connect(): void {
   const stream = new EventSource('/live');
   stream.addEventListener('error', () => {
     connection.value = 'lost';
-    // After an error response, the browser does not reconnect. The session may be valid again, so the page connects
-    // again.
     if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 5_000);
   });
   stream.addEventListener('message', ({ data }: MessageEvent<string>) => {

@@ -19,7 +19,8 @@ export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
 /** Sentences about missing or outdated data. */
 export const gaps = signal<readonly string[]>([]);
 /**
- * The namespace that the server watches. Empty means all namespaces. `watched` is undefined before the first message.
+ * The namespace that the server watches. An empty `watched` means all namespaces. `watched` is undefined before the
+ * first message.
  */
 export const watched = signal<string | undefined>(undefined);
 export const login = signal(false);
@@ -141,7 +142,7 @@ export function apply(frame: Frame): void {
 /** The maximum number of samples of the trend. */
 const MOST_TREND = 2_500;
 
-/** Appends samples. A sample replaces the last one if their times are equal. */
+/** Appends samples. A sample replaces the last sample if their times are equal. */
 function mergedTrend(before: readonly TrendSample[], added: readonly TrendSample[]): readonly TrendSample[] {
   const from = added[0]?.[0] ?? 0;
   const kept = before.at(-1)?.[0] === from ? before.slice(0, -1) : before;

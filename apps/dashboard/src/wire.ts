@@ -20,7 +20,8 @@ export interface MachineRow {
   readonly ns: string;
   readonly name: string;
   /**
-   * The name of its MachineDeployment. If the machine has no deployment, set, zone, class or node, its name is empty.
+   * The name of its MachineDeployment. A machine without a deployment, set, zone, class or node has an empty name in
+   * this field.
    */
   readonly deployment: string;
   readonly set: string;
@@ -183,7 +184,7 @@ export interface Tables {
 /** The name of a table in a {@link Frame}. */
 export type TableName = keyof Tables;
 
-/** One message of the stream. The first message of a connection has all rows. */
+/** One message of the stream. The first message of a connection contains all rows. */
 export interface Frame {
   readonly at: number;
   readonly first?: First;
@@ -196,7 +197,7 @@ export interface Frame {
 
 /** The part of the first message that does not change. */
 export interface First {
-  /** The watched namespace. Empty means all namespaces. */
+  /** The watched namespace. An empty `namespace` means all namespaces. */
   readonly namespace: string;
   /** Whether the user logged in, so that the page can end the session. */
   readonly login: boolean;

@@ -221,7 +221,6 @@ test('without permission to list machines, pools with machines report verb and r
       target,
       'old',
     ]);
-    // After the correction of the role, no restart is necessary.
     allowed = true;
     await clock.advance(60_000);
     expect([(await resolved())?.reason, await reported('born')]).toEqual(['NotFound', target]);

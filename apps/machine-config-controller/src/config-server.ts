@@ -61,7 +61,7 @@ export function registerConfigServerMetrics(meters: Meters): (status: number) =>
   return (status) => count({ code: String(status) });
 }
 
-/** The DNS names of a Service in its cluster. Machines outside the cluster need `--config-server-names`. */
+/** The DNS names of a Service in its cluster. Machines outside of the cluster need `--config-server-names`. */
 export const serverNames = (service: string, namespace: string): readonly string[] => [
   `${service}.${namespace}.svc`,
   `${service}.${namespace}.svc.cluster.local`,
@@ -98,7 +98,10 @@ async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, conte
   return { server, stop } satisfies Served;
 }
 
-/** Serves configurations for first boots until `close` is called. Every replica of the controller serves them. */
+/**
+ * Serves configurations for first boots until `close` is called. Every replica of the controller serves configurations
+ * for first boots.
+ */
 export async function startConfigServer(
   settings: ConfigServerSettings,
   context: ConfigServerContext,

@@ -62,7 +62,7 @@ export interface ConfigControllerOptions {
 
 /** Settings from flags. */
 export interface ConfigSettings {
-  /** The maximum number of parallel drains. The other queues are short. */
+  /** The maximum number of parallel drains. Only drains need a limit, because all remaining queues are short. */
   readonly concurrency: number;
   readonly pullSecretNamespace: string;
   /** `Old`, `Intermediate` or `Modern`. */
@@ -72,7 +72,7 @@ export interface ConfigSettings {
   readonly renderWhilePaused: boolean;
   readonly keepRenders: number;
   readonly haltDegraded: number;
-  /** Whether pools may refer to MachineDeployments and MachineSets. This requires their CRDs. */
+  /** Whether pools may refer to MachineDeployments and MachineSets. These references require the CRDs of machines. */
   readonly machinePools: boolean;
 }
 
@@ -109,7 +109,7 @@ export interface ConfigControllers {
 
 const MACHINE_KINDS: readonly ResourceDefinition<KubeObject>[] = [machines, machineSets, machineDeployments];
 
-/** Returns whether a node may be uncordoned. If its machine is in deletion, the node stays cordoned. */
+/** Returns whether a node may be uncordoned. If the machine of a node is in deletion, the node stays cordoned. */
 const mayUncordon =
   (fleet: MachineFleet) =>
   ({ metadata }: Node): boolean =>

@@ -27,7 +27,10 @@ import { machineHost } from './machine-host.ts';
 import { RootDisk } from './root-disk.ts';
 import { rootFolder } from './root-folder.testing.ts';
 
-/** The loop of the daemon with changes of its Node and of its disk. A folder is the root directory of the machine. */
+/**
+ * The loop of the daemon with changes of its Node and of its disk. In this test, a folder is the root directory of the
+ * machine.
+ */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
   NodeAnnotations;
@@ -153,7 +156,6 @@ class Machine implements AsyncDisposable {
       monotonic: () => this.clock.monotonic(),
       setTimeout: (work: () => void, ms: number) => {
         const timer = this.clock.setTimeout(work, ms);
-        // The watch of the disk waits for this time.
         if (ms === 500) this.changed.resolve();
         return timer;
       },

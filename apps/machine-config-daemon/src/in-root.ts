@@ -9,7 +9,7 @@ const isMissing = (error: unknown): boolean =>
 
 /**
  * Converts a path on the node to a path in the file system of this process.
- * - Links in the parent directories are resolved within the node's root directory. Links never lead out of this
+ * - Links in the parent directories are resolved within the node's root directory. No link leads out of the node's root
  *   directory.
  * - A link at the end of the path is not resolved.
  * @param root path of the node's root directory

@@ -18,8 +18,8 @@ export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promis
 }
 
 /**
- * Writes the command line to all boot entries, and then to the file for new entries. `readCommandLine` reads that file,
- * so the write is repeated after a crash.
+ * Writes the command line to all boot entries, and then to the file for new entries. The command line is read from the
+ * file for new entries, so a crash repeats the write.
  */
 export async function writeCommandLine(disk: NodeDisk, list: ListEntries, line: string): Promise<void> {
   for (const path of await list(ENTRIES)) {

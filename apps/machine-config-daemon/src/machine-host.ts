@@ -69,7 +69,7 @@ export function machineHost({
     act: (action) => act(program, action),
     reboot: async () => {
       if (reboot.length > 0) await program(reboot);
-      // The reboot ends this process. Until then, this process must do nothing else.
+      // The reboot ends this process, which must do nothing else until then.
       await new Promise(() => undefined);
     },
     unsupported,
@@ -83,8 +83,8 @@ async function act(program: RunProgram, action: PostAction): Promise<void> {
 }
 
 /**
- * The services of the built-in policy. Some of these services do not exist on machines with another container runtime
- * or operating system.
+ * The services of the built-in policy. Machines with a different container runtime or operating system lack some of
+ * these services.
  */
 const OPTIONAL_SERVICES: ReadonlySet<string> = new Set(servicesOf(DEFAULT_POLICY));
 
@@ -94,8 +94,8 @@ async function onService(program: RunProgram, verb: 'reload' | 'restart', servic
 }
 
 /**
- * Whether a service is installed. `systemctl cat` has a special exit code for a missing unit file. Any other error
- * means that the machine has a problem.
+ * Whether a service is installed. `systemctl cat` has a special exit code for a missing unit file. Any error code
+ * except this one means that the machine has a problem.
  */
 async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
   try {

@@ -5,8 +5,8 @@ const V8_FLAGS = [
   // Without this flag, short-lived objects of the start keep the heap large until the process ends.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // The HTTP parser is the only WebAssembly. An optimizing compilation would use 14 MB of memory. A flag that is set
-  // at run time does not set the flags that it implies, so each flag is listed.
+  // The HTTP parser is the only WebAssembly. An optimizing compilation of WebAssembly would use 14 MB of memory. A flag
+  // that is set at run time does not set the flags that it implies, so each flag is listed.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];
 

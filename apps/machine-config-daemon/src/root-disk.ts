@@ -32,7 +32,7 @@ export class RootDisk implements NodeDisk {
   readonly #onWrite: (path: string) => void;
 
   /**
-   * @param onWrite Called with the path on the node before each change, so that a watch can ignore the daemon's own
+   * @param onWrite `onWrite` gets the path on the node before each change, so that a watch can ignore the daemon's own
    * changes
    */
   constructor(root: string, onWrite: (path: string) => void = () => undefined) {

@@ -15,7 +15,6 @@ async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Pro
   const root = await mkdtemp(join(tmpdir(), 'watch-'));
   const virtual = new VirtualClock();
   const seen: Seen = { reported: 0, next: Promise.withResolvers<void>(), clock: virtual };
-  // The start of this timer shows that the watch has received a change from the system.
   const clock = {
     now: () => virtual.now(),
     setTimeout: (run: () => void, ms: number) => {

@@ -40,7 +40,7 @@ export class DiskWatch {
       watcher.on('error', () => this.#changed());
       this.#watchers.set(directory, watcher);
     } catch (error) {
-      // The directory does not exist. The last check has already reported its missing files.
+      // If the directory does not exist, the last check has already reported its missing files.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     }
   }

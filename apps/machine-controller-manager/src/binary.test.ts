@@ -76,7 +76,6 @@ test.each(['--safety-up=-1', '--safety-down=x', '--machine-safety-overshooting-p
 );
 
 test('the Lease has the name of the original’s, machine-controller-manager, so the two never act at the same time [§1.1]', () => {
-  // If a binary sets no name for its Lease, the Lease has the name of the binary.
   const { name, leaseName = name } = machineControllerManager;
   expect(leaseName).toBe('machine-controller-manager');
 });

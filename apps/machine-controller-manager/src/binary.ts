@@ -143,7 +143,7 @@ interface Doubtful {
   readonly 'webhook-cert-dir': string;
 }
 
-/** Warnings about settings that are valid but probably wrong. The original also accepts these settings. */
+/** Warnings about settings that are valid but probably wrong. The original accepts such settings too. */
 function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
   return [

@@ -78,7 +78,7 @@ async function serveSelfMade(settings: WebhookSettings, context: WebhookContext)
   };
 }
 
-/** Serves the webhooks until the returned function is called. Every replica of the binary serves them. */
+/** Serves the webhooks until the returned function is called. Every replica of the manager serves the webhooks. */
 export async function serveWebhooks(settings: WebhookSettings, context: WebhookContext): Promise<Stop | undefined> {
   if (settings.port === 0) return undefined;
   return settings.certificates === '' ? serveSelfMade(settings, context) : serveFromFiles(settings, context);

@@ -55,13 +55,12 @@ const draw = (text: string): string => {
 
 const program = createProgram({ say, random, signal: untilSignal, stdout: process.stdout, draw });
 
-// This interval keeps the process running, because the timers of `realClock` do not.
+// The interval keeps the process running, because the timers of `realClock` do not.
 setInterval(() => undefined, 2 ** 30);
 
 try {
   const [, , first, ...words] = process.argv;
-  // `kubectl_complete-mcm` calls this. Commander must not parse the arguments, because the completion also needs the
-  // flags.
+  // For `kubectl_complete-mcm`, Commander must not parse the arguments, because the completion also needs the flags.
   if (first === '__complete') for (const line of await completions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {

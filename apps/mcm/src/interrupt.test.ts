@@ -16,7 +16,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mcm-interrupt-'));
   mkdirSync(join(folder, 'logs'));
   writeFileSync(join(folder, 'logs/cloud.log'), 'begun\n');
-  stalled = createServer((socket) => void socket.on('error', () => undefined)); // The client closes its connection.
+  stalled = createServer((socket) => void socket.on('error', () => undefined));
   stalled.listen(0, '127.0.0.1');
   await once(stalled, 'listening');
   const server = `http://127.0.0.1:${(stalled.address() as AddressInfo).port}`;
@@ -37,8 +37,6 @@ afterAll(() => {
 
 test.for([
   ['rollout status workers', 130, null],
-  // Commands that only read do not handle the signal. The test reads the signal itself, because only a shell converts
-  // it to the exit code 130.
   ['explain machinedeployment/workers', null, 'SIGINT'],
   ['logs --follow', 0, null],
 ] as const)(

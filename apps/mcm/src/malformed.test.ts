@@ -102,7 +102,6 @@ async function run(...words: string[]): Promise<string> {
       from: 'user',
     });
   } catch (error) {
-    // These errors are bugs of the program. Users should not see their messages.
     if (error instanceof TypeError || error instanceof RangeError) throw error;
     lines.push(String(error));
   }
@@ -126,7 +125,6 @@ test('the live screen and its start show a fleet with malformed objects', async 
 });
 
 test('the dashboard shows a fleet with malformed objects', async () => {
-  // The command uses such clients.
   const own = conformingClient(client, () => undefined);
   const clients = { client: own, target: own, namespace: NAMESPACE, close: async () => undefined };
   const dashboard = await serveDashboard(clients, { random: seededRandom(1), signal: end.signal, port: 0 });

@@ -31,8 +31,8 @@ export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'si
   Partial<Pick<CommandEnvironment, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
 
 /**
- * Creates the `mcm` program. This module contains only names and flags. Each command loads its implementation, a
- * `run.ts`, when it runs.
+ * Creates the `mcm` program. The module of the program contains only names and flags. Each command loads its
+ * implementation, a `run.ts`, when it runs.
  */
 export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
   const program = forTerminals(new Command('mcm'))

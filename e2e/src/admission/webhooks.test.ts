@@ -24,7 +24,9 @@ import { NAMESPACE, startStack } from '../harness/stack.ts';
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 
-/** Finds a free port. The flag does not accept 0 here, because the webhook configurations must contain the port. */
+/**
+ * Finds a free port. The flag does not accept 0 in this test, because the webhook configurations must contain the port.
+ */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
@@ -37,7 +39,7 @@ const freePort = (): Promise<number> =>
 const configurations = (port: number): WebhookConfiguration[] =>
   parseAllDocuments(readFileSync(join(ROOT, 'deploy', 'kustomize', 'base', 'webhooks.yaml'), 'utf8'))
     .map((document) => document.toJS())
-    .filter(({ webhooks }) => webhooks !== undefined) // The same files also contain roles.
+    .filter(({ webhooks }) => webhooks !== undefined)
     .map(({ webhooks, ...rest }) => {
       const called = webhooks.map((hook: { clientConfig: { service: { path: string } } }) => ({
         ...hook,
@@ -94,7 +96,7 @@ test('self-signed certificates: the API server trusts them without manual steps;
     while (!(await trusted()) && Date.now() < end) await sleep(realClock, LOOK_EVERY_MS);
     expect(await trusted()).toBe(true);
 
-    // The CRDs accept this object. Only the webhook compares the annotation with the stored object.
+    // The CRDs accept this object. Only the webhook compares the annotation of a scale-in with the stored object.
     const scaleIn = { [Annotations.ScaleIn]: 'rubbish' };
     const refused = await create(pool('bad', { type: 'Recreate' }, scaleIn));
     expect(refused).toMatchObject({ code: 422 });
@@ -105,7 +107,7 @@ test('self-signed certificates: the API server trusts them without manual steps;
     expect(String(surge)).toContain('spec.strategy.rollingUpdate.maxSurge');
     expect(surge).toMatchObject({ code: 422 });
 
-    // A CRD cannot add this block, so the mutating webhook must have added it.
+    // A CRD cannot add the `rollingUpdate` block, so the mutating webhook must have added it.
     const good = (await create(pool('good', { type: 'RollingUpdate' }))) as MachineDeployment;
     expect(good.spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
     expect((await deployments.list()).items.map(({ metadata }) => metadata.name)).toEqual(['good']);

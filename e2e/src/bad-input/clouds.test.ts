@@ -8,7 +8,7 @@ import { TwoClasses } from './two-classes.ts';
 
 /**
  * Tests invalid input for the real drivers, with clouds that verify credentials. The class and its machines report the
- * problem with the field and a hint. Machines of other classes are not delayed, requests are not repeated constantly,
+ * problem with the field and a hint. Machines of a valid class are not delayed, requests are not repeated constantly,
  * and no secret is printed.
  */
 
@@ -30,7 +30,7 @@ const MINUTE = 60_000;
 const WATCHED_MS = 50 * MINUTE;
 /**
  * The maximum number of requests for two machines. Every three minutes, there is one request for the status and one for
- * the creation, each with a login. There are also some listings.
+ * the creation, each with a login. The number also covers some listings.
  */
 const MOST_CALLS = 160;
 

@@ -77,7 +77,7 @@ const html = (status: number): TransportResponse => ({
   text: async () => '<html>Welcome to the proxy</html>',
 });
 
-/** A metadata server that refuses some identities. The name of such an identity describes the error. */
+/** A metadata server that refuses some identities. The name of a refused identity describes its error. */
 const metadataOf =
   (cloud: Transport): Transport =>
   async (request) => {
@@ -174,7 +174,7 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
   key.export({ type, format: 'pem' } as never).toString();
 const ACCOUNT = { type: 'service_account', project_id: 'project-p', client_email: 'machines@project-p.example' };
-/** The key of a service account. `change` replaces some of its members. */
+/** The key of a service account. `change` replaces some members of the key. */
 export const serviceAccount = (change: object = {}): string =>
   JSON.stringify({ ...ACCOUNT, private_key: pem(privateKey, 'pkcs8'), ...change });
 

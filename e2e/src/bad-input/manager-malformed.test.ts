@@ -50,7 +50,6 @@ test('malformed objects of all kinds, with a field missing, null or of another t
   );
   const held: string[] = [];
   for (const definition of kinds) {
-    // Only caches read deeper fields, and a separate test covers the caches.
     const all = [...malformations(definition.shape ?? {})].filter(
       ({ field }) => field.split('.').length <= 2 && !field.startsWith('status'),
     );

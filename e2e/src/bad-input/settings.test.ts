@@ -12,7 +12,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** @param until Text after which the process is stopped. If `run` is absent, the process must end without a stop. */
+/** @param until Text after which the process is stopped. Without `until`, the process must end without a stop. */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,
@@ -74,7 +74,10 @@ test.each([
   },
 );
 
-/** The kubeconfig of an API server that does not respond. A machine controller waits for this server. */
+/**
+ * The kubeconfig of an API server that does not respond. The machine controller waits for the API server of this
+ * kubeconfig.
+ */
 const KUBECONFIG = `
 apiVersion: v1
 kind: Config

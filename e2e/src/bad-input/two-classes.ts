@@ -57,7 +57,7 @@ export class TwoClasses {
     let running: Promise<unknown> = Promise.resolve();
     const two = new TwoClasses(clock, client, cloud, async () => {
       stop.abort(new Error('the test ends'));
-      await running.catch(() => undefined); // The test does not check how the controller ends.
+      await running.catch(() => undefined);
       await plane.close();
     });
     const recorder = createRecorder({ client, component: 'machine-controller', clock, log: two.log });
@@ -142,7 +142,7 @@ export class TwoClasses {
       .map(({ reason, message, count = 1 }) => ({ text: `${reason}: ${message}`, count }));
   }
 
-  /** Everything that a user without access to Secrets can read: all other objects, and the log. */
+  /** Everything that a user without access to Secrets can read: objects of all kinds except Secrets, and the log. */
   async readable(): Promise<string> {
     const of = async (definition: typeof events | typeof machines | typeof machineClasses): Promise<string> =>
       JSON.stringify((await this.#client.resource(definition as typeof events, NAMESPACE).list()).items);

@@ -33,7 +33,6 @@ export async function* dashboardFigures(): AsyncGenerator<Figure> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-bench-dashboard-'));
   const plane = await startPlane('memory');
   const config = join(folder, 'kubeconfig');
-  // The file may contain JSON, because every JSON text is YAML.
   writeFileSync(config, JSON.stringify(kubeconfigOf(plane)), { mode: 0o600 });
   const transport = undiciTransport({ ...(await loadKubeconfig(config)), connections: 32 });
   const client = createClient({ transport, userAgent: 'bench', clock: realClock });

@@ -46,7 +46,7 @@ class Relay {
   }
 
   /**
-   * Ends the leader with a signal. `pass` returns the seconds until another replica holds the Lease, and until that
+   * Ends the leader with a signal. `pass` returns the seconds until a new replica holds the Lease, and until this
    * replica has created a machine.
    */
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
@@ -58,7 +58,6 @@ class Relay {
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);
-    // The change occurs while no replica is the leader.
     this.#replicas += 1;
     const asked = client
       .resource<MachineDeployment>(machineDeployments, NAMESPACE)

@@ -69,7 +69,7 @@ interface Spent {
 const API = { apiVersion: 'machineconfiguration.openshift.io/v1' } as const;
 const metaOf = (name: string) => ({ name, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' });
 
-/** Measures rendering: once with an empty cache, and then with the same inputs. */
+/** Measures rendering: first with an empty cache, and then again with equal inputs. */
 function* rendering(): Generator<Figure> {
   const inputs = () =>
     Array.from(
@@ -145,8 +145,8 @@ class Bench {
   readonly #stop = new AbortController();
   readonly client: KubeClient;
   /**
-   * The disk of a new machine after its first boot. The config server returned the target of its pool, and the disk
-   * contains this target.
+   * The disk of a new machine after its first boot. The config server returned the target of its pool, which the disk
+   * contains.
    */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;
@@ -322,7 +322,6 @@ async function* idle(): AsyncGenerator<Figure> {
 
 /** Measures rendering, a rollout and an idle fleet. */
 export async function* machineConfigFigures(): AsyncGenerator<Figure> {
-  // Everything runs in this process with a virtual clock, which does not keep the process alive.
   const alive = setInterval(() => undefined, 1_000);
   try {
     yield* rendering();

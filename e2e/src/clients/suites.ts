@@ -20,7 +20,7 @@ export interface Suite {
   readonly programs: readonly Program[];
 }
 
-/** A program of another project that runs together with the programs of mcm. */
+/** A foreign program that runs together with the programs of mcm. */
 export interface Scenario {
   readonly name: string;
   /** The paths of the programs in the folder of programs. */
@@ -30,7 +30,8 @@ export interface Scenario {
 }
 
 /**
- * With this variable, tests of envtest use the cluster of `KUBECONFIG`. Otherwise, they would start a separate cluster.
+ * With this variable, tests of envtest use the cluster of `KUBECONFIG`. Without this variable, tests of envtest would
+ * start a separate cluster.
  */
 const EXISTING = { USE_EXISTING_CLUSTER: 'true' };
 
@@ -43,7 +44,7 @@ const goPackages = (suite: string, folder: string, names: readonly string[], res
     results,
   }));
 
-/** The `[Conformance]` specs that need no running containers. The other specs need a kubelet. */
+/** The `[Conformance]` specs that need no running containers. Specs with running containers need a kubelet. */
 const CONFORMANCE = [
   '--provider=local',
   '--ginkgo.focus=\\[Conformance\\]',

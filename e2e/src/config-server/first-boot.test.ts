@@ -356,7 +356,6 @@ test('the server finds the machine of a token in a cache, so a request causes no
     return { status: await statusOf(...given), lists: lists() - before };
   };
   expect(await reads('/config/worker', token)).toMatchObject({ status: 200 });
-  // Until the cache is complete, an unknown token causes a list request.
   for (let turn = 0; turn < 200; turn++) if ((await reads('/config/infra', token)).lists === 0) break;
   expect(await reads('/config/worker', token)).toEqual({ status: 200, lists: 0 });
   expect(await reads('/config/infra', token)).toEqual({ status: 403, lists: 0 });

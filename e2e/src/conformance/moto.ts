@@ -28,7 +28,6 @@ const first = (text: string, pattern: RegExp): string => {
  * @param server Its origin.
  */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {
-  // If the profile already exists, moto refuses the request. The test ignores this error.
   await ask(server, 'CreateInstanceProfile&InstanceProfileName=nodes', 'iam', '2010-05-08');
   const ami = first(await ask(server, 'DescribeImages'), /<imageId>(ami-\w+)</);
   const subnetID = first(await ask(server, 'DescribeSubnets'), /<subnetId>(subnet-\w+)</);

@@ -52,8 +52,8 @@ export async function expectScenarioToPass(
 }
 
 /**
- * Runs all scenarios with an emulator of another project. Only scenarios in the list of known differences may fail. If
- * a scenario in this list passes, the test also fails.
+ * Runs all scenarios with a third-party emulator. Only scenarios in the list of known differences may fail. A known
+ * difference whose scenario passes fails the test.
  */
 export async function expectScenariosToPass(
   target: ConformanceTarget,

@@ -17,7 +17,7 @@ export const chromiumPath: string | undefined = [
     if (file !== '') accessSync(file, constants.X_OK);
     return file !== '';
   } catch {
-    return false; // Another path may exist.
+    return false;
   }
 });
 

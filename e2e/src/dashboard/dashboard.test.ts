@@ -169,7 +169,6 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     await open('/machines/default/workers-4');
     const drain = page.getByRole('region', { name: 'Drain' });
     await drain.getByText(/1 left: .*budget default\/web/).waitFor();
-    // If a drain is blocked from its start, it has one sample. The line of the chart continues until now.
     await expect.poll(() => page.evaluate(PIXELS_OF_THE_LINE), { timeout: 20_000 }).toBeGreaterThan(100);
     await stage.client.resource(pods, NAMESPACE).delete('web-0', { gracePeriodSeconds: 0 });
     await drain.getByText('Pods left 0').waitFor();
@@ -216,7 +215,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await refused(`document.body.innerHTML = '<img src=x onerror="globalThis.owned=1">'`)).toBe('TypeError');
     expect(await refused(`document.body.setAttribute('onclick', 'globalThis.owned=1')`)).toBe('TypeError');
     expect(await refused(`trustedTypes.createPolicy('mcm', { createHTML: (text) => text })`)).toBe('TypeError');
-    problems.length = 0; // The browser logged these errors.
+    problems.length = 0;
   });
 
   test.runIf(isThorough).each(sampled(['light', 'dark'] as const, 2))(
@@ -229,7 +228,6 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
         for (const path of ALL_PAGES) {
           await open(path);
           await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
-          // The page of an object loads its details after it was opened.
           if (path.split('/').length > 2) await page.locator('pre').waitFor();
           expect([path, width, await page.evaluate(TOO_WIDE)]).toEqual([path, width, 0]);
           await page.evaluate(axe);

@@ -15,9 +15,7 @@ import { type KubeClient, type Lease, leases, type Random, withoutUndefined } fr
 export interface FleetPart {
   readonly name: string;
   readonly machines: number;
-  /** The number of machines that are not Running, by state. */
   readonly states?: Readonly<Partial<Record<State, number>>>;
-  /** The number of machines with the older template of a rollout. */
   readonly old?: number;
   readonly problem?: string;
   readonly paused?: boolean;
@@ -80,7 +78,6 @@ export async function addLargeFleet(
   return names;
 }
 
-/** Renews the Leases of both controllers. */
 export async function addLeases(client: KubeClient): Promise<void> {
   for (const name of ['machine-controller-manager', 'machine-controller']) {
     const renewTime = new Date().toISOString().replace('Z', '000Z');
@@ -143,7 +140,6 @@ async function addBand(client: KubeClient, band: FleetPart, random: Random): Pro
     const suffix = Math.floor(random.next() * 36 ** 5)
       .toString(36)
       .padStart(5, '0');
-    // The machines with problems are distributed among the others.
     const state = states[Math.floor(index / Math.max(1, Math.floor(band.machines / Math.max(1, states.length))))];
     const isTurn = index % Math.max(1, Math.floor(band.machines / Math.max(1, states.length))) === 0;
     made.push(addOne(client, set, `${band.name}-6f7c9-${suffix}`, isTurn ? state : undefined, ZONES[index % 3] ?? ''));

@@ -37,7 +37,7 @@ export interface DashboardStage {
   setPhase(name: string, phase: string, description?: string): Promise<void>;
   /** Deletes a machine in the same way as its controller. */
   remove(name: string): Promise<void>;
-  /** Stops the dashboard. The promise of `interrupt` resolves to a function that starts it again on the same port. */
+  /** Stops the dashboard. The promise resolves to a function that starts the dashboard again on the same port. */
   interrupt(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

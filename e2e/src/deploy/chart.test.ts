@@ -9,10 +9,7 @@ import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../docs/sources.ts';
 import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 
-/**
- * Tests the Helm chart with the real Helm, if it is installed: its lint rules, its values, and a release on an API
- * server.
- */
+/** Tests the Helm chart with an installed Helm: its lint rules, its values, and a release on an API server. */
 
 const hasHelm = spawnSync('helm', ['version'], { stdio: 'ignore' }).error === undefined;
 const CHART = join(ROOT, 'deploy/helm/machine-controller-manager');

@@ -26,7 +26,7 @@ import { allowedBy, neededPermissions, type RoleObject } from './needed-permissi
 
 /**
  * Runs a fleet of both programs with the ServiceAccount and the roles of the installation. In the namespace of a bound
- * cluster, no request is refused. In other namespaces, the fleet reads only its kubeconfig and the Leases.
+ * cluster, no request is refused. Outside of the bound namespaces, the fleet reads only its kubeconfig and the Leases.
  */
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';

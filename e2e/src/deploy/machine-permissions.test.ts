@@ -9,8 +9,8 @@ import { allowedBy, neededPermissions, type RoleObject } from './needed-permissi
 
 /**
  * Runs the machine controller with the ServiceAccount and the roles of the installation, in histories with pods,
- * budgets, volumes, faults and kills. The server must refuse no request. The list below contains a reason for each
- * unused permission.
+ * budgets, volumes, faults and kills. The server must refuse no request. `EVIDENCE` contains a reason for each unused
+ * permission.
  */
 
 /** Permissions that no history uses, with the reasons why they are necessary. */

@@ -81,7 +81,6 @@ test.runIf(isThere('kubectl'))('the component for separate pods changes the base
   expect([...made.values()]).toEqual(expect.arrayContaining(objects));
 });
 
-/** The objects of a fleet. */
 const ofFleet = (): Named[] =>
   JSON.parse(
     JSON.stringify(

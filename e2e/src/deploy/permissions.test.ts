@@ -111,7 +111,6 @@ test('deployments roll out, scale and are deleted, sets are created and deleted,
     await world.clock.advance(MINUTE);
     await roll(world);
     await world.untilSettled(2, 'green');
-    // Old sets above the history limit are deleted.
     await deployment.patch('workers', { type: 'merge', body: { spec: { revisionHistoryLimit: 0 } } });
     await world.clock.advance(MINUTE);
     await world.change({ replicas: 1 });
@@ -182,8 +181,8 @@ test('election, certificates of webhooks, and access to metrics', async () => {
       );
     const kept = keep('one.default.svc');
     await world.until(() => Promise.resolve(pairs > 0));
-    // The certificate has another name, so it is issued again, as after its expiry. The new certificate updates the
-    // Secret.
+    // The certificate has a wrong name, so it is issued again, as after its expiry. The Secret gets the new
+    // certificate.
     const keptAgain = keep('two.default.svc');
     await world.until(() => Promise.resolve(pairs > 1));
     await clock.advance(MINUTE);
@@ -218,7 +217,7 @@ test('with separate pods, each program has a ServiceAccount with only its own ro
   expect(forbidden).toEqual(
     expect.arrayContaining(['* /pods/eviction create', 'kube-system /secrets get', '* /nodes delete']),
   );
-  // These roles are sufficient for the whole life of a fleet.
+  // The roles of the installation are sufficient for the whole life of a fleet.
   await inWorld({ maxSurge: 1, isSeparate: true }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');

@@ -69,7 +69,6 @@ const readManifest = (path: string): Manifest => JSON.parse(readFileSync(join(RO
 
 /** The direct and indirect dependencies of a package. */
 function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()): ReadonlySet<string> {
-  // The name of a package with peers is followed by the names of the peers: name@version(peer@version).
   const full = Object.keys(snapshots).find((each) => each === key || each.startsWith(`${key}(`));
   if (full === undefined) throw new Error(`pnpm-lock.yaml has no ${key}: run pnpm install`);
   const { dependencies = {}, optionalDependencies = {} } = snapshots[full] ?? {};

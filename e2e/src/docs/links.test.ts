@@ -33,7 +33,7 @@ const anchorsOf = (text: string): Set<string> =>
   );
 
 /**
- * The error of a link in a page. `problem` returns undefined for a valid link. Links to other hosts are not checked.
+ * The error of a link in a page. `problem` returns undefined for a valid link. Links to foreign hosts are not checked.
  */
 function problem(page: string, link: string): string | undefined {
   if (/^[a-z]+:/.test(link)) return undefined;

@@ -18,7 +18,6 @@ export const namedTests = (page: string): readonly NamedTest[] =>
     words,
   }));
 
-/** Whether a line cannot contain a title. Comments and expectations may contain the same words as a title. */
 const isTitleLess = (line: string): boolean => /^\s*(\/\/|\/?\*|expect\b)/.test(line);
 
 /** Whether a file contains the words. For a test, the words must be in a title, or in a row of a test table. */

@@ -40,7 +40,6 @@ async function verify<Spec, Credentials>(one: Case<Spec, Credentials>): Promise<
     const records = machines.map(({ metadata }) => metadata.annotations?.[Annotations.CapacityOffering]);
     expect(new Set(records)).toEqual(new Set([JSON.stringify(one.alternatives[0])]));
     expect(fleet.cloud.faults.list().reduce((sum, { met }) => sum + met, 0)).toBe(1);
-    // The original does not read this record, but it must also find the VM.
     await fleet.annotate('m-0', { [Annotations.CapacityOffering]: null });
     await fleet.deleteAll();
     await fleet.untilGone(60 * MINUTE);

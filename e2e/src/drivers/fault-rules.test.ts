@@ -74,7 +74,6 @@ const RULES: readonly (readonly [
   ['gcp', 'eventual consistency', { visibleAfterMs: 20_000 }, undefined],
   ['aws', 'a lost request', { lose: 'before' }, SOON],
   ['azure', 'a lost request', { lose: 'before' }, SOON],
-  // The original uses this code for every error of Compute Engine.
   ['gcp', 'a lost request', { lose: 'before' }, 'Internal'],
   ['aws', 'a lost answer', { lose: 'after' }, SOON],
   ['azure', 'a lost answer', { lose: 'after' }, SOON],
@@ -112,7 +111,6 @@ test.each(['aws', 'azure', 'gcp'] as const)('%s: a deleted VM is still shown for
   cloud.faults.order({ on: DEATH[name], visibleAfterMs: 120_000 });
   await stage.delete({ providerID });
   expect((await stage.list()).map(({ providerId }) => providerId)).toEqual([providerID]);
-  // The orphan collection still lists the VM, and calls the driver again.
   await stage
     .delete({ providerID })
     .catch((thrown: unknown) => expect(MachineError.from(thrown).code).toBe('NotFound'));

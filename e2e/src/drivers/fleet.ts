@@ -193,7 +193,7 @@ export function nodesOf(client: KubeClient): Power {
           spec: { providerID: providerId },
           status: { conditions: conditions.map((each) => ({ ...each, lastTransitionTime: '2026-01-01T00:00:00Z' })) },
         })
-        .catch(() => undefined); // A Node of this name exists. The controller must detect the conflict.
+        .catch(() => undefined);
     },
     off: () => undefined,
   };

@@ -118,7 +118,6 @@ test(
 
     const third = await start(MANAGER, timings);
     second.binary.kill('SIGSTOP');
-    // When the old leader continues, it receives this change. The old leader must not process the change.
     await scale(3);
     const { spec: last } = await lease(NAME, ({ holderIdentity }) => holderIdentity !== after?.holderIdentity);
     expect(last?.leaseTransitions).toBe((after?.leaseTransitions ?? 0) + 1);

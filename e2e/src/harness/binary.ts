@@ -6,7 +6,9 @@ export interface Binary {
   readonly pid: number;
   /** Resolves with the text after `ready`. Rejects with the last line of the log if the program ends earlier. */
   readonly ready: Promise<string>;
-  /** Resolves at the end of the program with its exit code or signal, and with the last line of its log. */
+  /**
+   * A promise that resolves at the end of the program with its exit code or signal, and with the last line of its log.
+   */
   readonly ended: Promise<{ readonly code: number | string; readonly lastLine: string }>;
   kill(signal: NodeJS.Signals): void;
 }
@@ -33,6 +35,6 @@ export function startBinary(program: string, args: readonly string[], env: Recor
     () => ready.reject(new Error(lastLine)),
     (error) => ready.reject(error),
   );
-  ready.promise.catch(() => undefined); // The caller that awaits the promise handles the error.
+  ready.promise.catch(() => undefined);
   return { pid: child.pid ?? 0, ready: ready.promise, ended, kill: (signal) => void child.kill(signal) };
 }

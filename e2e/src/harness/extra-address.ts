@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** An additional address of a control plane in this process. Requests to this address have a separate identity. */
+/**
+ * An additional address of a control plane in this process. Requests to the additional address have a separate
+ * identity.
+ */
 export interface ExtraAddress {
   readonly kubeconfig: string;
   /** The write requests to this address in their order, such as `POST /api/v1/…`. */

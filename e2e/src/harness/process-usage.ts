@@ -6,8 +6,6 @@ const TICKS_PER_SECOND = 100;
 /** The CPU time of a process (user and system) in milliseconds. Linux only. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name of the command is in parentheses and may contain any character, so the fields are counted after the last
-  // parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }

@@ -28,8 +28,8 @@ export interface Counts {
 export const ofControllers = (request: LoggedRequest): boolean => /^machine-controller/.test(request.userAgent);
 
 /**
- * Counts requests, without renewals of Leases and health checks of API servers. The number of these requests depends on
- * the elapsed time.
+ * Counts requests, without renewals of Leases and health checks of API servers. The number of renewals and health
+ * checks depends on the elapsed time.
  */
 export function count(
   requests: readonly LoggedRequest[],

@@ -41,7 +41,6 @@ async function read(fetch: Fetch, path: string): Promise<Answer> {
     const text = await answer.text();
     if (answer.ok) return JSON.parse(text);
     if (answer.status === 404) return {}; // The kind was deleted after the list of kinds was read.
-    // The server responds with 429 for a kind that was just created or is being deleted.
     if (answer.status !== 429 || looks === LOOKS) throw new Error(`GET ${path}: ${text}`);
     await sleep(realClock, LOOK_EVERY_MS);
   }
@@ -67,7 +66,8 @@ async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
 }
 
 /**
- * Removes finalizers, because no controller handles them here. A refused deletion is repeated after other deletions.
+ * Deletes an object without its finalizers, because no controller handles them in this test. A refused deletion is
+ * repeated at the end.
  */
 async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> {
   if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {

@@ -67,7 +67,9 @@ export interface StackOptions {
   /** Additional flags of the control plane. */
   readonly planeFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
-  /** Returns the URL of a program by its module specifier. Default: the URL of its source file. */
+  /**
+   * Returns the URL of a program by its module specifier. By default, a program starts from the URL of its source file.
+   */
   readonly resolve?: (module: string) => string;
 }
 

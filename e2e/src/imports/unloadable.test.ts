@@ -4,7 +4,7 @@ import { test } from 'vitest';
 import { ROOT } from '../docs/sources.ts';
 import { MAINS } from './mains.ts';
 
-/** Makes the main module of a binary throw an error when it is loaded. */
+/** Makes the main module of a binary throw an error at its load. */
 const HOOK = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   registerHooks({

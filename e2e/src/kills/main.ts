@@ -20,7 +20,7 @@ const MACHINES = 100;
 /** The maximum number of kills during one rollout, so that the rollout completes. */
 const KILLS_A_ROLL = 8;
 /**
- * The maximum time from the start of a manager's work to its kill. Some kills are before the first write, and some
+ * The maximum time from the start of a manager's work to its kill. Some kills come before the first write, and some
  * after hundreds of writes.
  */
 const LIFE_MS = 2_500;

@@ -25,7 +25,7 @@ export interface Cluster {
   readonly plane: ApiServer;
   /** The folder of the kubeconfig and of files for the test. The folder is removed at the end. */
   readonly dir: string;
-  /** Runs kubectl. `kubectl` returns its result, even after a failure. `env` is added to the environment. */
+  /** Runs kubectl. `kubectl` returns the result even after a failure. `env` is added to the environment. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
   /**
    * Runs kubectl and requires success. `run` returns the output without the last line break. The line is split at

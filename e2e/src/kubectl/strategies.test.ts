@@ -31,7 +31,7 @@ test.skipIf(!hasKubectl)('kubectl rolls out a deployment with each strategy', { 
     const rollout = (...args: readonly string[]) =>
       mcm(['rollout', ...args, name.split('/').at(-1) ?? ''], { cwd, program }).ended;
     const isOver = async (generation: string): Promise<void> => {
-      // One process watches the rollout. A poll would start a new kubectl each time.
+      // One process watches the rollout, because a poll would start a new kubectl each time.
       expect(await rollout('status')).toMatchObject({ code: 0 });
       const labels = 'jsonpath={.items[?(@.spec.replicas==3)].spec.template.metadata.labels.generation}';
       // During an in-place update, the machines move to the new set first. The sizes of the sets change later.

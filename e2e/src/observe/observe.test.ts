@@ -117,7 +117,8 @@ test('a decision that the running controller does not execute within five minute
     await world.clock.advance(10 * MINUTE);
     expect(observer.sent).toEqual([]);
     const counts = await observer.counts();
-    // The first step is counted once, even after retries. Later steps are unknown until the first step is complete.
+    // A decision counts once for its first step, even after retries. Steps after the first one are unknown until the
+    // first step is complete.
     expect(counts.get('patch machinedeployments: wanted')).toBe(1);
     expect(counts.get('patch machinedeployments: different')).toBe(1);
     const reported = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));

@@ -72,7 +72,7 @@ const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 
 const nonsense = ({ body = '', headers }: TransportRequest): Response =>
   new Response(`{"token": ${JSON.stringify(headers)} ${body}`, { status: 200 });
 
-/** Returns these responses to the first requests of each kind, in order, and forwards all later requests. */
+/** Returns the given responses to the first requests of each kind, in order, and forwards all later requests. */
 function replyFrom(transport: Transport, answers: readonly ((request: TransportRequest) => Response)[]): Transport {
   const count = new Map<string, number>();
   return async (request) => {
@@ -224,7 +224,8 @@ test.each(
       await world.untilSettled(2, 'blue', 24 * 60 * MINUTE);
     }
     expect(tokens.size).toBeGreaterThan(0);
-    // The objects that may contain canaries do contain them. Otherwise, a search without a result would prove nothing.
+    // The objects that may contain canaries do contain them. A search without a result would prove nothing if no object
+    // contained a canary.
     const [own] = (await world.admin.resource(secrets, NAMESPACE).list()).items;
     expect(canariesIn('Secret', Buffer.from(own?.data?.userData ?? '', 'base64').toString())).not.toEqual([]);
     expect(canariesIn('Secret', own?.data?.userData ?? '')).not.toEqual([]);

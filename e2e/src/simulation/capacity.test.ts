@@ -12,7 +12,6 @@ test.each(cases)('$suite $seed: no call requests an offering that is known to be
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-// A plain run plays too few histories for this condition.
 test.runIf(isThorough)('most of these histories have refused calls', () => {
   expect(verified).toBeGreaterThan(cases.length);
 });

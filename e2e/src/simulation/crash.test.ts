@@ -18,7 +18,6 @@ async function life(killPoints: Partial<Record<ProcessName, KillPoint>>, seed: n
 test('a fleet is created, rolled out and deleted, and then nothing is written', async () => {
   const world = await life({}, 1);
   expect(world.violations).toEqual([]);
-  // The last writes to the status of the sets and the deployment follow.
   await world.clock.advance(10_000);
   const written = world.writes.length;
   await world.clock.advance(600_000);
@@ -29,7 +28,6 @@ test('a fleet is created, rolled out and deleted, and then nothing is written', 
 /** A plain test run kills at every twentieth request, and a thorough run at every second request. */
 const STEP = thoroughly(5, 20, 1);
 
-/** The process is killed before a request leaves, or after its effect and before the response. */
 test.each<ProcessName>(['machine-controller', 'manager'])(
   '%s is killed at any await of creation and deletion: the same fleet, no second VM, no left-over VM',
   { timeout: 600_000 },

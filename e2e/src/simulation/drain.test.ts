@@ -38,8 +38,8 @@ test('a rollout drains its nodes within the budget', async () => {
       return world.isSettled(2, 'green');
     });
     expect(workload.fewest).toBe(3);
-    // Each pod waited until the previous pod was ready on another node. The status of the machine named the budget that
-    // blocked the pod.
+    // Each pod waited until the previous pod was ready on another node. Meanwhile, the status of the machine named the
+    // budget that blocked the pod.
     expect([...said].join('\n')).toContain(`waits for pod disruption budget ${workload.budget}`);
     expect(workload.evictions.length).toBeGreaterThanOrEqual(4);
     await world.until(async () => workload.ready === 4);
@@ -60,14 +60,13 @@ test('a budget that blocks a drain is named in the status, and the drain continu
     await world.clock.advance(1_800_000);
     expect(workload.evictions).toEqual([]);
     expect(workload.fewest).toBe(4);
-    // Only one write names the blocking budget.
     expect(world.writes.slice(written).filter((write) => write.includes(' machines ')).length).toBeLessThanOrEqual(1);
     expect(describe(await blocked())).toContain(`pod disruption budget ${workload.budget}`);
     await workload.allow(2);
     const letGo = world.clock.now().getTime();
     await world.clock.advance(1_000);
     expect((workload.evictions[0] ?? Number.POSITIVE_INFINITY) - letGo).toBeLessThan(1_000);
-    // The time includes two machines, pods that need 5 s to end, and creations in between.
+    // The time covers two machines, pods that need 5 s to end, and the creations in between.
     expect(await world.untilSettled(2, 'green')).toBeLessThan(30_000);
     expect(workload.fewest).toBeGreaterThanOrEqual(2);
     workload.close();

@@ -188,7 +188,8 @@ test('a machine that is deleted during the creation of its VM leaves no VM [#5]'
     const name = first?.metadata.name ?? '';
     await world.deleteMachine(name);
     await world.until(async () => (await world.machines()).every(({ metadata }) => metadata.name !== name));
-    // If a create call still ran, it would create a VM now. The orphan collection would delete this VM later.
+    // A create call that still ran would create a VM now. The orphan collection would delete the VM of such a call
+    // later.
     await world.clock.advance(30_000);
     expect(world.vms()).not.toContain(name);
     await world.untilSettled(2, 'blue');

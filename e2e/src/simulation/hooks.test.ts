@@ -12,7 +12,6 @@ test.each(cases)('$suite $seed: no machine passes a stage before its hooks have 
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-// A plain run has too few histories for this condition.
 test.runIf(isThorough)('hooks of these histories end', () => {
   expect(verified).toBeGreaterThan(10 * cases.length);
 });

@@ -38,7 +38,7 @@ test('throttled requests do not extend a drain beyond its timeout [#2]', async (
     await world.deleteMachine('slow');
     const took = await world.until(async () => (await world.machines()).length === 0);
     expect(took).toBeGreaterThanOrEqual(10 * MINUTE);
-    // After the force deletion, a few requests remain. Each request may wait several times.
+    // After the force deletion, a few requests remain. Each of these requests may wait several times.
     expect(took).toBeLessThan(12 * MINUTE);
     expect(world.vms()).toEqual([]);
   });
@@ -177,7 +177,6 @@ test.runIf(isThorough)(
       await world.change({ template: { spec: { class: { name: 'green' } } } });
       await world.clock.advance(MINUTE);
       world.cloud.kubelets.order(dead?.id ?? '', { silent: true });
-      // The replacement may have the same name.
       await world.until(async () => !world.vms().includes(dead?.name ?? ''), 20 * MINUTE);
       world.cloud.faults.clear();
       await world.untilSettled(4, 'green', 180 * MINUTE);
@@ -190,7 +189,7 @@ test('terminating machines count towards the surge, so the quota of VMs is never
   await inWorld({ maxSurge: 1, annotations }, async (world) => {
     await world.createDeployment(4);
     await world.untilSettled(4, 'blue');
-    // The deletion of a VM takes some time. Until then, its machine must exist.
+    // The deletion of a VM takes some time. While the VM is being deleted, its machine must exist.
     const slow = world.cloud.faults.order({ operation: 'instances.delete', latency: 40_000 });
     const seen = { most: 0, leaving: 0 };
     const look = async () => {
@@ -257,7 +256,6 @@ test('a Node of an earlier VM with the same name is not used for the new machine
     await world.clock.advance(10 * MINUTE);
     const [machine] = await world.machines();
     const node = (await world.admin.resource(nodes).list()).items.find(({ metadata }) => metadata.name === 'reborn');
-    // The old Node is deleted, and the kubelet of the new VM registers again.
     expect(machine?.status?.currentStatus?.phase).toBe('Running');
     expect(node?.spec.providerID).toBe(machine?.spec.providerID);
   });
@@ -273,7 +271,6 @@ test('a zone without capacity gets few requests [#23]', async () => {
     await world.createDeployment(5);
     await world.clock.advance(60 * MINUTE);
     const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
-    // All five machines request a VM at the same time. One machine tries again after 10 minutes and after 30 minutes.
     expect(asked.length).toBe(7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');
@@ -291,7 +288,7 @@ test.runIf(isThorough)('VM and Node of a machine whose finalizer was removed man
     const body = { metadata: { finalizers: null } };
     await world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
     world.network.mend();
-    // The orphan collection deletes the VM after two passes. The Node of the VM is also deleted, so that the name
+    // The orphan collection deletes the VM after two passes. The Node of the VM is deleted too, so that the name
     // becomes available.
     await world.untilSettled(2, 'blue', 180 * MINUTE);
   });

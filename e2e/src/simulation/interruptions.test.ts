@@ -18,7 +18,6 @@ test.each(cases)(
   },
 );
 
-// A plain run has too few histories for this condition.
 test.runIf(isThorough)('most of these histories have interruptions of machines', () => {
   expect(verified).toBeGreaterThan(cases.length);
 });
@@ -43,7 +42,6 @@ test.each([
     await interruptions.verifyTimely();
     const after = new Set((await world.machines()).map(({ metadata }) => metadata.uid));
     end.abort(new Error('the test has ended'));
-    // The cloud interrupts one machine. The rollout replaces none of the remaining machines.
     expect(before.filter(({ metadata }) => !after.has(metadata.uid))).toHaveLength(1);
     expect(world.violations).toEqual([]);
   },

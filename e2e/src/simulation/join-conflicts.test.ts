@@ -184,7 +184,6 @@ test.runIf(isThorough)('a preserved Failed machine uses a slot, gets no target, 
     await world.clock.advance(MINUTE);
     await story.change();
     await world.clock.advance(3 * MINUTE);
-    // The node of the machine stays Ready.
     expect([await story.phase(kept), verifier.reported]).toEqual(['Failed', []]);
     await story.allow(2);
     await world.clock.advance(3 * MINUTE);
@@ -230,7 +229,6 @@ test.runIf(isThorough)(
         (await control()).spec?.configuration?.name,
       );
       await world.clock.advance(16 * MINUTE);
-      // The node has the labels and annotations of both controllers.
       expect((await story.node('control-0'))?.metadata).toMatchObject({
         annotations: { [Annotations.NotManagedByMCM]: '1', [CurrentConfig]: booted },
       });
@@ -250,8 +248,8 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
     const { key: ofMcm } = Taints.PreferNoSchedule;
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, ofMcm)));
     await story.change();
-    // One machine needs five minutes to join, which uses the limit. The other nodes are marked as waiting, and no node
-    // gets the target.
+    // One machine needs five minutes to join, which uses the limit. The remaining nodes are marked as waiting, and no
+    // node gets the target.
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, CONFIGS_TAINT)));
     for (const node of await config.nodes()) {
       expect(node.spec?.taints?.map(({ key }) => key).toSorted()).toEqual(
@@ -259,7 +257,6 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
       );
     }
     await story.allow(2);
-    // When the pool sets the target, it removes its taint, but keeps all other taints.
     await story.untilNode(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     const reported = (await config.nodes()).find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     expect([ofMcm, CONFIGS_TAINT, foreign.key].filter((key) => hasTaint(reported, key)).toSorted()).toEqual(
@@ -283,7 +280,6 @@ test('both drain the same node: a machine that must be deleted gets no target, e
     await world.clock.advance(2_000);
     await story.change();
     await world.clock.advance(MINUTE);
-    // The node of the machine is ready and schedulable.
     expect([(await story.node(victim))?.spec?.unschedulable ?? false, verifier.reported]).toEqual([false, [other]]);
     await config.untilUpdated(2, (name) => name !== first);
   }));
@@ -361,8 +357,8 @@ test('a scale-down during the rollout of a pool: the pool updates at most as man
     const { config, world, verifier } = story;
     await world.createDeployment(4);
     const first = await config.untilUpdated(4);
-    // Two machines are in deletion, but their pods block the drain. So there are four nodes, although two were
-    // requested.
+    // Two machines are in deletion, but their pods block the drain. As a result, there are four nodes, although two
+    // were requested.
     const names = await story.names();
     await holdAll(world, 4);
     for (const name of names) await holdNode(world, name);
@@ -407,7 +403,7 @@ test.runIf(isThorough)(
         return most === 2;
       });
       await bothAt((name) => name !== first && name !== firstOthers);
-      // One pool selects all nodes. The pool also waits for the machine of the other deployment.
+      // One pool selects all nodes. The pool also waits for the machine of the second deployment.
       await world.admin.resource(machineConfigPools).delete('others');
       await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
       const second = await config.untilUpdated(4);
@@ -444,7 +440,7 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     await world.until(async () => (await byMcm())[0] === undefined, 2 * MINUTE);
     await world.clock.advance(5_000);
     expect(await marks(Annotations.ScaleDownDisabledByMCC)).toEqual(['true']);
-    // Another rollout starts, and the update ends. The annotations of the manager stay.
+    // A second rollout starts, and the update ends. The annotations that the manager wrote stay.
     await story.roll();
     await story.untilNode((node) => isReported(node) && stateOf(node) === 'Done');
     await world.clock.advance(2_000);

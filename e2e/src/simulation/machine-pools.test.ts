@@ -57,7 +57,6 @@ test('a pool over a MachineDeployment finds its nodes by owner references, and u
     for (const { metadata } of await world.machines()) {
       expect([metadata.annotations?.[CONFIG_STATE], metadata.annotations?.[UNTIL]]).toEqual(['Done', undefined]);
     }
-    // Without a change, there are no further writes.
     const versions = async () => (await config.nodes()).map(({ metadata }) => metadata.annotations);
     const still = await versions();
     await world.clock.advance(10 * MINUTE);
@@ -94,7 +93,6 @@ test('Replace leaves the target to MCM: old nodes never get it, and new machines
     expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
     const sets = await config.sets();
     expect(sets.filter(({ spec }) => (spec.replicas ?? 0) > 0)).toHaveLength(1);
-    // A pause of the pool also pauses the deployment.
     const paused = { type: 'merge', body: { spec: { paused: true } } } as const;
     await config.world.admin.resource(machineConfigPools).patch('workers', paused);
     await config.world.clock.advance(MINUTE);
@@ -244,7 +242,6 @@ test('a node whose machine is being deleted gets no target, and stays unschedula
     await world.deleteMachine(name);
     let uncordoned = false;
     let cordoned = false;
-    // The replacement of the machine may have the same name.
     await world.until(async () => {
       const node = (await config.nodes()).find(({ metadata }) => metadata.uid === uid);
       cordoned ||= node?.spec?.unschedulable === true;
@@ -294,7 +291,6 @@ test('a frozen MachineSet prevents new targets, which is reported [10.5]', () =>
     const first = await config.untilUpdated(2);
     const [set] = await config.sets();
     const freeze = { type: 'merge', body: { metadata: { labels: { [Labels.Freeze]: 'True' } } } } as const;
-    // When the manager runs again, it unfreezes a set that does not have too many machines.
     world.kill('manager');
     await world.admin.resource(machineSets, NAMESPACE).patch(set?.metadata.name ?? '', freeze);
     await config.change({ files: [fileOf('/etc/a', 'two')] });
@@ -338,12 +334,13 @@ test('a pool that is deleted during an update removes its marks from machines an
       );
       return Object.fromEntries(found);
     };
-    // The first reconcile writes the annotation for the autoscaler. The annotation is valid for an hour.
+    // The first reconcile writes the annotation for the autoscaler. The annotation for the autoscaler is valid for an
+    // hour.
     await world.until(async () => (await marks())[UNTIL] !== undefined);
     expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
     const [machine] = await world.machines();
     const [node] = await config.nodes();
-    // The pool must keep this annotation of another program.
+    // The pool must keep this annotation of a foreign program.
     const foreign = { metadata: { annotations: { 'example.com/kept': 'yes' } } };
     await world.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body: foreign });
     await world.admin.resource(machineConfigPools).delete('workers');

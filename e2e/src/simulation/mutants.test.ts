@@ -74,7 +74,9 @@ async function settled(world: World, replicas: number): Promise<readonly string[
   return (await world.machines()).map(({ metadata }) => metadata.name);
 }
 
-/** Stops the kubelets of these machines. The machines become Unknown when their Nodes are NotReady. */
+/**
+ * Stops the kubelets of these machines. The machines of stopped kubelets become Unknown when their Nodes are NotReady.
+ */
 function silence(world: World, ...names: readonly string[]): void {
   for (const { id, name } of world.cloud.instances.list()) {
     if (names.includes(name)) world.cloud.kubelets.order(id, { silent: true });

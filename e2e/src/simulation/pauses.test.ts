@@ -12,7 +12,6 @@ test.each(cases)('$suite $seed: a paused rollout creates and deletes no machine 
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-// A plain run has too few histories for this condition.
 test.runIf(isThorough)('most of these histories were paused during a rollout', () => {
   expect(verified).toBeGreaterThan(cases.length / 2);
 });

@@ -73,7 +73,7 @@ function agree(planned: readonly string[][], seen: readonly string[][]): boolean
 const wish = fc.record({
   replicas: fc.integer({ min: 0, max: 5 }),
   paused: fc.constantFrom(false, false, true),
-  // The class purple does not exist, so a rollout to it is blocked.
+  // The class purple does not exist, so a rollout to this class is blocked.
   machineClass: fc.constantFrom('blue', 'green', 'blue', 'green', 'purple'),
 });
 
@@ -113,7 +113,7 @@ async function compare(world: World, wish: Wish): Promise<void> {
   expect(seenWaves.flat().sort()).toEqual(planWaves.flat().sort());
   expect(agree(planWaves, seenWaves), JSON.stringify({ planWaves, seenWaves })).toBe(true);
   // If the size and the template change at the same time, the two controllers may write in either order. A machine may
-  // then be created and deleted again, so the test compares only the machines that stay.
+  // be created and deleted again, so the test compares only the machines that stay.
   const passing = new Set(plan.steps.flatMap(({ action, name }) => (action === 'delete' ? [name] : [])));
   const made = plan.steps.filter(({ action, name }) => action === 'make' && !passing.has(name));
   const really = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !there.has(name));

@@ -12,7 +12,6 @@ test.each(cases)('$suite $seed: no warm machine counts as a replica, and no VM i
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-// A plain run has too few histories for this condition.
 test.runIf(isThorough)('sets use warm machines in these histories', () => {
   expect(verified).toBeGreaterThan(cases.length);
 });

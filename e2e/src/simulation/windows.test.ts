@@ -12,7 +12,6 @@ test.each(cases)('$suite $seed: a rollout acts only in its windows and spares no
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-// A plain run has too few histories for this condition.
 test.runIf(isThorough)('most of these histories have a closed window during a rollout', () => {
   expect(verified).toBeGreaterThan(cases.length / 2);
 });

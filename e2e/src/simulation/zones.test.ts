@@ -12,7 +12,6 @@ test.each(cases)('$suite $seed: zones are balanced once quiet, and no VM is lost
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-// A plain run has too few histories for this condition.
 test.runIf(isThorough)('machines are created in these histories while a zone is evacuated', () => {
   expect(verified).toBeGreaterThan(cases.length);
 });

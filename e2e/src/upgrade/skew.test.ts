@@ -5,7 +5,7 @@ import { type ProcessName, World } from '../simulation/world/world.ts';
 
 /**
  * Containers with different versions. The older container does not write the annotations that only this project has.
- * Rollouts and replacements must still work.
+ * Rollouts and replacements must work with different versions.
  */
 
 /** Annotations that the containers of the original do not write. */
@@ -62,7 +62,6 @@ test.each([
       await world.deleteDeployment();
       await world.until(async () => (await world.machines()).length === 0);
       expect(world.vmsMade).toBe(5);
-      // The script contains the fields that this version does not write.
       expect([...left]).toEqual(expect.arrayContaining([...kept]));
       expect(world.violations, world.reporter.tell()).toEqual([]);
     } finally {

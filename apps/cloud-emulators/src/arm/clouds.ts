@@ -24,7 +24,7 @@ const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
 
 /**
  * The emulators of the public cloud and of the sovereign clouds, each with its own tokens and resources. The emulator
- * of the public cloud handles requests to all other hosts.
+ * of the public cloud handles requests to all hosts that are not sovereign.
  */
 export class AzureClouds implements Emulator {
   readonly faults: Faults;
@@ -73,8 +73,8 @@ export class AzureClouds implements Emulator {
   }
 
   /**
-   * The cloud of the requested host. For a token of the metadata service, the cloud of the requested resource. `#asked`
-   * returns undefined for the public cloud.
+   * The cloud of the requested host. For a token of the metadata service, the result is the cloud of the requested
+   * resource. `#asked` returns undefined for the public cloud.
    */
   #asked(request: TransportRequest, { pathname, searchParams }: URL): Sovereign | undefined {
     const resource = searchParams.get('resource') ?? '';

@@ -18,15 +18,15 @@ export interface ArmEndpointOptions {
   readonly pageSize?: number | undefined;
   /** The duration of an operation. By default, `operationMs` is 45 s. */
   readonly operationMs?: number;
-  /** The delay until Resource Graph shows a change. By default, `graphLagMs` is 0. */
+  /** The delay until Resource Graph shows a change. By default, Resource Graph shows a change immediately. */
   readonly graphLagMs?: number;
-  /** The base URL of the operation links in responses. By default, `origin` is the public cloud. */
+  /** The base URL of the operation links in responses. By default, links use the public cloud. */
   readonly origin?: string;
   /** The applications that get tokens. If `principals` is absent, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;
   /** The managed identities of the requesting host. If `identities` is absent, every identity is valid. */
   readonly identities?: HostIdentities | undefined;
-  /** The purchase plans of marketplace images, by URN. Other images have no plan. */
+  /** The purchase plans of marketplace images, by URN. An image without an entry has no plan. */
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
   >;
@@ -39,7 +39,10 @@ export interface ArmEndpointOptions {
    * of every audience.
    */
   readonly cloud?: AzureCloud;
-  /** Faults and counts that several clouds share. If `shared` is undefined, the endpoint creates separate ones. */
+  /**
+   * Faults and counts that several clouds share. If `shared` is undefined, the endpoint creates its own faults and
+   * counts.
+   */
   readonly shared?: { readonly faults: Faults; readonly counts: Map<string, number> };
 }
 

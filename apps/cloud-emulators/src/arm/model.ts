@@ -13,7 +13,7 @@ const reference = z.looseObject({
 });
 export type Reference = z.infer<typeof reference>;
 
-/** The fields of a resource's body that the emulator reads. The other fields are stored and returned unchanged. */
+/** The fields of a resource's body that the emulator reads. Unknown fields are stored and returned unchanged. */
 export const resourceBody = z.looseObject({
   location: text,
   tags: z.record(z.string(), z.string()).optional(),
@@ -67,11 +67,11 @@ export interface ArmResource {
   power?: 'running' | 'starting' | 'deallocating' | 'deallocated' | undefined;
   /** The error of the last operation on the resource. */
   failure?: { readonly code: string; readonly message: string };
-  /** The unique ID of a VM. A later VM with the same name has another ID. */
+  /** The unique ID of a VM. A later VM with the same name has a different ID. */
   readonly vmId: string;
 }
 
-/** A running operation with its end time, so that another process can complete the operation. */
+/** A running operation with its end time, so that a later process can complete the operation. */
 export interface ArmOperation {
   readonly number: string;
   readonly resource: string;
@@ -92,7 +92,9 @@ export const keyOf = (id: string): string => id.toLowerCase();
 export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 
-/** Applies a change. List entries are merged by their names or IDs. All other fields follow JSON merge patch. */
+/**
+ * Applies a change. List entries are merged by their names or IDs. Fields that are no lists follow JSON merge patch.
+ */
 export function merge(old: unknown, change: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(change)) {
     const keyFor = (each: unknown): unknown =>

@@ -170,7 +170,7 @@ export class Resources {
     for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
   }
 
-  /** @param graphLagMs Delay until Resource Graph shows the resource. If `#make` is absent, the default delay. */
+  /** @param graphLagMs Delay until Resource Graph shows the resource, instead of the default delay */
   #make({ id, group, name, kind }: Place, body: ResourceBody, graphLagMs?: number): ArmResource {
     const createdAt = this.#now();
     const hex = createHash('sha256')
@@ -278,7 +278,6 @@ export class Resources {
     else {
       const failed = fail !== undefined;
       const booted = resource.state === 'Creating' && !failed && resource.kind === 'virtualMachines';
-      // After the start of a deletion, the end of an earlier operation does not change the state.
       if (resource.state === 'Deleting' && what !== 'delete') return;
       resource.state = failed ? 'Failed' : 'Succeeded';
       const started = what === 'start' && !failed && resource.power === 'starting';

@@ -105,7 +105,7 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
   return page(cloud, hits, params);
 }
 
-/** The instance as reads return it. For some time after a change, this is the earlier state. */
+/** The instance as reads return it. For some time after a change, reads return the state before the change. */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 

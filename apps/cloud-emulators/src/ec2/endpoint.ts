@@ -29,7 +29,7 @@ import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts
 /** A received request. */
 export interface SeenRequest {
   readonly action: string;
-  /** All other form fields. */
+  /** The form fields without a meaning of their own. */
   readonly params: Readonly<Record<string, string>>;
   /** The signer, and whether the signature matches the secret key of the caller. */
   readonly scope: Scope | undefined;
@@ -289,7 +289,7 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   }
 }
 
-/** The number in the ID of an instance. A later instance has a higher number, even in another process. */
+/** The number in the ID of an instance. A later instance has a higher number, even after a restart of the emulator. */
 const numberOf = (id: string): number => Number(/^i-0c0ffee(\d{10})$/.exec(id)?.[1] ?? 0);
 
 const XML = { 'content-type': 'text/xml;charset=UTF-8' };

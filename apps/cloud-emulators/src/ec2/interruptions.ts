@@ -43,8 +43,8 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
 }
 
 /**
- * Announces an interruption in the queue, and ends the instance at its deadline. `interrupt` returns false if there is
- * no such instance.
+ * Announces an interruption in the queue, and ends the instance at its deadline. If the instance does not exist,
+ * `interrupt` returns false.
  */
 export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: InterruptionOrder): boolean {
   const each = cloud.instances.find(({ tags, state }) => tags?.Name === name && isAlive(state));
@@ -58,7 +58,7 @@ export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: In
   return true;
 }
 
-/** EventBridge also reports a stop that a client requested. */
+/** EventBridge reports a stop even if a client requested it. */
 export function announceStop(cloud: Ec2State, queue: Queue, { instanceId, zone }: CloudInstance): void {
   const id = instanceId ?? '';
   const order = { kind: 'Ended', noticeMs: 0 } as const;

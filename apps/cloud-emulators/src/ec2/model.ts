@@ -32,11 +32,13 @@ export interface CloudInstance {
   reservation?: string;
   launchTime?: string;
   clientToken?: string | undefined;
-  /** Responses omit the instance before this time. */
+  /** Responses omit the instance before the time `visibleFrom`. */
   visibleFrom?: number;
-  /** The instance is shutting down until this time. After this time, it is terminated. */
+  /**
+   * The instance is shutting down until the time `terminatedFrom`. After `terminatedFrom`, the instance is terminated.
+   */
   terminatedFrom?: number;
-  /** The instance is stopping until this time. After this time, it is stopped. */
+  /** The instance is stopping until the time `stoppedFrom`. After `stoppedFrom`, the instance is stopped. */
   stoppedFrom?: number;
   /** Whether the instance was launched with hibernation. */
   hibernation?: boolean;
@@ -50,9 +52,12 @@ export interface CloudInstance {
   userData?: string;
   /** The parameters of the launch, to compare later launches with the same client token. */
   fingerprint?: string;
-  /** The duration of the boot. By default, `bootMs` is the duration of the endpoint. */
+  /** The duration of the boot. By default, the boot takes as long as the endpoint is configured. */
   bootMs?: number | undefined;
-  /** The error of the boot. After this error, the instance is terminated. With `leave`, its volumes remain. */
+  /**
+   * The error of the boot. An instance with this error is terminated after its boot. With `leave`, the volumes of the
+   * failed instance remain.
+   */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   /** The reason of the termination by EC2 or by a request. */
   stateReason?: { readonly code: string; readonly message: string };
@@ -82,7 +87,7 @@ export interface ScriptRule {
   readonly by?: 'id' | 'tags';
   /** The number of matching requests before the rule takes effect. */
   readonly after?: number;
-  /** The number of effects after which the rule ends. By default, `times` is unlimited. */
+  /** The number of effects after which the rule ends. By default, a rule never ends. */
   readonly times?: number;
   readonly error?: {
     readonly http: number;
@@ -93,7 +98,7 @@ export interface ScriptRule {
   readonly raw?: { readonly http: number; readonly contentType: string; readonly body: string };
   /** The connection is closed without a response. */
   readonly close?: boolean;
-  /** The request takes effect, but its response is lost. */
+  /** With `lose`, the request takes effect, but its response is lost. */
   readonly lose?: boolean;
   readonly notVisible?: boolean;
   readonly empty?: boolean;
@@ -101,7 +106,7 @@ export interface ScriptRule {
   readonly cancelCaller?: boolean;
 }
 
-/** The response to a launch. Default: one instance with a generated name. */
+/** The response to a launch. By default, a launch returns one instance with a generated name. */
 export interface LaunchAnswer {
   readonly instanceIds?: readonly (string | null)[];
   readonly privateDnsName?: string | null;

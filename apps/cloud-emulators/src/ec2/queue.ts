@@ -26,10 +26,7 @@ export function sqsAction({ headers }: TransportRequest): string | undefined {
 export const sqsRefusal = (http: number, code: string, message: string): TransportResponse =>
   jsonAnswer(http, { __type: `com.amazonaws.sqs#${code}`, message });
 
-/**
- * The SQS queue of the account. Until a client deletes a message, the queue delivers it again after each visibility
- * timeout.
- */
+/** The SQS queue of the account. A message that no client deletes is delivered again after each visibility timeout. */
 export class Queue {
   readonly #clock: Clock;
   readonly #messages: Message[] = [];

@@ -28,15 +28,15 @@ export interface Ec2EndpointOptions {
   /** Stores instances and volumes for the next process. */
   readonly store?: EmulatorStore;
   /**
-   * Secret keys by access key. The endpoint refuses requests with other signatures. If `keys` is absent, every
+   * Secret keys by access key. The endpoint refuses requests whose signature does not match. If `keys` is absent, every
    * signature is valid.
    */
   readonly keys?: Readonly<Record<string, string>>;
   /** Workload tokens and roles that STS accepts. If `webIdentity` is absent, STS accepts all. */
   readonly webIdentity?: WebIdentity;
   /**
-   * The role of the requesting host. The metadata service and the container agent return its keys. If `host` is absent,
-   * there is no role.
+   * The role of the requesting host. The metadata service and the container agent return the keys of the role. Without
+   * `role`, the host has no role.
    */
   readonly host?: HostRole;
 }

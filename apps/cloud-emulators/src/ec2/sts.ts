@@ -94,6 +94,6 @@ function claimsOf(token: string): Readonly<Record<string, unknown>> {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
     return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : {};
   } catch {
-    return {}; // Some tests use tokens that are not JSON Web Tokens.
+    return {};
   }
 }

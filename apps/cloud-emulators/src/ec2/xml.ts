@@ -1,4 +1,4 @@
-/** The content of an element: a string, or other elements. A list has one element for each entry. */
+/** The content of an element: a string, or child elements. A list has one element for each entry. */
 export type Content = string | number | boolean | readonly Element[];
 export type Element = readonly [name: string, content: Content];
 

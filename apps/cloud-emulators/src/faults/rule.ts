@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A fault rule. The first matching rule applies. If a rule only delays the request (`delayMs`, `perSecond`), later
- * rules also apply.
+ * A fault rule. The first matching fault rule applies. After a rule that only delays the request (`delayMs`,
+ * `perSecond`), later rules also apply.
  */
 export const faultRule = z.strictObject({
   /** Regular expression for the name of a request: `^RunInstances$`, `^PUT virtualMachines$`, `^POST instances$`. */
@@ -11,9 +11,9 @@ export const faultRule = z.strictObject({
   body: z.string().optional(),
   /** The number of matching requests before the rule takes effect. */
   after: z.number().int().min(0).optional(),
-  /** The number of effects after which the rule ends. By default, `times` is unlimited. */
+  /** The number of effects after which the rule ends. By default, a rule never ends. */
   times: z.number().int().min(1).optional(),
-  /** The cloud refuses the request with an error response. The request has no effect. */
+  /** The cloud refuses the request with an error response. A refused request has no effect. */
   refuse: z
     .strictObject({
       status: z.number().int().min(300).max(599),
@@ -24,8 +24,8 @@ export const faultRule = z.strictObject({
     })
     .optional(),
   /**
-   * The maximum number of requests per second. Further requests get an error response for throttling. All requests of
-   * one second may arrive at the same time.
+   * The maximum number of requests per second. Requests above this number get an error response for throttling. All
+   * requests of one second may arrive at the same time.
    */
   perSecond: z.number().positive().optional(),
   /** Seconds in `Retry-After` of a throttled request. */

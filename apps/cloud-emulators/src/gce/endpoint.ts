@@ -243,7 +243,10 @@ export class GceEndpoint implements Emulator {
     return found ? json(200, reported(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
   }
 
-  /** The output of the serial port of a VM. The first port is the console. A negative `start` counts from the end. */
+  /**
+   * The output of the serial port of a VM. The first serial port is the console. A negative `start` counts from the end
+   * of the output.
+   */
   #serialPort(
     { project, zone }: { project: string; zone: string },
     name: string,

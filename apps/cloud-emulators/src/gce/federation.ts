@@ -88,7 +88,7 @@ function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock)
       scope.signedWith(aws.keys.secretAccessKey)
     );
   } catch {
-    return false; // The text is not a request.
+    return false;
   }
 }
 

@@ -11,7 +11,7 @@ const COMPARISON = /^\(?\s*([\w.-]+)\s*(!=|=|:|\b(?:eq|ne)\b)\s*("[^"]*"|[^\s"()
 
 /**
  * Parses a filter of a listing. A filter contains only comparisons, joined by AND or by parentheses.
- * @throws FilterError for other filters
+ * @throws FilterError for any other filter
  */
 export function readFilter(text: string): (item: object) => boolean {
   const tests = text

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The fields of an instance's body that the emulator reads. The other fields are stored and returned unchanged. */
+/** The fields of an instance's body that the emulator reads. Unknown fields are stored and returned unchanged. */
 export const insertedBody = z.looseObject({
   name: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
   machineType: z.string().optional(),
@@ -54,7 +54,7 @@ export interface GceDisk {
   readonly instance?: string;
 }
 
-/** A running operation with its end time, so that another process can complete the operation. */
+/** A running operation with its end time, so that a later process can complete the operation. */
 export interface GceOperation {
   readonly name: string;
   readonly number: number;
@@ -67,7 +67,7 @@ export interface GceOperation {
   readonly requestId?: string | undefined;
   readonly doneAt: number;
   readonly errors?: readonly { readonly code: string; readonly message: string }[] | undefined;
-  /** The delay until listings show the end of the operation. If `visibleAfterMs` is absent, 0. */
+  /** The delay until listings show the end of the operation. If `visibleAfterMs` is absent, there is no delay. */
   readonly visibleAfterMs?: number | undefined;
   /** Whether the instance of a failed insertion is kept. */
   readonly leave?: boolean | undefined;

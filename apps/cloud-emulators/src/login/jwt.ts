@@ -2,7 +2,7 @@ import { constants, createVerify, type KeyObject } from 'node:crypto';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A signed JSON Web Token. Reading the token does not verify its signature. */
+/** A signed JSON Web Token. The signature of a parsed token is not verified. */
 export interface Jwt {
   readonly header: Members;
   readonly claims: Members;
@@ -14,7 +14,7 @@ const membersOf = (part: string): Members | undefined => {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
     return typeof value === 'object' && value !== null ? (value as Members) : undefined;
   } catch {
-    return undefined; // The text is not a token.
+    return undefined;
   }
 };
 

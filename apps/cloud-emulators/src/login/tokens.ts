@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@mcm/kube';
 
 /**
- * Issues bearer tokens and verifies them. The class stores no tokens, because each token contains its expiry and a
+ * Issues bearer tokens and verifies them. `BearerTokens` stores no tokens, because each token contains its expiry and a
  * signature.
  */
 export class BearerTokens {
@@ -10,7 +10,7 @@ export class BearerTokens {
   readonly #key: string;
   readonly #lifeMs: number;
 
-  /** @param key Signs the tokens. With the same key, tokens of an earlier process stay valid. */
+  /** @param key Signs the tokens. With a stable key, tokens of an earlier process stay valid. */
   constructor(clock: Clock, key: string, lifeMs = 3_600_000) {
     this.#clock = clock;
     this.#key = key;
@@ -46,6 +46,6 @@ export class BearerTokens {
   }
 }
 
-/** Returns a header. The name may have any letter case. */
+/** Returns a header. The letter case of the header name does not matter. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

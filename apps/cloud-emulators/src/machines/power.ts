@@ -20,13 +20,12 @@ export interface Power {
   on(vm: PoweredVm, resumed: boolean): void;
   off(id: string): void;
   /**
-   * `halt` is called when a VM is stopped. The VM keeps its disk. If `halt` is absent, VMs have no simulated operating
-   * system.
+   * Called when a VM is stopped. A stopped VM keeps its disk. Without `off`, VMs have no simulated operating system.
    */
   halt?(id: string): void;
   /**
-   * `notice` is called when the metadata service of a VM reports an interruption. If `notice` is absent, VMs have no
-   * agent that reads notices.
+   * Called when the metadata service of a VM reports an interruption. If `notice` is absent, VMs have no agent that
+   * reads notices.
    */
   notice?(id: string, text: string): void;
   /** The newest part of the console output of a VM. If `console` is absent, VMs have no console. */

@@ -47,8 +47,8 @@ export interface Emulator {
   /** The number of requests since the start, by operation. */
   readonly counts: ReadonlyMap<string, number>;
   /**
-   * Announces an interruption of the VM with the name of a machine. `interrupt` returns false if there is no such VM.
-   * If `interrupt` is absent, the emulator supports no interruptions.
+   * Announces an interruption of the VM with the name of a machine. If the VM does not exist, the result is false. If
+   * `interrupt` is absent, the emulator supports no interruptions.
    */
   interrupt?(name: string, order: InterruptionOrder): boolean;
   /** Powers on the VMs that were running when the last process ended. */

@@ -6,19 +6,18 @@ export interface EmulatorStore {
 }
 
 /**
- * Stored objects of one kind, by ID. `put` writes an object to the store. After a change of an object, call `put`
- * again.
+ * Stored objects of one kind, by ID. `put` writes an object to the store. After a change of an object, `put` must be
+ * called again.
  */
 export class Kept<T extends object> {
   readonly #kind: string;
   readonly #store: EmulatorStore | undefined;
   readonly #all = new Map<string, T>();
 
-  /** @param store If absent, nothing is stored. Rows of other kinds stay unchanged. */
+  /** @param store Without a store, nothing is stored. Rows of foreign kinds stay unchanged. */
   constructor(kind: string, store: EmulatorStore | undefined) {
     this.#kind = kind;
     this.#store = store;
-    // Only this class writes rows of this kind to the store.
     for (const row of store?.load() ?? []) if (row.kind === kind) this.#all.set(row.id, row.body as T);
   }
 

@@ -8,12 +8,12 @@ import { headersOf } from './answer.ts';
 export interface ListenOptions {
   /** The port on 127.0.0.1. 0 selects a free port. */
   readonly port: number;
-  /** PEM. If `tls` is absent, the server uses plain HTTP. */
+  /** The certificate and key as PEM; without `tls`, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
   /**
-   * Hosts of the cloud. The server is also a proxy for these hosts, and accepts `CONNECT` with TLS. By default, `hosts`
-   * is none.
+   * Hosts of the cloud. The server is a proxy for these hosts, and accepts `CONNECT` with TLS. By default, the server
+   * is no proxy.
    */
   readonly hosts?: readonly string[];
 }
@@ -22,12 +22,12 @@ export interface ListenOptions {
 export interface Listener {
   /** For example `https://127.0.0.1:6443`. */
   readonly origin: string;
-  /** Sets the handler of requests. Earlier requests wait for this call. */
+  /** Sets the handler of requests. Requests before this call wait. */
   serve(transport: Transport): void;
   close(): Promise<void>;
 }
 
-/** The maximum size of a request. The requests of these clouds are smaller. */
+/** The maximum size of a request. Requests to the emulated clouds are smaller. */
 const LARGEST_BODY = 4 * 1024 * 1024;
 
 /** @throws Error of the operating system if the port is in use */
@@ -35,7 +35,6 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
   const ready = Promise.withResolvers<Transport>();
   const handle: RequestListener = (request, response) => {
     pass(request, response, { ready: ready.promise, hosts }).catch((error: unknown) => {
-      // `ConnectionLost` simulates a lost response. Any other error is a bug of the emulator, and must be visible.
       if (!(error instanceof Error && error.name === 'ConnectionLost'))
         log.error('Cannot answer a request', { path: request.url, error });
       response.destroy();
@@ -62,7 +61,7 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
 }
 
 /**
- * Accepts `CONNECT` for the emulated hosts, and connects to no other host.
+ * Accepts `CONNECT` for the emulated hosts, and for no further host.
  * @returns a function that ends the connections
  */
 function acceptTunnels(server: Server, hosts: readonly string[]): () => void {

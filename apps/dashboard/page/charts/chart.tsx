@@ -75,7 +75,7 @@ const HOURS = {
 };
 
 /**
- * A chart of values over time. Its legend shows the values at the pointer. Without a pointer, the legend shows the last
+ * A chart of values over time. The legend shows the values at the pointer. Without a pointer, the legend shows the last
  * values.
  */
 export function Chart(options: ChartOptions) {

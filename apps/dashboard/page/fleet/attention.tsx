@@ -66,7 +66,7 @@ function items(): readonly Item[] {
   return [...dead, ...[...rollouts, ...own].toSorted((a, b) => urgency(a) - urgency(b) || a.since - b.since)];
 }
 
-/** The most urgent problems, with their reasons. Without problems, nothing is drawn. */
+/** The most urgent problems, with their reasons. Without problems, the list is not drawn. */
 export function Attention() {
   const all = items();
   if (all.length === 0) return null;

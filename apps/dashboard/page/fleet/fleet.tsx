@@ -37,7 +37,7 @@ function LevelFilter() {
   );
 }
 
-/** Problems of objects other than machines. */
+/** The problems of objects that are no machines. */
 function Others() {
   const rollouts = inNamespace(deployments.value).filter(
     ({ state }) => state === 'blocked' || state === 'failed',

@@ -16,7 +16,7 @@ export function densityOf(machines: number): Density {
 const labelOf = ({ name, level, why }: MachineRow): string =>
   `${name}: ${LEVEL_NAMES[level]}${why === '' ? '' : `, ${why}`}`;
 
-/** The tile of one machine. After a change of its row, only this tile is drawn again. */
+/** The tile of one machine. After a change of its row, only the tile of this machine is drawn again. */
 function Tile({ row, card, tabbable }: { row: Signal<MachineRow>; card: boolean; tabbable: boolean }) {
   const { key, name, level, why, phase } = row.value;
   return (

@@ -11,7 +11,7 @@ const NUMBER = [{ name: 'Pods left', color: 'leaving', fill: true }];
 
 /** The pods of a drain over time, and the waits for budgets. */
 function DrainHistory({ samples, name, end }: { samples: readonly DrainSample[]; name: string; end: number }) {
-  // The last value is valid until now. A chart of one sample would have no line and no times.
+  // The last value is valid until now.
   const last = samples.at(-1);
   const shown = last === undefined || end <= last.at ? samples : [...samples, { ...last, at: end }];
   const data: ChartData = [shown.map(({ at }) => at), shown.map(({ left }) => left)];
@@ -83,7 +83,7 @@ function Facts({ row, detail }: { row: MachineRow; detail: MachineDetail | undef
   );
 }
 
-/** The page of one machine. The page also exists for a machine that was deleted in the last hours. */
+/** The page of one machine. A machine that was deleted in the last hours still has its page. */
 export function MachinePage({ ns, name }: { ns: string; name: string }) {
   const key = `${ns}/${name}`;
   structure.value; // Draws the page again when the machine is created or deleted.

@@ -35,7 +35,7 @@ export function startTip(): void {
   });
 }
 
-/** The label of the tile contains the same text, so screen readers ignore this description. */
+/** Screen readers ignore the description, because the label of the tile contains the same text. */
 export function Tip() {
   const at = shown.value;
   const row = at && machines.get(at.key)?.value;

@@ -29,7 +29,8 @@ const EMPTY = message({});
 const OF_GROUP = message({ id: [1, 'string'] });
 
 /**
- * The methods of the protocol that mcm implements. All other methods return UNIMPLEMENTED, which the protocol allows.
+ * The methods of the protocol that mcm implements. Methods without an entry return UNIMPLEMENTED, which the protocol
+ * allows.
  */
 const METHODS = [
   'NodeGroups',

@@ -51,7 +51,10 @@ async function readClientCa(directory: string): Promise<string> {
   }
 }
 
-/** A server that restarts when the certificate files change. The autoscaler then connects again. */
+/**
+ * A server that restarts when the certificate files change. After the restart of the server, the autoscaler connects
+ * again.
+ */
 class RenewedServer {
   readonly #start: (pair: ServingPair) => Promise<AutoscalerServer>;
   readonly #log: Logger;
@@ -80,7 +83,7 @@ class RenewedServer {
 
 /**
  * Serves the external gRPC protocol of the cluster autoscaler until the returned function is called. Every replica
- * serves the protocol, because the autoscaler connects to any of them. Each request that changes a size is one
+ * serves the protocol, because the autoscaler may connect to any replica. Each request that changes a size is one
  * conditional write.
  */
 export async function serveAutoscaler(

@@ -11,8 +11,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Returns the result of a read, or null if the caller has no permission. In that case, the function adds the error of
- * the server to `unread`.
+ * Returns the result of a read, or null if the caller has no permission. Without the permission, the error of the
+ * server is added to `unread`.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {
@@ -32,8 +32,8 @@ export async function readNodes(client: KubeClient, unread?: Set<string>): Promi
 const ROLE = 'docs/permissions.md, "The mcm command"';
 
 /**
- * If the authorizer refused a request, returns the permission that an administrator must grant. For any other error,
- * returns undefined.
+ * If the authorizer refused a request, returns the permission that an administrator must grant. For an error without a
+ * missing permission, the result is undefined.
  */
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
@@ -42,7 +42,8 @@ export function lackText(error: KubeError): string | undefined {
 }
 
 /**
- * If the authorizer refused the watch, returns the missing permissions. Otherwise, returns the message of the server.
+ * If the authorizer refused the watch, returns the missing permissions. If the watch failed for any other reason, the
+ * result is the message of the server.
  */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);

@@ -26,7 +26,8 @@ import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
 /**
- * The API groups that the commands read. The second group is a literal, because its package would slow down the start.
+ * The API groups that the commands read. The group of machine configs is a literal, because its package would slow down
+ * the start.
  */
 const GROUPS: readonly string[] = [GROUP, 'machineconfiguration.openshift.io'];
 
@@ -37,7 +38,7 @@ export interface ClusterFlags {
   readonly dataDir: string;
   /** A context of the kubeconfig. By default, `context` is the current context. */
   readonly context?: string | undefined;
-  /** Default: the namespace of the context, or `default`. */
+  /** The namespace of a command; by default the namespace of the context, or `default`. */
   readonly namespace?: string | undefined;
   /** A cluster of a fleet: its namespace in the seed. */
   readonly cluster?: string | undefined;
@@ -49,7 +50,7 @@ export interface ClusterFlags {
  */
 export interface Cluster {
   readonly client: KubeClient;
-  /** The client for the target cluster. Equals `client` if both clusters are the same. */
+  /** The client for the target cluster. If both clusters are the same, `target` equals `client`. */
   readonly target: KubeClient;
   readonly namespace: string;
   /**
@@ -94,7 +95,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   const { message, code, status } = error;
   const lack = lackText(error);
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
-  // If an object is missing, the error 404 contains its name. If the kind is missing, the error contains no name.
+  // The error 404 for a missing object contains its name. The error 404 for a missing kind contains no name.
   const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
   const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;
@@ -119,7 +120,7 @@ const onStderr = (line: string): void => void process.stderr.write(`mcm: ${print
 
 /**
  * Connects to the clusters that the flags select.
- * @param warn Called once for each malformed object
+ * @param warn `warn` is called once for each malformed object
  * @throws ConfigError for an invalid kubeconfig
  */
 export async function connect(

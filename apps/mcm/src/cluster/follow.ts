@@ -19,12 +19,14 @@ const SHARE = 10;
 interface Report<T> {
   readonly read: () => Promise<T>;
   readonly text: (model: T, wide: boolean) => readonly string[];
-  /** The data whose change prints the lines again. Default: the printed data. */
+  /** The data whose change prints the lines again. By default, a change of the printed data prints the lines again. */
   readonly watched?: (model: T) => unknown;
   readonly clock?: Clock;
 }
 
-/** Prints the lines of a model. With --watch, prints the lines again after each change, until the signal aborts. */
+/**
+ * Prints the lines of a model. With --watch, the lines are printed again after each change, until the signal aborts.
+ */
 export async function reportOrFollow<T extends object>(
   telling: Following,
   flags: FollowFlags,
@@ -69,7 +71,8 @@ async function follow<T extends object>(
       before = now;
       failure = undefined;
     } catch (error) {
-      // Without a first answer, the command has nothing to follow. A later outage ends at some time.
+      // Without a first answer, the command has nothing to follow. An outage after the first answer does not end the
+      // command.
       if (before === undefined || !(error instanceof KubeError)) throw error;
       if (error.message !== failure) warn(`mcm: ${error.message}; retrying`);
       failure = error.message;

@@ -1,11 +1,11 @@
 import { Annotations, formatTime, type MachineClass } from '@mcm/api';
 import { quarantinedVms, stoppedVms } from '@mcm/core';
 
-/** A VM without a Machine. The VM exists until a user decides what happens to it. */
+/** A VM without a Machine. A VM in quarantine exists until a user decides what happens to it. */
 export interface QuarantinedVm {
   readonly machineClass: string;
   readonly providerId: string;
-  /** The deletion time of a stopped VM. Absent if the VM stays until a user decides. */
+  /** The deletion time of a stopped VM. Without `until`, the VM stays until a user decides. */
   readonly until?: Date | undefined;
 }
 

@@ -16,14 +16,17 @@ interface ExitCode {
  */
 export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as const;
 
-/** Exit code of a command whose reader closed the pipe: 128 + SIGPIPE, as in a shell. Windows has no such signal. */
+/**
+ * Exit code of a command whose reader closed the pipe: 128 + SIGPIPE, as in a shell. Windows has no signal for a closed
+ * pipe.
+ */
 export const CLOSED_PIPE = 128 + 13;
 
 export const NOT_RUNNING = 3;
 
 const interrupted = 'the user pressed Ctrl-C twice';
 
-/** All exit codes. `--help` and the README list them. */
+/** All exit codes. `--help` and the README list the exit codes. */
 export const EXIT_CODES: readonly ExitCode[] = [
   {
     code: 0,
@@ -66,14 +69,17 @@ export const EXIT_CODES: readonly ExitCode[] = [
   },
 ];
 
-/** The exit codes of a command. The path does not contain the name of the program. */
+/** The exit codes of a command. The path of a command does not contain the name of the program. */
 export const exitCodesOf = (path: string): readonly (readonly [code: number, means: string])[] =>
   EXIT_CODES.flatMap(({ code, means, of }) => {
     const text = of?.[path] ?? means;
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/** Returns the exit code for an error. If the command uses 1 for a result, the code is 2. Otherwise, the code is 1. */
+/**
+ * Returns the exit code for an error. If the command uses 1 for a result, the code is 2. The exit code for any error of
+ * a command without results is 1.
+ */
 export const errorCodeOf = (path: string): number =>
   exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
 

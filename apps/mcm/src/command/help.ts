@@ -236,7 +236,7 @@ function formatItem(term: string, termWidth: number, description: string, helper
 }
 
 /**
- * Adds examples and exit codes to the help of every command. A usage error refers to this help and uses the exit code
+ * Adds examples and exit codes to the help of every command. A usage error refers to the help and uses the exit code
  * for errors.
  */
 export function addHelp(program: Command): void {

@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import type { Line } from './names.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
-/** The last line of the output. This line tells cobra, the command library of kubectl, whether to offer file names. */
+/**
+ * The last line of the output. The last line tells cobra, the command library of kubectl, whether to offer file names.
+ */
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
 
 /**

@@ -10,7 +10,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   'config explain': ['pool'],
 };
 
-/** The types of objects that a command accepts. The list is empty if the command accepts no object. */
+/** The types of objects that a command accepts. If the command accepts no object, the list is empty. */
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 

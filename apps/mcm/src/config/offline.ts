@@ -19,7 +19,7 @@ import { type Reading, readObjects } from '../files/read.ts';
 
 export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
-  /** Default: the templates of the controller. */
+  /** The templates; by default those of the controller. */
   readonly templates?: string | undefined;
   /** If `pool` is present, only this pool is rendered. */
   readonly pool?: string | undefined;

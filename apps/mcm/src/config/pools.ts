@@ -93,7 +93,7 @@ export async function readPools(
   return asked.map((pool) => explainPool(snapshotOf(pool), snapshotOf));
 }
 
-/** The server evaluates the selector. The explanation of one pool also needs the other pools. */
+/** The server evaluates the selector. The explanation of one pool also needs the remaining pools. */
 async function selected(
   client: KubeClient,
   pools: readonly MachineConfigPool[],
@@ -105,7 +105,7 @@ async function selected(
   return pools.filter(({ metadata }) => names.has(metadata.name));
 }
 
-/** One line for each pool. With `wide`, also one line for each node that has not reached the target. */
+/** One line for each pool. With `wide`, a line for each node that has not reached the target follows. */
 export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
   if (pools.length === 0) return ['the cluster has no MachineConfigPool'];
   const rows = [

@@ -171,7 +171,6 @@ describe('a watched cluster', () => {
     expect(notActing(observer.assess(source(held(0), [changed]), at(0)))).toEqual([]);
     expect(notActing(observer.assess(source(held(30), [changed]), at(30)))).toEqual([]);
     expect(notActing(observer.assess(source(held(60), [changed]), at(60)))).toMatchObject([{ state: 'behind' }]);
-    // Another change restarts the time limit.
     expect(
       notActing(observer.assess(source(held(62), [deployment(4, 2, 0, { managedFields: undefined })]), at(62))),
     ).toEqual([]);

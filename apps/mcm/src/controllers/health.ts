@@ -54,7 +54,7 @@ export interface ControllerHealth {
    * - `unknown`: there is neither a Lease nor other evidence
    */
   readonly state: 'acts' | 'stopped' | 'behind' | 'unknown';
-  /** RFC 3339. The time of the last activity, or of the first change that the controller did not process. */
+  /** The time of the last activity, or of the first change that the controller did not process, in RFC 3339. */
   readonly since?: string | undefined;
   /** The holder identity in the Lease. */
   readonly holder?: string;
@@ -77,7 +77,7 @@ export interface ControllerSource {
 }
 
 /**
- * Another process usually acquires a released Lease within milliseconds. If there is only one process, its restart
+ * After the release of a Lease, another process usually acquires it within milliseconds. A restart of the only process
  * takes some seconds.
  */
 const HAND_OVER_MS = 10_000;
@@ -124,8 +124,8 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
 }
 
 /**
- * The manager does not update the observed generation of a deployment that it refuses or deletes. Such a deployment
- * does not prove that the manager stopped.
+ * The manager does not update the observed generation of a deployment that it refuses or deletes. A deployment that is
+ * refused or deleted does not prove that the manager stopped.
  */
 function isUnprocessed(deployment: MachineDeployment): boolean {
   const { metadata, status } = deployment;
@@ -139,7 +139,7 @@ const REFUSALS: readonly string[] = [
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
-/** Assesses the controllers from one reading. The function has no side effects. */
+/** Assesses the controllers from one reading. `assessControllers` has no side effects. */
 export const assessControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
   assess(source, now, (lease) => ageOf(lease, now), specChangedAt);
 
@@ -295,8 +295,8 @@ export const notActing = (healths: readonly ControllerHealth[]): readonly Contro
 
 /**
  * Returns false only if there is evidence that a controller does not work.
- * @param deployment The name of a MachineDeployment. The function also returns false if the last change of this
- * deployment is unprocessed.
+ * @param deployment The name of a MachineDeployment. With a deployment, the result is also false if its last change is
+ * unprocessed.
  */
 export const doesAct = (healths: readonly ControllerHealth[], name: ControllerName, deployment?: string): boolean =>
   !healths.some(

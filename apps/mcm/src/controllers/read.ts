@@ -18,8 +18,8 @@ export interface ControllerReading {
 }
 
 /**
- * Reads the Leases of the controllers and assesses whether the controllers act. If a Lease looks expired, the function
- * reads the Lease again for 3 s, because clocks may differ.
+ * Reads the Leases of the controllers and assesses whether the controllers act. If a Lease looks expired, it is read
+ * again for 3 s, because clocks may differ.
  * @throws KubeError if the API server does not respond
  */
 export async function readControllers(reading: ControllerReading): Promise<readonly ControllerHealth[]> {
@@ -29,7 +29,6 @@ export async function readControllers(reading: ControllerReading): Promise<reado
   const known = new Map<string, Lease>();
   const refused = new Map<string, string>();
   found.forEach(({ name, lease, refusal }, index) => {
-    // A renewal proves that the holder acts, even if its clock is wrong.
     if (lease)
       known.set(
         name,

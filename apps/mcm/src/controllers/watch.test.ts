@@ -106,7 +106,6 @@ describe('a watch of controllers', () => {
     expect(await pass(made, 120, false)).toEqual([]);
     failure = undefined;
     interrupted = new AbortController();
-    // The watch recovers some seconds before the holder renews its Lease.
     expect(await pass(made, 12, false)).toEqual([]);
     expect(await pass(made, 30, true)).toEqual([]);
     expect(await pass(made, 40, false)).toEqual([NAME]);

@@ -60,7 +60,7 @@ export class ControllerWatch {
     else if (this.#failing.delete(name)) this.#answeredAt = this.#options.clock.now().getTime();
   }
 
-  /** Starts the watches. The signal ends them. */
+  /** Starts the watches. The abort of the signal ends the watches. */
   run(): void {
     const { onChange, signal } = this.#options;
     for (const informer of this.#informers.values()) {
@@ -75,7 +75,7 @@ export class ControllerWatch {
     await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
   }
 
-  /** Whether the Leases were read or the read was refused. No controller is assessed before. */
+  /** Whether the Leases were read or the read was refused. Before the first read, no controller is assessed. */
   get #isKnown(): boolean {
     return [...this.#informers.values()].every(({ synced, refused }) => synced || refused !== undefined);
   }
@@ -87,8 +87,8 @@ export class ControllerWatch {
   }
 
   /**
-   * The health of the controllers of a namespace. Call this method at least every 2 s, because a stopped controller
-   * causes no event.
+   * The health of the controllers of a namespace. `assess` must be called at least every 2 s, because a stopped
+   * controller causes no event.
    * @param objects The deployments and machines of this namespace
    */
   assess(

@@ -32,8 +32,8 @@ async function selfSigned(host: string, clock: Clock): Promise<ServingPair> {
 
 /**
  * Serves the dashboard to other machines, with TLS and logins.
- * @param remote `certificates` is a directory with `tls.crt` and `tls.key`. If the files change, new connections use
- * the new certificate.
+ * @param remote `certificates` is a directory with `tls.crt` and `tls.key`. If the certificate files change, new
+ * connections use the new certificate.
  * @throws UserError if the certificate is invalid or the port is not available
  */
 export async function startRemote(

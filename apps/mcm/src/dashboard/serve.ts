@@ -37,7 +37,8 @@ export type DashboardFlags = ClusterFlags & {
 export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = environment.signal();
-    // If the server does not respond at the start, the command ends with an error. Later, the page shows the problem.
+    // If the server does not respond at the start, the command ends with an error. After the start, the page shows the
+    // problem instead.
     await cluster.client.request('GET', '/version', { signal });
     const all = flags.allNamespaces === true;
     const remote = isLoopback(flags.listen) ? undefined : { host: flags.listen, certificates: flags.tlsCertDir };
@@ -57,7 +58,7 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
 /** The minimum interval between two messages, so that a burst of changes is sent once. */
 const GAP_MS = 200;
 /**
- * The interval of the check for objects that wait too long. The check also sends a message that keeps the connections
+ * The interval of the check for objects that wait too long. Each check also sends a message that keeps the connections
  * open.
  */
 const TICK_MS = 5_000;
@@ -70,8 +71,8 @@ export interface ServeOptions {
   readonly port: number;
   readonly allNamespaces?: boolean;
   /**
-   * If `remote` is present, other machines can reach the server with TLS and logins. Without a directory, the
-   * certificate is self-signed.
+   * The settings for access from other machines, with TLS and logins. Without a directory, the certificate is
+   * self-signed.
    */
   readonly remote?: { readonly host: string; readonly certificates: string | undefined } | undefined;
 }

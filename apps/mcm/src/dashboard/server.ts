@@ -11,7 +11,7 @@ import type { Details } from './detail.ts';
 export interface DashboardServer {
   /** `http://127.0.0.1:PORT/` with the actual port. */
   readonly url: string;
-  /** Uses this certificate for new connections. Has no effect without TLS. */
+  /** Sets the certificate for new connections. Without TLS, `use` has no effect. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
@@ -36,8 +36,8 @@ export interface DashboardOptions {
 }
 
 /**
- * The page loads resources only from this server, and no other site can embed the page. The script never interprets
- * text as HTML.
+ * The page loads resources only from this server, and no other site can embed the page. The script of the page never
+ * interprets text as HTML.
  */
 const HEADERS = {
   'content-security-policy': [

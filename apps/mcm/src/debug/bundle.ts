@@ -106,7 +106,7 @@ const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Sour
 
 /**
  * Reads the Secrets of the classes, to remove their values from all texts. If one Secret cannot be read, the values of
- * the other Secrets are still removed.
+ * the remaining Secrets are still removed.
  */
 async function knownSecrets(
   { client, namespace }: Cluster,

@@ -14,7 +14,7 @@ const TAIL_LINES = 2_000;
 const APPS = ['machine-controller-manager', 'machine-config-controller', 'machine-config-daemon'];
 const NAME_LABEL = 'app.kubernetes.io/name';
 
-/** The last lines of logs, and the logs that could not be read. The lines still contain secrets. */
+/** The last lines of logs, and the logs that could not be read. The lines of the logs still contain secrets. */
 export interface CollectedLogs {
   readonly files: readonly BundleFile[];
   readonly errors: readonly string[];
@@ -49,8 +49,8 @@ interface LoggingPod {
 }
 
 /**
- * The logs of the pods of an installation in the namespace. For a restarted container, the result also contains the
- * logs before the last restart.
+ * The logs of the pods of an installation in the namespace. For a restarted container, the logs before the last restart
+ * follow.
  */
 export async function podLogs({ client, namespace, text }: Cluster): Promise<CollectedLogs> {
   const files: BundleFile[] = [];

@@ -64,8 +64,8 @@ const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Read
 const flagsPage = read('docs/reference/flags.md');
 
 /**
- * Programs whose arguments this test does not parse, with the reasons. The tests in e2e/src/docs/commands run these
- * commands if possible.
+ * Programs whose arguments this test does not parse, with the reasons. If possible, the tests in e2e/src/docs/commands
+ * run these commands.
  */
 const NOT_RUN: Readonly<Record<string, string>> = {
   kubectl: 'it is not ours; it is run on a living fleet by e2e/src/docs/commands, and more of it by e2e/src/kubectl',

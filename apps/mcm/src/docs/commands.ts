@@ -3,7 +3,7 @@ export interface DocumentedCommand {
   /** The file and the line, such as `docs/install.md:9`. */
   readonly at: string;
   readonly words: readonly string[];
-  /** Whether the command is part of a sentence. Such a command may omit required arguments. */
+  /** Whether the command is part of a sentence. A command in a sentence may omit required arguments. */
   readonly named?: true;
 }
 

@@ -8,7 +8,7 @@ import { isInScope, type ObjectScope, type ScopedObject } from './scope.ts';
 export interface EventRow {
   /** Present only if the events are from all namespaces. */
   readonly namespace?: string;
-  /** RFC 3339. The time of the last occurrence. */
+  /** The time of the last occurrence, in RFC 3339. */
   readonly at: string;
   readonly type: string;
   readonly reason: string;
@@ -73,7 +73,7 @@ interface EventTable {
   readonly wide: boolean;
   /** The creation time of the object, if the events are of one object. */
   readonly since?: string | undefined;
-  /** Aligns the columns. By default, `align` is a table of its own. */
+  /** Aligns the columns. By default, the rows are aligned as one table. */
   readonly align?: typeof columns;
 }
 

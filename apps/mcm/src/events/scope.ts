@@ -20,7 +20,7 @@ export interface ObjectScope {
   readonly machinePrefixes: readonly string[];
 }
 
-/** The kinds whose name is the name of a machine. A Node may have another name. */
+/** The kinds whose name is the name of a machine. A Node may have a different name than its machine. */
 const OF_MACHINES: readonly string[] = ['Machine', 'VM', 'Node'];
 
 const keyOf = ({ kind = '', name = '', namespace = '' }: ScopedObject): string =>

@@ -70,7 +70,6 @@ async function explainEach(cluster: Cluster, explained: Explained, random: Rando
   if (items.length === 0)
     throw new UserError(`no ${kind.toLowerCase()} in namespace ${namespace} has the labels ${labelSelector}`);
   const found: Explanation[] = [];
-  // One after the other, because each explanation reads the objects around its object.
   for (const { metadata } of items)
     found.push(await explain(cluster, `${kind.toLowerCase()}/${metadata.name}`, random));
   return found;
@@ -117,7 +116,8 @@ const machineTarget = ({ client, target, namespace }: Cluster, name: string, ran
 });
 
 /**
- * Runs `mcm drain --preview`. If the drain is not known, the command prints the known part and then throws `UserError`.
+ * Runs `mcm drain --preview`. If the drain is not fully known, the command prints the known part and then throws
+ * `UserError`.
  */
 export const reportDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {

@@ -5,7 +5,10 @@ export const RECURSIVE = ['-R, --recursive', 'also read subdirectories'] as cons
 /** Parses an option that can be repeated. */
 export const repeated = (path: string, paths: readonly string[] = []): readonly string[] => [...paths, path];
 
-/** The files of a command that accepts them as words and, like kubectl, with `-f`. Throws `UserError` if there is none. */
+/**
+ * The files of a command that accepts them as words and, like kubectl, with `-f`. Without a file, `UserError` is
+ * thrown.
+ */
 export function pathsOf(words: readonly string[], filename: readonly string[] = []): readonly string[] {
   const paths = [...words, ...filename];
   if (paths.length === 0) throw new UserError('a path is required: a file, a directory of YAML and JSON files, or -');

@@ -18,7 +18,7 @@ interface Source {
   readonly text: string;
 }
 
-/** Options for reading files. With `-R`, as in kubectl, subdirectories are also read. */
+/** Options for reading files. With `-R`, files in subdirectories are read too, as in kubectl. */
 export interface Reading {
   readonly recursive?: boolean;
 }
@@ -31,7 +31,7 @@ async function filesOf(path: string, { recursive = false }: Reading): Promise<re
   });
   if (!found.isDirectory()) return [path];
   const entries = await readdir(path, { recursive, withFileTypes: true });
-  // Links are also read, because the files of a mounted ConfigMap are links.
+  // Links are read too, because the files of a mounted ConfigMap are links.
   const files = entries.filter((entry) => !entry.isDirectory() && TEXT.test(entry.name));
   if (files.length === 0) throw new UserError(`${path} contains no file with the extension .json, .yaml or .yml`);
   return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
@@ -59,7 +59,7 @@ export function documentsOf(text: string): readonly string[] {
   return text.split(/^---.*$/m).flatMap(jsonDocumentsOf);
 }
 
-/** Splits a stream of JSON objects, such as the output of jq. Any other text is one document. */
+/** Splits a stream of JSON objects, such as the output of jq. A text that is no stream of JSON is one document. */
 function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];

@@ -13,7 +13,9 @@ import { UserError } from '../command/errors.ts';
 export interface ReplicaRow {
   readonly program: string;
   readonly replica: string;
-  /** A replica has stopped if it released its peer Lease. The peer Lease of a killed replica expires. */
+  /**
+   * A replica has stopped if it released its peer Lease. A killed replica keeps its peer Lease until the Lease expires.
+   */
   readonly state: 'live' | 'drained' | 'stopped' | 'expired';
   /** Identity of the process. `identity` is empty after its end. */
   readonly identity: string;
@@ -105,7 +107,9 @@ export async function replicaRows(client: KubeClient, namespace: string, now: Da
   });
 }
 
-/** Writes an annotation of a peer Lease. The replica renews this Lease at the same time, so a conflict is repeated. */
+/**
+ * Writes an annotation of a peer Lease. The replica renews its peer Lease at the same time, so a conflict is repeated.
+ */
 async function annotate(
   client: KubeClient,
   { lease }: Peer,
@@ -146,7 +150,7 @@ export async function drain(
   return changes;
 }
 
-/** Assigns a cluster to a replica, for all programs. Without a replica, the hash decides again. */
+/** Assigns a cluster to a replica, for all programs. Without a target replica, the hash decides again. */
 export async function move(
   client: KubeClient,
   namespace: string,

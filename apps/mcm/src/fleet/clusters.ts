@@ -6,7 +6,7 @@ import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
 /** A cluster of a fleet, as the objects of the seed describe it. */
 export interface ClusterRow {
   readonly cluster: string;
-  /** The replica with the Lease of the manager. The identity of the holder for any other process. */
+  /** The replica with the Lease of the manager, or the identity of any other holder. */
   readonly manager: string;
   readonly controller: string;
   readonly machines: number;

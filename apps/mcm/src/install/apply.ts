@@ -36,7 +36,7 @@ export interface ApplyOptions {
 }
 
 /**
- * Applies objects server-side in order, as field manager `mcm-install`. Fields of other managers stay unchanged.
+ * Applies objects server-side in order, as field manager `mcm-install`. Fields of foreign managers stay unchanged.
  * Objects that were applied before an error stay in the cluster.
  * @throws UserError for a conflict with another manager (unless `force` is set), and for a kind that the cluster does
  * not have
@@ -57,14 +57,16 @@ export async function applyObjects(
 }
 
 interface CheckOptions extends Pick<ApplyOptions, 'force' | 'signal'> {
-  /** The namespace that this installation created before the check. The check needs this namespace. */
+  /**
+   * The namespace that this installation created before the check. The check of the installation needs this namespace.
+   */
   readonly createdNamespace?: string | undefined;
 }
 
 interface ApplyObjectOptions {
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** The server validates the request and stores nothing. */
+  /** With `dryRun`, the server validates the request and stores nothing. */
   readonly dryRun?: boolean;
 }
 
@@ -94,20 +96,22 @@ async function applyObject(client: KubeClient, object: Identified, options: Appl
 
 const TO_OVERWRITE = 'to overwrite these fields: --force-conflicts';
 
-/** For a missing namespace, the error 404 contains a name. For a missing kind, the error contains no name. */
+/** The error 404 for a missing namespace contains a name. The error 404 for a missing kind contains no name. */
 const isMissingKind = (error: unknown): boolean => isNotFound(error) && error.status.details?.name === undefined;
 
 const missingKind = (object: Identified): string =>
   `${nameOf(object)}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or omit it from --with`;
 
-/** The original and other installations use other labels in the selector of their Deployment, which is immutable. */
+/**
+ * The original and other installations use different labels in the selector of their Deployment, which is immutable.
+ */
 const otherSelector = ({ kind, metadata: { name, namespace } }: Identified): string =>
   `${kind.toLowerCase()}/${name}: the existing ${kind} has another selector, which cannot change. Save and delete this ${kind}: kubectl -n ${namespace} delete ${kind.toLowerCase()} ${name} --cascade=foreground`;
 
 /**
  * Validates all objects with the API server, which stores nothing.
  * @throws UserError with one line for each object that the server refuses. The causes are a missing kind, an immutable
- * field, or a field of another manager. With `force`, fields of other managers cause no error.
+ * field, or a field of another manager. With `force`, fields of foreign managers cause no error.
  */
 export async function checkObjects(
   client: KubeClient,
@@ -149,7 +153,6 @@ async function problemOf(
     if (isMissingKind(error)) return missingKind(object);
     if (isInvalid(error) && error.message.includes('field is immutable')) return otherSelector(object);
     if (!isConflict(error)) throw error;
-    // The result without conflicts shows whether `--force-conflicts` would help.
     const forced = await problemOf(client, object, { force: true, signal });
     return forced ?? `${nameOf(object)}: ${error.message}; ${TO_OVERWRITE}`;
   }

@@ -19,7 +19,6 @@ afterAll(() => plane.close());
 const client = () => createClient({ transport: plane.transport, userAgent: 'test', clock });
 
 const sections = (namespace = 'default') => installSections({ ...DEFAULT_INSTALL, namespace });
-/** The objects without the kinds of the Prometheus operator, which the test cluster does not have. */
 const installable = () =>
   sections()
     .filter(({ name }) => name !== 'monitoring')
@@ -307,7 +306,6 @@ test('a daemon with its configs in another cluster has a ServiceAccount there th
   const configs = ['machineconfigpools', 'machineconfigs', 'subjectaccessreviews', 'tokenreviews'];
   expect(bound('control', 'machine-config-daemon-control')).toEqual({ accounts: 1, resources: configs });
   expect(bound('target', 'machine-config-daemon-control')).toEqual({ accounts: 0, resources: [] });
-  // In one cluster, both parts use the same ServiceAccount.
   expect(bound('target', 'machine-config-daemon')).toEqual({ accounts: 1, resources: ['events', 'nodes'] });
   expect(bound('control', 'machine-config-daemon')).toEqual({ accounts: 0, resources: configs });
 });

@@ -76,7 +76,7 @@ const count = ({ status }: Workload, field: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
-/** The number of replicas that must be available. For a DaemonSet, this is the number of nodes. */
+/** The number of replicas that must be available. In a DaemonSet, the number of replicas is the number of nodes. */
 const wantedOf = (workload: Workload): number =>
   workload.kind === 'DaemonSet' ? count(workload, 'desiredNumberScheduled') : (workload.spec.replicas ?? 1);
 
@@ -96,7 +96,6 @@ async function reasonsOf(client: KubeClient, workload: Workload, signal: AbortSi
   const path = `/api/v1/namespaces/${metadata.namespace}/pods?labelSelector=${encodeURIComponent(selector.join(','))}`;
   const what = `${kind.toLowerCase()}/${metadata.name}`;
   const head = `${what}: ${availableOf(workload)} of ${wantedOf(workload)} pods are available`;
-  // For example, a quota or an admission webhook refuses the pods.
   const refused = status?.conditions?.filter((one) => one.type === 'ReplicaFailure' && one.status === 'True') ?? [];
   try {
     const { items } = await client.request<{ items: readonly Pod[] }>('GET', path, { signal });

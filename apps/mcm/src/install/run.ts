@@ -41,7 +41,6 @@ export type InstallFlags = ClusterFlags & {
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
   asked.some((each) => name === each || name === `${each}-target`);
 
-/** The target clusters of a fleet have the same roles as other target clusters. */
 const isFleet = ({ with: parts, part }: InstallFlags): boolean => parts.includes('fleet') && part !== 'target';
 
 const isKnown = (provider: string): boolean => PROVIDERS.some((known) => known === provider);

@@ -7,7 +7,7 @@ import { inspectDataDir } from '../up/data/data-dir.ts';
 
 export type ControllerFlags = ClusterFlags & { readonly controller?: readonly string[] };
 
-/** The default ports of both controllers. `kubectl port-forward` uses the same addresses. */
+/** The default ports of both controllers. `kubectl port-forward` uses equal addresses. */
 const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1:10259'];
 
 /** Limits each request, so that a controller without a response does not block the command. */

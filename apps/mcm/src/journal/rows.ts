@@ -82,7 +82,7 @@ interface JournalTable {
   readonly wide: boolean;
   /** If `namespace` is undefined, the lines contain the namespace of each object. */
   readonly namespace: string | undefined;
-  /** Aligns the columns. By default, `align` is a table of its own. */
+  /** Aligns the columns. By default, the rows are aligned as one table. */
   readonly align?: typeof columns;
 }
 

@@ -49,7 +49,7 @@ export async function reportReplay(
   { output, all }: ReplayFlags,
   { say, draw }: Pick<Telling, 'say' | 'draw'>,
 ): Promise<void> {
-  // This exit code also applies to errors that the code below throws.
+  // The exit code also applies to errors that the rest of this function throws.
   process.exitCode = PLAN_EXIT.problem;
   const files = (await Promise.all(paths.map(journalFiles))).flat();
   const journals = await Promise.all(files.map(readFileOf));

@@ -14,7 +14,7 @@ export interface LogEntry {
   /** `level` is undefined for an unstructured line. */
   readonly level: Level | undefined;
   readonly message: string;
-  /** The other fields of a structured line. */
+  /** The fields of a structured line without time, level and message. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -73,7 +73,7 @@ export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
 
 const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!', error: 'E' };
 
-/** Formats one entry. In JSON each entry is one line, and in YAML one document. */
+/** Formats one entry. In JSON, an entry is one line, and in YAML one document. */
 export const entryText = (entry: LogEntry, format: OutputFormat): string =>
   eachFormatted(format, entry, lineOf(entry, format === 'wide')).join('\n');
 

@@ -44,7 +44,7 @@ export class LogFolder {
     return byTime(entries.filter(({ message }) => message !== ''));
   }
 
-  /** Incomplete lines at the ends of the files. Call this method only after all programs have stopped writing. */
+  /** Incomplete lines at the ends of the files. `unfinished` must be called after all programs have stopped writing. */
   unfinished(): LogEntry[] {
     return [...this.#tails].flatMap(([program, tail]) => tail.unfinished.map((line) => this.#entry(program, line)));
   }

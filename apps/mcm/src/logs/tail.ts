@@ -6,8 +6,8 @@ const CHUNK = 64 * 1024;
 const HEAD = 256;
 
 /**
- * Reads the new lines of a file. The class detects a rotation, which replaces the file, and a restart, which empties
- * the file.
+ * Reads the new lines of a file. A rotation, which replaces the file, and a restart, which empties the file, are
+ * detected.
  */
 export class FileTail {
   readonly #path: string;
@@ -35,7 +35,7 @@ export class FileTail {
     // For a short time after the rotation, the program may have written to the old file.
     if (this.#file) lines.push(...(await this.#readOn(this.#file)));
     await this.close();
-    // The new file may already be deleted. In this case, the next call opens its successor.
+    // If the new file is already deleted, the next call opens its successor.
     this.#file = await openIfThere(this.#path);
     if (!this.#file) return lines;
     this.#inode = (await this.#file.stat()).ino;
@@ -66,7 +66,7 @@ export class FileTail {
     return left;
   }
 
-  /** Whether the file was emptied. The new content may be longer, so the first bytes are also compared. */
+  /** Whether the file was emptied. The content after a restart may be longer, so the first bytes are compared too. */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();
     const head = Buffer.alloc(this.#head.length);

@@ -23,8 +23,8 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 /**
  * The output of a command: lines of text, or the model as JSON or YAML.
  * @param text Returns the lines of text, which {@link printable} makes safe. `wide` adds columns.
- * @param columns The width of the terminal. Default: the width of the standard output. `formatted` returns undefined
- * for a file or a pipe.
+ * @param columns The width of the terminal. By default, `columns` is the width of the standard output. For a file or a
+ * pipe, `columns` is undefined.
  */
 export function formatted<T>(
   format: OutputFormat,
@@ -43,7 +43,10 @@ export function printProblem(message: string): void {
   process.stderr.write(`${wrappedText(lines, columnsOf(process.stderr))}\n`);
 }
 
-/** Formats one item of a sequence. In JSON, each item is one line. In YAML, each item is one document. */
+/**
+ * Formats one item of a sequence. In JSON, each item of a sequence is one line. In YAML, each item of a sequence is one
+ * document.
+ */
 export function eachFormatted(
   format: OutputFormat,
   model: object,

@@ -22,8 +22,8 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .join('\n');
 
 /**
- * Splits a line between words into lines of at most `columns` characters. Later lines have the indentation of the first
- * line's text. A word that is too long, such as a path, has a separate line.
+ * Splits a line between words into lines of at most `columns` characters. The following lines have the indentation of
+ * the first line's text. A word that is too long, such as a path, has a separate line.
  * @param columns If undefined, for example for a file or a pipe, the line is not split
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {

@@ -17,7 +17,7 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
 
 /**
  * The reason why a class is invalid, with the text of its event `InvalidClass`. `classProblem` returns undefined if its
- * provider spec is valid, or if its provider is not part of this project. The function reads no Secret.
+ * provider spec is valid, or if its provider is not part of this project. `classProblem` reads no Secret.
  */
 export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
   const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];
@@ -25,8 +25,8 @@ export async function classProblem(machineClass: MachineClass): Promise<string |
 }
 
 /**
- * The problems of the capacity alternatives for a class, one sentence each. If there is a problem, the list of
- * alternatives has no effect. Problems of the class itself are excluded, because `classProblem` reports them.
+ * The problems of the capacity alternatives for a class, one sentence each. If one alternative has a problem, the whole
+ * list has no effect. Problems of the class itself are excluded, because `classProblem` reports them.
  */
 export async function alternativesProblems(
   { metadata }: Pick<KubeObject, 'metadata'>,

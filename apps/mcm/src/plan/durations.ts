@@ -76,7 +76,7 @@ function joinLine(
 }
 
 /**
- * The duration of a drain. A blocked drain ends when its pods may be deleted. If they may never be deleted, the
+ * The duration of a drain. A blocked drain ends when its pods may be deleted. If the pods may never be deleted, the
  * duration is infinite.
  * @param guess The duration of a drain without blockers
  */

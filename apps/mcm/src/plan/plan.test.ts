@@ -295,7 +295,6 @@ describe('mcm plan', () => {
     const plans = await plan(file('large', 3));
     expect(plans).toMatchObject([{ complete: false }]);
     expect(planExit(plans)).toBe(PLAN_EXIT.stuck);
-    // After the drain timeout, the deployment no longer counts this machine, so it creates a replacement.
     expect(plans[0]?.steps.filter(({ action }) => action === 'make')).toHaveLength(3);
   });
 

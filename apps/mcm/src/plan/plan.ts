@@ -66,10 +66,10 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Returns a preview of the drain of each machine. Null if the user may not read the drain. */
+/** Returns a preview of the drain of each machine. The preview is null if the user may not read the drain. */
 export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
-/** The maximum number of previewed drains. For the other machines, the plan assumes drains without blockers. */
+/** The maximum number of previewed drains. For machines above this number, the plan assumes drains without blockers. */
 const MOST_DRAINS = 20;
 
 /**
@@ -87,7 +87,6 @@ export async function planDeployment(
     durationsOf({ machines: source.fleet, nodes: source.nodes ?? [] }, given, drains, now);
   const assumed = lasting(new Map());
   const before = simulated(source, assumed, now);
-  // Machines in deletion come first, because their drains may be blocked now.
   const disrupted = [...goingOf(source), ...before.disrupted];
   const looked = disrupted.slice(0, MOST_DRAINS);
   const seen = looked.length === 0 ? undefined : await preview(looked);

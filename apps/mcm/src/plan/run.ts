@@ -87,7 +87,7 @@ export function planExit(plans: readonly DeploymentPlan[]): number {
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Plans each deployment of a file with the objects of the cluster. The function changes nothing. */
+/** Plans each deployment of a file with the objects of the cluster. `planAll` changes nothing in the cluster. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,
@@ -199,7 +199,6 @@ async function drainsOf(
       onRefused: unread ? onRefused : undefined,
     });
     if (drain) drains.set(machine.metadata.name, drain);
-    // The server would return the same error for every node.
     else if (refusals > 0) return null;
   }
   return drains;

@@ -2,7 +2,7 @@ import type { ProviderName } from './names.ts';
 
 /**
  * The example of the conformance package: driver, cloud emulator and configuration. A new provider starts as a copy of
- * this example.
+ * the example.
  */
 export interface Example {
   readonly driver: string;

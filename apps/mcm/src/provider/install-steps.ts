@@ -26,7 +26,10 @@ function above(file: string, isWanted: (folder: string) => boolean): string | un
   }
 }
 
-/** The folder of the tarball from which npm installed the running program. Undefined for a program from a registry. */
+/**
+ * The folder of the tarball from which npm installed the running program. For a program from a registry, `tarballsOf`
+ * returns undefined.
+ */
 function tarballsOf(self: string): string | undefined {
   const at = self.lastIndexOf(join('node_modules', '@mcm', 'cli'));
   const project = at < 0 ? undefined : self.slice(0, at);

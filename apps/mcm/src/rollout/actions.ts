@@ -27,7 +27,7 @@ export interface Done {
   readonly revision?: number;
   /** The set that a promotion has recorded as the last good set. */
   readonly set?: string;
-  /** Present if an undo also resumed the rollout. */
+  /** `resumed` is present if an undo also resumed the rollout. */
   readonly resumed?: true;
   readonly text: string;
 }
@@ -46,8 +46,8 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
 const TRIES = 20;
 
 /**
- * Repeats a read and a write after a conflict. Otherwise, a user could not pause a deployment that the manager writes
- * often.
+ * Repeats a read and a write after a conflict. Without the repetition, a user could not pause a deployment that the
+ * manager writes often.
  */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
@@ -59,7 +59,7 @@ async function onLatest(act: () => Promise<Done>): Promise<Done> {
   }
 }
 
-/** The patch contains the resource version that was read, so another change causes a conflict. */
+/** The patch contains the resource version that was read, so a concurrent change causes a conflict. */
 async function patch(
   { client, namespace, name }: Target,
   seen: MachineDeployment,

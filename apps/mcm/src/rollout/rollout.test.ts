@@ -82,7 +82,7 @@ test('pause and resume write spec.paused, and fail if there is nothing to do', a
 test('a pause is repeated after a conflict with the controller', async () => {
   const resource = client.resource<MachineDeployment>(machineDeployments, 'default');
   let writes = 0;
-  // Another client changes the object between the read and the write.
+  // A second client changes the object between the read and the write.
   const meddled = Object.assign(Object.create(resource), {
     get: async (name: string) => {
       const seen = await resource.get(name);
@@ -229,7 +229,6 @@ test('history marks the current revision and prints templates', async () => {
   expect(head).toMatch(/^REVISION +SET +CLASS +MACHINES +CHANGE-CAUSE$/);
   expect(first).toMatch(/^1 +workers-a +blue +0/);
   expect(second).toMatch(/^2\* +workers-b +green +0 +<none>$/);
-  // In JSON, a revision without a cause has no field for the cause.
   const [json = ''] = await history(target, 'json');
   expect(json).not.toContain('<none>');
   expect(JSON.parse(json)).toMatchObject([

@@ -66,7 +66,6 @@ export const reportStatus = (
       const model = { name: target.name, ...state };
       for (const line of eachFormatted(flags.output, model, state.text)) environment.say(line);
     };
-    // Before the connection, a signal ends the process.
     until ??= environment.signal();
     const well = await followStatus(target, tell, { follow: flags.watch !== false, signal: until, timeoutMs });
     // An interrupt does not mean that the rollout has failed.
@@ -93,7 +92,6 @@ export const changeRollout = (
 ): Promise<void> =>
   onEach(flags, name, environment, async (target) => {
     const done = await CHANGES[what](target, flags);
-    // With a selector, the output is a sequence of objects.
     const lines =
       name === undefined
         ? eachFormatted(flags.output, done, done.text)

@@ -19,7 +19,10 @@ const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.RolloutWaiting,
 ];
 
-/** With these reasons, only a user can unblock the rollout. A rollout with another reason can continue by itself. */
+/**
+ * With these reasons, only a user can unblock the rollout. With a reason outside of this list, a rollout can continue
+ * by itself.
+ */
 const PERMANENT: ReadonlySet<string> = new Set([
   'ValidationFailed',
   'SelectingAll',
@@ -83,7 +86,7 @@ async function stoppedFor({ client, namespace, clock }: Target, deployment: Mach
 }
 
 /**
- * Prints each controller that stops acting, until the signal aborts. The function polls, because a stopped controller
+ * Prints each controller that stops acting, until the signal aborts. The health is polled, because a stopped controller
  * causes no event.
  */
 async function followHealth(target: Target, say: (state: RolloutState) => void, signal: AbortSignal): Promise<void> {
@@ -100,7 +103,7 @@ async function followHealth(target: Target, say: (state: RolloutState) => void, 
 }
 
 /**
- * Prints the state of the rollout. With `follow`, prints every change until the rollout is complete, has failed, or
+ * Prints the state of the rollout. With `follow`, every change is printed until the rollout is complete, has failed, or
  * reaches the timeout.
  * @returns true if the rollout is complete. Without `follow`, true also means that the rollout is in progress.
  */
@@ -114,7 +117,6 @@ export async function followStatus(
   const timer = timeoutMs > 0 && follow ? target.clock.setTimeout(() => late.abort(), timeoutMs) : undefined;
   const either = AbortSignal.any([signal, late.signal]);
   const isLate = (): boolean => late.signal.aborted && !signal.aborted;
-  // Errors of this watch are ignored, because the watch below reports an unreachable server.
   if (follow) void followHealth(target, say, AbortSignal.any([either, ended.signal])).catch(() => undefined);
   try {
     const well = await followDeployment(target, say, { follow, signal: either });

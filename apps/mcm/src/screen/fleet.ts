@@ -11,7 +11,7 @@ export interface DeploymentView {
   readonly ready: number;
   readonly updated: number;
   readonly available: number;
-  /** The number of machines with an older template. The number is 0 if no rollout is in progress. */
+  /** The number of machines with an older template. Without a rollout, the number is zero. */
   readonly old: number;
   readonly paused: boolean;
   /** The message of the first condition that reports a problem. */
@@ -108,8 +108,8 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
 /**
- * @param acts Whether the machine controller acts. If `viewMachine` returns false, the function removes its last
- * report, because the report announces actions that do not happen.
+ * @param acts Whether the machine controller acts. If the controller does not act, its last report is removed, because
+ * the report announces actions that do not happen.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const phase = phaseName(printable(machine.status?.currentStatus?.phase ?? ''));
@@ -125,7 +125,7 @@ function viewMachine(machine: Machine, acts: boolean): MachineView {
   };
 }
 
-/** Removes words with which all such texts start. */
+/** Removes words with which all texts of this kind start. */
 const inShort = (description: string): string =>
   brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 

@@ -125,7 +125,6 @@ function rollout(d: DeploymentView): string {
   return `${paint('cyan', '█'.repeat(filled))}${paint('gray', '░'.repeat(BAR - filled))} ${d.updated}/${d.desired} updated${old}`;
 }
 
-/** Machines that are not Running come first, because they need attention. */
 function machineLines(view: ScreenView, room: number): string[] {
   const { now, fleet } = view;
   const { machines } = fleet;
@@ -170,7 +169,6 @@ export function cut(line: string, columns: number): string {
   const text = stripVTControlCharacters(line);
   if (text.length <= columns) return line;
   const end = text.lastIndexOf(' ', columns - 1) + 1;
-  // The first word is cut if it is too long.
   const kept = text.slice(0, end).trim() === '' ? columns - 1 : Math.min(end, columns - 1);
   let visible = 0;
   let out = '';

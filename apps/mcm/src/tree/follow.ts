@@ -23,7 +23,7 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/** The minimum time between two reads of a changed fleet. Many changes in this time cause only one output. */
+/** The minimum time between two reads of a changed fleet. Many changes within this time cause only one output. */
 const GAP_MS = 1_000;
 /** The interval of the health checks, because a controller that stops causes no event. */
 const LOOK_MS = 2_000;

@@ -11,7 +11,6 @@ export const nodesOf = (fleet: readonly Machine[], all: readonly Node[] | undefi
 export function ofDeployments({ deployments, sets, machines, nodes }: TreeSource): TreeSource {
   const uids = new Set(deployments.map(({ metadata }) => metadata.uid));
   const own = sets.filter((set) => uids.has(controllerOf(set)?.uid ?? ''));
-  // A deployment is the direct owner of its warm machines.
   const ofOwn = new Set([...uids, ...own.map(({ metadata }) => metadata.uid)]);
   const ofSets = machines.filter((machine) => ofOwn.has(controllerOf(machine)?.uid ?? ''));
   return { deployments, sets: own, machines: ofSets, nodes: nodesOf(ofSets, nodes) };

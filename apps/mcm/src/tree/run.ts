@@ -123,7 +123,10 @@ async function readOne({ client, target, namespace }: Cluster, name: string, unr
   return { deployments: [deployment], sets, machines: owned, nodes: nodesOf(owned, all) };
 }
 
-/** The objects of one namespace or of all namespaces. With a selector, only the objects of the selected deployments. */
+/**
+ * The objects of one namespace or of all namespaces. With a selector, only the objects of the selected deployments are
+ * read.
+ */
 async function readTree(
   { client, target, namespace }: Cluster,
   { allNamespaces, selector }: TreeFlags,

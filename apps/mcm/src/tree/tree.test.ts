@@ -198,7 +198,6 @@ test('unreadable Nodes have a name and no state', () => {
 });
 
 test('an empty tree is a sentence', () => {
-  // Without machines in the namespace, the Nodes belong to other namespaces and are omitted.
   const { nodes } = source;
   expect(treeLines(fleetTree({ deployments: [], sets: [], machines: [], nodes }), false, NOW)).toEqual([
     'no machinedeployments, machinesets or machines',

@@ -58,7 +58,7 @@ function grouped<T extends MachineSet | Machine>(
 const without = (problem: string | undefined) => (problem === undefined || problem === '' ? {} : { problem });
 
 /**
- * Deployments with their sets, machines and Nodes. These objects are also roots:
+ * Deployments with their sets, machines and Nodes. The roots of the tree also include:
  * - sets and machines without a controller
  * - Nodes without a machine, if the namespace has machines
  */
@@ -66,13 +66,11 @@ export function fleetTree(
   { deployments, sets, machines, nodes }: TreeSource,
   { controllersIn = () => [], allNamespaces = false, all = false }: TreeOptions = {},
 ): Branch[] {
-  // A deployment is the direct owner of its warm machines.
   const machinesOf = grouped(machines, [...sets, ...deployments]);
   const isEmpty = ({ metadata: { uid }, spec }: MachineSet) => (spec.replicas ?? 0) === 0 && !machinesOf.has(uid);
   const setsOf = all ? grouped(sets, deployments) : withoutOld(grouped(sets, deployments), isEmpty);
   const nodesByName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
   const claimed = new Set(machines.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []));
-  // Without machines in this namespace, the Nodes belong to another namespace.
   const stray = (machines.length === 0 ? [] : [...(nodes ?? [])])
     .filter(({ metadata }) => !claimed.has(metadata.name))
     .sort(byName);
@@ -100,8 +98,8 @@ export function fleetTree(
 
 interface TreeOptions {
   /**
-   * Returns the health of the controllers of a namespace. The tree announces no action of a stopped controller.
-   * Default: all controllers act.
+   * Returns the health of the controllers of a namespace. The tree announces no action of a stopped controller. By
+   * default, all controllers act.
    */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
   readonly allNamespaces?: boolean;
@@ -239,7 +237,7 @@ export function treeLines(branches: readonly Branch[], wide: boolean, now: Date)
 }
 
 interface Drawing {
-  /** The prefix for the line of a branch. `rest` is the prefix for the lines below. */
+  /** The prefix for the line of a branch. `rest` is the prefix for the lines below the branch. */
   readonly first: string;
   readonly rest: string;
   readonly wide: boolean;

@@ -18,7 +18,7 @@ const { key, effect } = Taints.CriticalComponentsNotReady;
  * Simulates the agent for critical components, which removes their taint from Ready Nodes. User data or an in-place
  * update may add this taint. Without the agent, such a Node would never run pods, and its machine would stay Pending.
  *
- * @returns resolves when the signal aborts
+ * @returns A promise that resolves when the signal aborts
  */
 export async function runComponentAgent(
   client: KubeClient,

@@ -27,7 +27,7 @@ export interface FleetWatch {
   view(): FleetView;
 }
 
-/** The controllers start together with the watch. Until they run, the Leases are from the last run. */
+/** The controllers start together with the watch. Until the controllers run, the Leases are from the last run. */
 const STARTING_MS = 20_000;
 const EVENTS_KEPT = 50;
 

@@ -15,13 +15,19 @@ export interface UpFlags {
 /** The validated options with defaults. */
 export interface UpOptions {
   readonly dataDir: string;
-  /** The port of the control plane. If `port` is undefined, the last used port, or a free port at the first start. */
+  /**
+   * The port of the control plane. If `port` is undefined, the last used port is used, or a free port at the first
+   * start.
+   */
   readonly port: number | undefined;
-  /** The replicas of the first deployment. If `machines` is undefined, 3 at the first start, and unchanged later. */
+  /**
+   * The replicas of the first deployment. If `machines` is undefined, there are 3 replicas at the first start, and no
+   * change later.
+   */
   readonly machines: number | undefined;
   /**
-   * The name of a provider, or a third-party driver. If `provider` is undefined, the provider of the directory, or
-   * local at the first start.
+   * The name of a provider, or a third-party driver. If `provider` is undefined, the provider of the directory is used,
+   * or local at the first start.
    */
   readonly provider: string | undefined;
   /**

@@ -19,7 +19,8 @@ export interface ProgramSpec {
 
 /** Environment variables of a program. The variables of the user take precedence. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
-  // Limits the C library to two memory pools instead of one per thread, as in the images. This saves 5 MB per program.
+  // Limits the C library to two memory pools instead of one per thread, as in the images. With two memory pools, each
+  // program uses 5 MB less.
   MALLOC_ARENA_MAX: '2',
   // The programs enable the compile cache only after they have loaded their first module. With this variable, the first
   // module also uses the cache, which saves 40 ms per start from source.
@@ -34,17 +35,17 @@ const MAX_CRASHES = 3;
 /** The minimum time between two reports of dropped log lines. */
 const TROUBLE_PERIOD_MS = 60_000;
 
-/** Signals that the runtime sends to its own process. Other signals come from other processes. */
+/** Signals that the runtime sends to its own process. Signals that are not in this list come from other processes. */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
-/** A supervised program. The program is restarted when it ends unexpectedly. */
+/** A supervised program. A program that ends unexpectedly is restarted. */
 export class Program {
   readonly spec: ProgramSpec;
   state: ProgramState = 'starting';
   /** The address that the program printed after `ready`. */
   address = '';
   restarts = 0;
-  /** The reason why log lines were dropped. Empty if none were dropped. */
+  /** The reason why log lines were dropped. If no line was dropped, `problem` is empty. */
   problem = '';
   readonly #clock: Clock;
   readonly #onChange: () => void;
@@ -103,7 +104,7 @@ export class Program {
   }
 
   /**
-   * @param giveUp Called after too many ends before `ready`. If `#launch` is absent, the number of restarts is
+   * @param giveUp Called after too many ends before `ready`. If `giveUp` is absent, the number of restarts is
    * unlimited.
    */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {

@@ -90,7 +90,9 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/** The other clouds, each with the number of pages in a listing of this many machines. */
+/**
+ * The clouds that do not list every VM in one page, each with the number of pages in a listing of this many machines.
+ */
 const OTHERS = [
   ['Azure', azure() as FleetProvider<unknown, unknown>, '^PUT virtualMachines$', () => 1],
   [

@@ -145,8 +145,8 @@ export class BlockedDrains {
   }
 
   /**
-   * Deletes a thousand machines, and creates ten others at the same time. `#beginDrains` returns the longest time in
-   * seconds until a VM exists.
+   * Deletes a thousand machines, and creates ten machines at the same time. Returns the longest time in seconds until a
+   * VM exists.
    */
   async #beginDrains(): Promise<number> {
     const resource = this.#stack.client.resource<Machine>(machines, NAMESPACE);

@@ -27,7 +27,7 @@ const HEARTBEAT_PERIOD_S = 300;
  * the same nodes, the informer took 0.76 to 1.01 ms of CPU for each heartbeat. The result is 2.7 % of a core for 10,000
  * machines.
  * - On the same machine, this project took 0.35 to 0.58 ms alone, and 0.70 to 0.89 ms in a whole controller.
- * - A Node.js program that only parses the watch took 0.28 to 0.39 ms. Therefore 1 % is impossible, because each
+ * - A Node.js program that only parses the watch took 0.28 to 0.39 ms. A goal of 1 % is impossible, because each
  *   heartbeat wakes the process.
  * - A watch of metadata is not sufficient: controllers read zones, taints, conditions and capacity, and every heartbeat
  *   changes the version.
@@ -132,7 +132,7 @@ export class IdleFleet {
     }
   }
 
-  /** Creates pods, the same number on each node. */
+  /** Creates an equal number of pods on each node. */
   async #run(podCount: number): Promise<void> {
     const resource = this.#stack.client.resource<Pod>(pods, NAMESPACE);
     await atOnce(podCount, PARALLEL, async (index) => {
@@ -211,7 +211,6 @@ export class IdleFleet {
         .patch(made.metadata.name, { type: 'merge', body: { status } }, options);
     });
     await this.#stack.machineController.start();
-    // The controller writes its labels and annotations to the nodes once.
     await this.#quiet(20_000);
   }
 

@@ -9,7 +9,6 @@ type Type = number | Schema | ListSchema | NamedSchema | (() => Type);
 /** A type, or a type with traits. Traits that are a number contain only flags. */
 type Member = Type | readonly [Type, Readonly<Record<string, string>> | number];
 
-/** An XML element: its name, and its text or child elements. */
 export interface Node {
   readonly name: string;
   readonly text: string;

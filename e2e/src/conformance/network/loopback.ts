@@ -7,7 +7,7 @@ import { createCloud } from '@mcm/provider-local';
 /** A cloud on a port of the loopback address. The cloud verifies credentials. */
 export interface Loopback {
   readonly origin: string;
-  /** The certificate authority as PEM. If `ca` is absent, the server uses plain HTTP. */
+  /** The certificate authority as PEM. Without `ca`, the server uses plain HTTP. */
   readonly ca?: string;
   /** The environment variables with which the process of a driver finds the server and authenticates. */
   readonly variables: Readonly<Record<string, string>>;

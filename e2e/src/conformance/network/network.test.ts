@@ -60,7 +60,6 @@ test.each(sampled(['aws', 'azure', 'gcp', 'local'] as const, 3, 3))(
     expect(out).not.toContain('FAIL');
     expect(code).toBe(0);
     const skipped = [...out.matchAll(/^SKIP {2}(.*)$/gm)].map(([, name]) => name ?? '');
-    // Only the driver of AWS has `initialize`. The clouds of this test announce no interruptions.
     const never = ['interruption', 'interruption: wait'];
     expect(skipped).toEqual(provider === 'aws' ? never : ['initialize', ...never]);
     const passed = SCENARIOS.length - skipped.length;

@@ -5,7 +5,10 @@ const STEP_MS = 500;
 /** The real time of a turn. The time is long enough for work outside of the event loop, such as signing a token. */
 const TURN_MS = 1;
 
-/** A clock that runs in real time while a request to the cloud is pending. At other times, the clock runs faster. */
+/**
+ * A clock that runs in real time while a request to the cloud is pending. While no request is pending, the clock runs
+ * faster.
+ */
 export interface QuickClock {
   readonly clock: Clock;
   /** Wraps connections, so that the clock runs in real time during their requests. */

@@ -17,10 +17,11 @@ const missing = ['kubectl', 'jq', 'curl'].filter(
   (tool) => spawnSync(tool, ['--help'], { stdio: 'ignore' }).error !== undefined,
 );
 
-/** The README comes first, because its tour needs the fleet in its state after `start`. */
+/** The README comes first, because its tour needs the fleet in the state after `start`. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
 /**
- * Only a thorough run includes these pages, because their commands take longer than the commands of all other pages.
+ * Only a thorough run includes these pages, because their commands take longer than those of all remaining pages
+ * together.
  */
 const LONGEST = [
   'README.md',
@@ -125,8 +126,8 @@ describe('the commands of the documentation work without changes', () => {
     return runScript(script, { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
   };
   const follow = (run: readonly Block[]): Promise<string> => start(pageScript(run));
-  // The results of commands that only read, by command. Many pages start with the same commands on the same fleet, so
-  // the test runs each of these commands once.
+  // The results of commands that only read, by command. Many pages start with equal commands on the same fleet, so the
+  // test runs each read-only command once.
   const looks = new Map<string, Promise<string>>();
   const look = async (run: readonly Block[]): Promise<void> => {
     for (const line of linesOf(run)) {
@@ -144,13 +145,12 @@ describe('the commands of the documentation work without changes', () => {
   beforeAll(() => {
     for (const [page, run] of apart) {
       const followed = follow(run);
-      followed.catch(() => undefined); // The test of the block reports the error.
+      followed.catch(() => undefined);
       begun.set(page, followed);
     }
   });
   test.each(acting)('%s', LIMIT, async (_page, run) => void (await follow(run)));
   test.each(apart)('%s', LIMIT, async (page) => expect(await begun.get(page)).toBeDefined());
-  // These blocks only read, so they run concurrently.
   test.concurrent.each(looking)('%s', LIMIT, (_page, run) => look(run));
 
   const whole = new Map(blocks.filter(ours).map(({ page, at }) => [page, at]));

@@ -28,8 +28,8 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 
 /**
  * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y
- * pnpm@12` for the scripts of the workspace. The programs work in any folder. If the bundle of a program exists, they
- * use the bundle. `installPrograms` returns the folder.
+ * pnpm@12` for the scripts of the workspace. The installed programs work in any folder. If the bundle of a program
+ * exists, the installed program uses it. `installPrograms` returns the folder.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');

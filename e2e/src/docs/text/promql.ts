@@ -1,6 +1,6 @@
 /** The metrics and labels of a PromQL expression. */
 export interface PromqlNames {
-  /** The names of metrics, with the labels in their selectors. */
+  /** Names of metrics in an expression, with the labels in their selectors. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
   /** The labels in `by (…)`. */
   readonly grouped: readonly string[];

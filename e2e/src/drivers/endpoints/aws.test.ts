@@ -48,7 +48,9 @@ const readFile = async (path: string): Promise<string | undefined> => {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 };
 
-/** @param variables The variables of the process, because the SDK reads them. Undefined removes a variable. */
+/**
+ * @param variables The variables of the process, because the SDK reads them. The value undefined removes a variable.
+ */
 function open(
   variables: Readonly<Record<string, string | undefined>> = {},
   flags?: NonNullable<Parameters<typeof awsSettings>[1]>,
@@ -94,8 +96,8 @@ const NONE = { AWS_ENDPOINT_URL: undefined };
 describe('workload identity', () => {
   let made = 0;
   /**
-   * An STS with the keys `ASIA1`, `ASIA2`, and so on. The expiry of these keys uses real time, because the SDK reads
-   * the clock of the process.
+   * An STS with the keys `ASIA1`, `ASIA2`, and so on. The expiry of STS keys uses real time, because the SDK reads the
+   * clock of the process.
    */
   const sts = (livesMs: number) =>
     failing('AssumeRoleWithWebIdentity', () =>

@@ -43,10 +43,7 @@ export class Wire {
   }
 }
 
-/**
- * A response with this content.
- * @param headers Their names are in lower case.
- */
+/** A response with this content. @param headers the names are in lower case */
 export const reply = (
   status: number,
   body: string | object = '',

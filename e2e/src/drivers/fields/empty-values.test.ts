@@ -11,7 +11,7 @@ import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
  * For all drivers, null, an empty text, an empty list and an empty object count as an absent field. The exceptions come
- * from the original, in which some fields are pointers. The driver sends or refuses an empty value of such a field.
+ * from the original, in which some fields are pointers. The driver sends or refuses an empty value of a pointer field.
  */
 
 let back: () => void;

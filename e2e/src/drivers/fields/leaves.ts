@@ -67,6 +67,6 @@ export function without(value: unknown, [first, ...rest]: Path): unknown {
   return Object.fromEntries(Object.entries(known).filter(([key]) => key !== first));
 }
 
-/** Returns another value of the same type. */
+/** Returns a different value of the same type. */
 export const another = (value: unknown): unknown =>
   typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : `${String(value)}x`;

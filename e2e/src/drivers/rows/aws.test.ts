@@ -398,7 +398,8 @@ describe('status and listing', () => {
   test('a NIC that still has its source check [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
-    // The original returns this data with the error. This driver returns it from the next initialization.
+    // The original returns this data with the error. The driver of this project returns the data from the next
+    // initialization.
     expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
       providerId: ID,
       nodeName: 'ip-1.internal',

@@ -155,7 +155,6 @@ describe('creation', () => {
   test('an insertion is refused because of its quota, or because another owner has the name [G29]', async () => {
     const quota = open();
     quota.cloud.faults.order(failing('^POST instances$', 403, 'quotaExceeded'));
-    // The original returns Internal, which an autoscaler does not recognize: docs/compatibility/differences.md.
     await refused(quota.stage.create(), 'ResourceExhausted', 'quotaExceeded');
     const taken = open();
     taken.place('m-1', ['other']);

@@ -11,7 +11,7 @@ import {
 import { defined, silentLogger, type VirtualClock } from '@mcm/kube';
 import { expect } from 'vitest';
 
-/** The inputs of one driver call. Default: the spec and the Secret of the stage. */
+/** The inputs of one driver call. By default, a call gets the spec and the Secret of the stage. */
 export interface Given {
   readonly provider?: string;
   readonly spec?: unknown;

@@ -52,7 +52,8 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
 }
 
 /**
- * The original returns the known data of the VM together with an error. This driver returns the data from `initialize`.
+ * The original returns the known data of the VM together with an error. The driver of this project returns the data
+ * from `initialize`.
  */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,

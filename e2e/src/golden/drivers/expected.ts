@@ -9,9 +9,9 @@ export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 export type ExpectedResult = RecordedResult & {
   /** The pattern for the whole error text, which replaces `errorText`. */
   readonly textMatches?: RegExp;
-  /** No recording contains the response, so it is not compared. */
+  /** `unknownResponse` is set if no recording contains the response, so that it is not compared. */
   readonly unknownResponse?: boolean | undefined;
-  /** The allowed error codes, with null for success. The list replaces `errorCode`. */
+  /** The allowed error codes, with null for success. `codes` replaces `errorCode`. */
   readonly codes?: readonly (string | null)[];
 };
 
@@ -19,8 +19,8 @@ export type ExpectedResult = RecordedResult & {
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
   /**
-   * `whole` means that the call sends exactly these requests. Otherwise, the call may end earlier, or may send more
-   * requests.
+   * `whole` means that the call sends exactly these requests. If `extent` is not `whole`, the call may end earlier or
+   * send more requests.
    */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
@@ -32,8 +32,8 @@ export interface Expected {
 }
 
 /**
- * The inputs of a rule: the inputs of the call, and the responses of the cloud. The inputs do not contain the requests
- * of this driver.
+ * The inputs of a rule: the inputs of the call, and the responses of the cloud. The requests of this driver are not
+ * part of the inputs.
  */
 export interface Situation {
   readonly recorded: RecordedCase;
@@ -101,10 +101,7 @@ function counted(metrics: Expected['metrics'], situation: Situation, code: strin
   return { ...Object.fromEntries(others), ...(isCounted ? driverMetrics(situation, code) : {}) };
 }
 
-/**
- * Returns the rule for a call that fails with this code. The text and all other results are unchanged, unless `change`
- * contains them.
- */
+/** Returns the rule for a call that fails with this code. Values that `change` does not contain stay unchanged. */
 export const failsWith = (
   expected: Expected,
   situation: Situation,
@@ -123,7 +120,7 @@ export const failsWith = (
   metrics: counted(expected.metrics, situation, code),
 });
 
-/** The call succeeds with this response. If `succeeds` is absent, the response is in no recording. */
+/** The call succeeds with this response. If `response` is absent, the response is in no recording. */
 export const succeeds = (
   expected: Expected,
   situation: Situation,

@@ -104,8 +104,8 @@ export async function readCases(dir: string, cloud: string): Promise<readonly Re
 }
 
 /**
- * For an invalid file, the result is one case that cannot be replayed. Each invalid case of a file also becomes such a
- * case.
+ * For an invalid file, the result is one case that cannot be replayed. Each invalid case of a file becomes a case that
+ * cannot be replayed.
  */
 async function readFileCases(path: string): Promise<readonly ReadCase[]> {
   try {
@@ -143,7 +143,7 @@ export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   ];
 };
 
-/** Whether a text is JSON. The API server refuses a class with another text, so no driver receives it. */
+/** Whether a text is JSON. The API server refuses a class with a text that is not JSON, so no driver receives it. */
 export function isJson(raw: string): boolean {
   try {
     JSON.parse(raw);

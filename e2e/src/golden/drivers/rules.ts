@@ -80,7 +80,8 @@ export const methodIsAbsent = (row: string, method: string): Rule => ({
 });
 
 /**
- * The cloud throttles. Only the code differs from the original. `initialize` keeps `Uninitialized`.
+ * The cloud throttles. For a throttled call, only the code differs from the original. `initialize` keeps
+ * `Uninitialized`.
  * @param isThrottle Whether the recorded error is throttling.
  */
 export const throttledIsUnavailable = (
@@ -96,7 +97,8 @@ export const throttledIsUnavailable = (
 });
 
 /**
- * The token service is unavailable. The error allows a retry, and no other request follows.
+ * The token service is unavailable. The error of an unavailable token service allows a retry, and no further request
+ * follows.
  * @param isLogin Whether a request is for a token.
  * @param isDown Whether its first response shows an outage.
  */
@@ -123,8 +125,8 @@ export const tokenHostIsDown = (
 });
 
 /**
- * The original crashed. Until the crash of the original, this driver sends the same requests. After that, this driver
- * continues or returns an error.
+ * The original crashed. Until the crash of the original, this driver sends the same requests. After the crash, this
+ * driver continues or returns an error.
  * @param codes The machine codes of these errors.
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
@@ -147,20 +149,20 @@ export const noVolume = (row: string): Rule => ({
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 });
 
-/** A JSON text without blanks. The text also differs from the original text if keys are repeated. */
+/** A JSON text without blanks. Repeated keys also change the text. */
 const canonical = (raw: string): string => JSON.stringify(JSON.parse(raw));
 const withoutBlanks = (raw: string): string => raw.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
 
 /**
- * Whether the values change when the API server stores a raw provider spec. Examples are repeated keys and other number
- * formats.
+ * Whether the values change when the API server stores a raw provider spec. Examples are repeated keys and unusual
+ * number formats.
  */
 const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
   raw !== undefined && raw !== '' && withoutBlanks(raw) !== canonical(raw);
 
 /**
  * The API server stores the provider spec with other values than the original received. The behavior of the original
- * for these values was not recorded, so only the code is compared.
+ * for changed values was not recorded, so only the code is compared.
  */
 export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule => ({
   row,

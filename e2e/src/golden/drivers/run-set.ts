@@ -43,7 +43,7 @@ export function verified(played: PlayedCall, watch: Watch | undefined): string |
 }
 
 /**
- * Replays all cases of a cloud. A case that cannot be replayed counts as failed, and the other cases are still
+ * Replays all cases of a cloud. A case that cannot be replayed counts as failed, and the following cases are still
  * replayed.
  */
 export async function* runCases(dir: string, cloud: string, play: PlayCase): AsyncIterable<Outcome> {
@@ -70,7 +70,10 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
   return raw ? { ...recorded, providerSpec: JSON.parse(raw) as unknown } : recorded;
 };
 
-/** The API server refuses such a class. The result is a difference if the original accepted the class. */
+/**
+ * The API server refuses a class with such a provider spec. The result is a difference if the original accepted the
+ * class.
+ */
 const refusalMissing = (recorded: RecordedCase): string | undefined =>
   callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)
     ? undefined

@@ -11,13 +11,12 @@ interface Target {
   readonly namespace: string | undefined;
 }
 
-/** An action of a user, of an agent on a node, or of a kubelet. No controller caused the action. */
+/** An action of a user, of an agent on a node, or of a kubelet. No controller caused an external action. */
 export type Action =
   | { readonly do: 'create'; readonly object: Recorded }
   | (Target & {
       readonly do: 'merge';
       readonly body: object;
-      /** The agent of a node waits until the condition `InPlaceUpdate` has this reason. */
       readonly awaits?: string | undefined;
     })
   | (Target & { readonly do: 'conditions'; readonly conditions: readonly Condition[] })
@@ -30,9 +29,9 @@ export interface Step {
   readonly actions: readonly Action[];
 }
 
-/** Kinds that only users create. The controllers only add a finalizer to these objects. */
+/** Kinds that only users create. The controllers only add a finalizer to objects of these kinds. */
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
-/** Kinds that users and controllers create. The objects of controllers have an owner. */
+/** Kinds that users and controllers create. Objects that controllers created have an owner. */
 const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
 /** Matches fields that controllers write to objects of users. */
 const BY_CONTROLLERS =
@@ -46,7 +45,7 @@ const BY_USERS: Readonly<Record<string, RegExp>> = {
 const SELECTED = 'node.machine.sapcloud.io/selected-for-update';
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
-/** Node conditions that the controllers write. The kubelet writes all others. */
+/** Node conditions that the controllers write. The kubelet writes all remaining node conditions. */
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -75,8 +74,8 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * The reason why a recording cannot be replayed after a given state. The reason is an unknown kind, or a section that
- * does not contain the action with its name. Without this action, the later states would not match.
+ * The reason why a recording cannot be replayed after a given state. Either the kind is unknown, or a section does not
+ * contain the action with its name. Without the missing action, the later states would not match.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));
@@ -222,7 +221,7 @@ const isSelectedByHand = (objects: State['objects']): boolean =>
   });
 
 /**
- * The labels and annotations that a user removed. If a controller could also have removed one, the removal counts only
+ * The labels and annotations that a user removed. If a controller could have removed a label, the removal counts only
  * at the start of a new section.
  */
 function withdrawals(before: State, state: State): readonly Action[] {

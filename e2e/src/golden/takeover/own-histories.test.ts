@@ -11,9 +11,9 @@ import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * The recordings of the original do not contain all actions of users. These tests record our own controllers during
- * such actions, and then replay the recording. The tests prove nothing about the original, but verify that the replay
- * reads every user action correctly.
+ * The recordings of the original do not contain all actions of users. Histories of our own controllers contain these
+ * actions, and are then replayed. The tests prove nothing about the original, but verify that the replay reads every
+ * user action correctly.
  */
 const [birth] = (await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)))).filter(
   ({ file }) => file === 'birth.json',

@@ -6,8 +6,8 @@ import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * Reads a history with changes. After these changes, mcm can only behave correctly if it uses the time of an action, or
- * the state at that time.
+ * Reads a history with changes. The changed history is correct only if mcm uses the time of an action, or the state at
+ * that time.
  */
 async function history(file: string, ...changes: readonly Change[]): Promise<History> {
   const text = await readFile(new URL(`../../../testdata/takeover/${file}`, import.meta.url), 'utf8');

@@ -6,7 +6,7 @@ const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
  * The rollback request of a user, if the controller rolled back the template of a deployment. The request may be
- * removed before the recording contains it, and its event follows later. `rolledBackTo` returns undefined if there was
+ * removed before the recording contains it, so the event of the rollback is also read. Returns undefined if there was
  * no rollback between the two states.
  */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {

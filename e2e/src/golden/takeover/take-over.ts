@@ -19,7 +19,7 @@ import { untilTimeout } from './stage/timeouts.ts';
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
 /**
- * The time for which our final state must stay unchanged, unless a timeout expires earlier. This applies if the
+ * The time for which our final state must stay unchanged, unless a timeout expires earlier. This rest applies if the
  * original was idle at the end.
  */
 const REST_MS = 60_000;
@@ -44,7 +44,7 @@ interface Ending {
   readonly uids: Uids;
 }
 
-/** Loads a state, starts our controllers, and verifies that they reach the final state of the original. */
+/** Loads a recorded state, starts our controllers, and verifies that they reach the final state of the original. */
 export async function takeOver(history: History, index: number, lens: Lens = PLAIN): Promise<Checked> {
   const all = history.states;
   const states = index < all.length - 1 ? complete(all) : all;

@@ -8,8 +8,8 @@ import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * Variations of the recordings, as another recorder could have written them. The comparison must not depend on details
- * of these files.
+ * Variations of the recordings, as a different recorder could have written them. The comparison must not depend on
+ * details that a recorder chooses.
  */
 const dir = fileURLToPath(new URL('../../../testdata/takeover', import.meta.url));
 const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();

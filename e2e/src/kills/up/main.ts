@@ -43,7 +43,7 @@ const number = (name: 'kills' | 'machines' | 'minutes' | 'seed'): number => {
 
 /**
  * The maximum and the minimum time between two kills. Some programs are killed before they are ready, because their
- * start takes longer.
+ * start takes longer than the minimum.
  */
 const PAUSE_MS = 4_000;
 const LEAST_PAUSE_MS = 200;

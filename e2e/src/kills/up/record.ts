@@ -21,7 +21,6 @@ export interface KnownMachine {
 interface SeenPod {
   readonly name: string;
   readonly node: string;
-  /** The first time on its node. All times here are in milliseconds since 1970. */
   readonly boundAt: number;
   /** The earliest known time of the eviction or the end of the pod. */
   goesAt: number;
@@ -94,7 +93,8 @@ export class FleetRecord {
 
   /**
    * Verifies all instances of the cloud.
-   * @param knownUntil The record of pods and machines is complete up to this time. Later ends are verified later.
+   * @param knownUntil The record of pods and machines is complete up to this time. VMs that end after this time are
+   * verified later.
    */
   verify(instances: readonly CloudInstance[], knownUntil: number): void {
     this.#verifyDoubles(instances);

@@ -64,7 +64,7 @@ export class KilledStack {
     for (const informer of this.#informers) void informer.run(this.#stop.signal);
   }
 
-  /** Starts the programs. The promise of `start` resolves when the first fleet and its pods run. */
+  /** Starts the programs. `start` resolves when the first fleet and its pods run. */
   static async start(count: number): Promise<KilledStack> {
     const dir = mkdtempSync(join(tmpdir(), 'mcm kills '));
     const data = join(dir, 'data');

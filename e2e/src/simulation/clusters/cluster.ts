@@ -36,7 +36,7 @@ const CLOSE_MS = 60_000;
 
 const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** A target cluster with its cloud. Each Node gets a pod, which the controllers must evict before they delete the VM. */
+/** A target cluster with its cloud. The controllers must evict the pod of a Node before they delete its VM. */
 export class SimulatedCluster {
   readonly name: string;
   readonly admin: KubeClient;
@@ -71,7 +71,6 @@ export class SimulatedCluster {
     return cluster;
   }
 
-  /** One pod for each Node. */
   #runPods(): void {
     const { clock, reporter } = this.#parts;
     const informer = createInformer<Node>(this.admin, nodes, { clock, log: silentLogger, random: seededRandom(0) });

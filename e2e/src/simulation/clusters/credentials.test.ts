@@ -3,7 +3,6 @@ import { configMaps, events, leases } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { FleetWorld } from './fleet-world.ts';
 
-/** A part of each credential of this test. */
 const CREDENTIAL = /(cloud-)?token-of-[a-z0-9]+|bad-credential/;
 const KINDS = [machines, machineSets, machineDeployments, machineClasses, events, leases, configMaps];
 
@@ -36,7 +35,6 @@ test('a replica shows no credentials of its clusters, and sends them only to the
     ...stored.flatMap(({ items }) => items.map((item) => JSON.stringify(item))),
   ];
   expect(shown.filter((text) => CREDENTIAL.test(text)).map((text) => text.slice(0, 300))).toEqual([]);
-  // The failure of this cluster is in these texts.
   expect(shown.join('\n')).toContain('Secret c2/fleet-kubeconfig is not YAML');
   expect(world.fences.verified).toBeGreaterThan(0);
   expect(world.reporter.violations).toEqual([]);

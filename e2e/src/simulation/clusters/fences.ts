@@ -17,12 +17,11 @@ const EVENTS = /\/events(\/|\?|$)/;
 /** A process of a fleet, as the verifier sees it. */
 export interface Writer {
   readonly identity: string;
-  /** The name of the Lease of each cluster. */
   readonly lease: string;
   readonly proc: SimulatedProcess;
 }
 
-/** Records the holder of the Lease of each cluster, and reports each write of another process to this cluster. */
+/** Records the holder of the Lease of each cluster, and reports each write of a process that is not the holder. */
 export class Fences {
   readonly #reporter: Reporter;
   readonly #holders = new Map<string, string>();

@@ -21,7 +21,7 @@ const MOST_MACHINES = 2;
 const MOST_REQUESTS = 300;
 /** The number of clusters in a large history. */
 const LARGE = 50;
-/** One history of this number is large. */
+/** One history in this number is large. */
 const LARGE_EVERY = 20;
 const LOOK_MS = 1_000;
 
@@ -52,11 +52,11 @@ export interface FleetModeOptions extends HistoryOptions {
 }
 
 export interface FleetModeOutcome extends Outcome {
-  /** The number of checks of the service of a cluster, of writes, and of deletions of VMs. */
+  /** The number of verified points: the service of a cluster, writes, and deletions of VMs. */
   readonly verified: Readonly<Record<'served' | 'fenced' | 'drained' | 'budgeted', number>>;
 }
 
-/** A short restart, and one during which another replica must serve the clusters. */
+/** A short restart, and a restart during which a second replica must serve the clusters. */
 const RESTARTS_MS = [2_000, 60_000] as const;
 
 /** Kill points and restarts of the processes. No process is killed after the faults end. */
@@ -273,7 +273,7 @@ class FleetHistory {
     world.reporter.violate(`${problem} after ${BOUNDS.fleetSettled.ms} ms\n${world.describe()}`);
   }
 
-  /** Removes all faults. Each cluster must reach its desired state. */
+  /** Removes all faults. After the faults, each cluster must reach its desired state. */
   async #calm(): Promise<void> {
     this.#kills.calm();
     this.#world.reporter.note('act', 'no more faults start');

@@ -65,7 +65,7 @@ export class FleetWorld {
   readonly seedAdmin: KubeClient;
   readonly programs: readonly Program[];
   readonly wishes = new Map<string, Wish>();
-  /** Clusters whose kubeconfig leads to another cluster. */
+  /** Clusters whose kubeconfig leads to a wrong cluster. */
   readonly misled = new Set<string>();
   /** Clusters whose requests to the seed are slow. */
   readonly slowed = new Set<string>();
@@ -255,7 +255,7 @@ export class FleetWorld {
     await this.seedAdmin.resource(namespaces).delete(cluster);
   }
 
-  /** The kubeconfig of a cluster leads to another cluster, or to its own cluster again. */
+  /** Makes the kubeconfig of a cluster lead to a wrong cluster, or to its own cluster again. */
   async mislead(cluster: string, other: string | undefined): Promise<void> {
     this.reporter.note('act', `the kubeconfig of ${cluster} leads to ${other ?? cluster}`);
     if (other === undefined) this.misled.delete(cluster);

@@ -41,9 +41,7 @@ export interface ReplicaParts {
   readonly defect: FleetDefect;
   /** Undefined without a rollout budget. */
   readonly rollouts: RolloutVerifier | undefined;
-  /** The server with this name in a kubeconfig. */
   readonly server: (name: string) => Transport;
-  /** The cloud with this endpoint. */
   readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };
   /** `changed` is called after each start and each end of a process. */
   readonly changed: () => void;

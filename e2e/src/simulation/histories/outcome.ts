@@ -7,7 +7,7 @@ export interface HistoryOptions {
   readonly seed: number;
   /** Latencies and faults of requests, responses and events. By default, `profile` is `none`. */
   readonly profile?: ProfileName | undefined;
-  /** If `plan` is present, these actions replace the random actions. */
+  /** `plan` contains actions that replace the random actions. */
   readonly plan?: Plan | undefined;
   /** Whether the history ends at its first violation, which saves most of its time. */
   readonly endsAtViolation?: boolean | undefined;

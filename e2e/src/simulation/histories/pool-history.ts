@@ -21,7 +21,7 @@ import type { HistoryOptions, Outcome } from './outcome.ts';
 const MINUTE = 60_000;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
-/** The pool of all nodes that no other pool selects. */
+/** The pool of all nodes that no custom pool selects. */
 const REST = 'rest';
 const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
 
@@ -31,9 +31,9 @@ const isDone = (node: Node): boolean =>
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
 /**
- * Verifies that pools respect their limit of parallel updates. The verifier counts the nodes that get a new
- * configuration while other nodes still apply one. For a paused pool, the limit is zero. The verifier ignores nodes
- * that were never Done, that changed the pool, or whose machine is deleted.
+ * Verifies that pools respect their limit of parallel updates. The verifier counts nodes that get a new configuration
+ * while earlier nodes still apply one. For a paused pool, the limit is zero. The verifier ignores nodes that were never
+ * Done, that changed the pool, or whose machine is deleted.
  */
 export class TargetVerifier {
   readonly #charged = new Map<string, string>();
@@ -47,8 +47,8 @@ export class TargetVerifier {
   readonly #lagMs: () => number;
 
   /**
-   * @param allowed Returns the limit of nodes with a new target. An outdated cache may still contain an older limit,
-   * which is also allowed.
+   * @param allowed Returns the limit of nodes with a new target. A limit that an outdated cache may still contain is
+   * allowed too.
    * @param lagMs Returns the maximum age of the cached state on which a write is based.
    */
   constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
@@ -129,7 +129,7 @@ const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as
 /** The maximum difference between the clocks of two processes. */
 const SKEW_MS = 2 * MINUTE;
 
-/** A random history from a seed, with a pool for a MachineDeployment and a pool for all other nodes. */
+/** A random history from a seed, with a pool for a MachineDeployment and a pool for the remaining nodes. */
 class PoolHistory {
   readonly #dice: Dice;
   readonly #config: ConfigWorld;

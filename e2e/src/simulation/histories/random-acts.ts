@@ -105,7 +105,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
 
 /** The desired state of a deployment. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
-/** The other deployments of a large simulation, with their initial sizes. */
+/** The additional deployments of a large simulation, with their initial sizes. */
 const MORE_FLEETS = [
   ['builders', 3],
   ['runners', 5],
@@ -311,11 +311,13 @@ export class RandomHistory {
     const kind = this.#dice.one(['Terminate', 'Terminate', 'Terminate', 'Maintenance', 'Rebalance', 'Freeze'] as const);
     const noticeMs = this.#dice.one([30_000, 120_000, 120_000, 900_000]) ?? 0;
     this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs);
-    // A second notice may contain another deadline.
     if (this.#dice.number(3) === 0) this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs * 2);
   }
 
-  /** Temporarily, one zone or all zones have no capacity. Soon afterwards, the user requests new machines. */
+  /**
+   * For some time, one zone or all zones have no capacity. Soon after the loss of capacity, the user requests new
+   * machines.
+   */
   async #empty(): Promise<void> {
     const zone = this.#dice.one(['local-a', 'local-a', 'local-a', 'local-b', 'local-c', undefined]);
     const ms = this.#dice.pause(1_800_000);
@@ -382,7 +384,7 @@ export class RandomHistory {
     await this.#world.change({ paused: true });
   }
 
-  /** Removes all faults. The fleet must reach its desired state without further writes. */
+  /** Removes all faults. Without faults, the fleet must reach its desired state without further writes. */
   async #calm(): Promise<void> {
     const world = this.#world;
     this.#note('all faults end');
@@ -433,7 +435,8 @@ export class RandomHistory {
   }
 
   /**
-   * A user deletes the CRD of the deployments, which also deletes the fleet. After the deletion, the user creates both again.
+   * A user deletes the CRD of the deployments, which also deletes the fleet. After the deletion, the user creates the
+   * CRD and the fleet again.
    */
   async #deleteCrd(): Promise<void> {
     const { admin } = this.#world;
@@ -606,8 +609,8 @@ export class RandomHistory {
   }
 
   /**
-   * Freezes a process during its work, usually for longer than the duration of its Lease. Events arrive when the
-   * process continues.
+   * Freezes a process during its work, usually for longer than the duration of its Lease. Events for a frozen process
+   * arrive when it continues.
    */
   async #freeze(): Promise<void> {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();

@@ -42,7 +42,7 @@ export interface FleetHistoryOptions extends HistoryOptions {
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
 
-/** The warm machines of the deployment. In some histories, their VMs run. */
+/** The warm machines of the deployment. In some histories, the VMs of warm machines run. */
 const warmAnnotations = (mode: FleetMode, seed: number) =>
   mode === 'warm'
     ? {

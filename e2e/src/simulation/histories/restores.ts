@@ -40,7 +40,7 @@ export class Restores {
     if (this.#backups.length > MAX_BACKUPS) this.#backups.shift();
   }
 
-  /** Restores one of the last backups. The desired state is then the desired state of the backup. */
+  /** Restores one of the last backups. After a restore, the desired state is that of the backup. */
   async restore(wish: Wish): Promise<void> {
     const world = this.#world;
     const chosen = this.#dice.one(this.#backups);

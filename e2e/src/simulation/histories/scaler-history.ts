@@ -36,7 +36,10 @@ class ScalerHistory {
   readonly #verifier: ScalerVerifier;
   readonly #scaler: Autoscaler;
   readonly #script: Script;
-  /** Whether one write contains the names and the lower number of replicas. If so, each named machine must be deleted. */
+  /**
+   * Whether one write contains the names and the lower number of replicas. Each machine that is named in such a write
+   * must be deleted.
+   */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
   #silenced = false;
@@ -52,8 +55,8 @@ class ScalerHistory {
     // last change was processed.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // A priority and the number of replicas are in two objects. A delayed watch may deliver only one of the two
-    // changes, so these histories have no delays.
+    // A priority and the number of replicas are in two objects. These histories have no delays, because a delayed watch
+    // may deliver only one of the two changes.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -90,7 +93,7 @@ class ScalerHistory {
     await acts[name]();
   }
 
-  /** Running machines that the autoscaler may name, without the machines that it has already named. */
+  /** Running machines that the autoscaler may name and has not named yet. */
   async #victims(): Promise<readonly string[]> {
     const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
     const candidates = (await this.#world.machines()).filter(

@@ -16,7 +16,7 @@ export interface App {
   readonly replicas: number;
   /** Whether the application is a StatefulSet with a volume for each pod. */
   readonly volumes: boolean;
-  /** The disruption budget of the application. If `minAvailable` is undefined, there is no budget. */
+  /** The disruption budget of the application. Without `minAvailable`, the application has no budget. */
   minAvailable: number | undefined;
 }
 

@@ -84,7 +84,7 @@ const oneCallAtATime = (): BrokenCloud => {
 const isEviction = ({ method, path }: TransportRequest): boolean =>
   method === 'POST' && /\/pods\/[^/]+\/eviction$/.test(path);
 
-/** Blocks all other work during a drain. */
+/** Blocks all further work during a drain. */
 const sleepsInDrains: BrokenKube = (transport, clock) => {
   let awake: Promise<void> = Promise.resolve();
   return async (request) => {
@@ -157,12 +157,12 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
 }
 
 /**
- * Delays in milliseconds between an eviction and the end of its pod. The kubelet may still write to the volumes of the
- * pod.
+ * Delays in milliseconds between an eviction and the end of its pod. In this time, the kubelet may still write to the
+ * volumes of the pod.
  */
 const ENDED_MS = [5_500, 6_500, 7_500];
 
-/** Detaches volumes from a node when their pod has ended, even if another pod still mounts the volumes. */
+/** Detaches volumes from a node when their pod has ended, even if a second pod still mounts the volumes. */
 const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status >= 300) return answer;

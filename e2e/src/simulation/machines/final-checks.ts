@@ -38,8 +38,8 @@ export class FinalChecks {
   }
 
   /**
-   * Removes all faults. After that, every machine must be Running or Failed, or its status must contain the reason for its
-   * wait.
+   * Removes all faults. After the faults, every machine must be Running or Failed, or its status must contain the
+   * reason for its wait.
    */
   async #calm(silenced: boolean): Promise<void> {
     const world = this.#world;
@@ -119,8 +119,8 @@ export class FinalChecks {
   }
 
   /**
-   * Rule (g): one drain never ends, and one cloud call gets no response. Another machine must be created and deleted
-   * without delay.
+   * Rule (g): one drain never ends, and one cloud call gets no response. During both problems, a third machine must be
+   * created and deleted without delay.
    */
   async #promptBesideStuck(): Promise<void> {
     const world = this.#world;

@@ -2,7 +2,7 @@ import type { FaultRule } from '@mcm/provider-local';
 import type { FailingOperation } from '../network/random-faults.ts';
 import type { RequestFault } from '../network/request-faults.ts';
 
-/** The fault at the start of a history. Other faults may follow. */
+/** The fault at the start of a history. Further faults may follow the first fault. */
 export type FirstFault =
   /** A fault of the cloud. The history triggers the call that fails. */
   | { readonly cloud: FaultRule & { readonly operation: FailingOperation } }

@@ -81,7 +81,7 @@ export class HealthVerifier {
       violate(`${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
   }
 
-  /** Other machines that are Failed or in deletion and do not have a complete replacement yet. */
+  /** Machines of the group that are Failed or in deletion and do not have a complete replacement yet. */
   #replacedBeside({ metadata: { uid } }: Machine): readonly string[] {
     const since = this.#now() - this.#o.lagMs('machines');
     return this.#o.cache.machines.store

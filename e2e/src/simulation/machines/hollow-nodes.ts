@@ -84,8 +84,8 @@ export class HollowNodes implements InstanceHost {
   }
 
   /**
-   * Returns the nodes whose kubelet has mounted the volume. After an outage of a kubelet, it is unknown which volumes
-   * it has mounted.
+   * Returns the nodes whose kubelet has mounted the volume. After an outage of a kubelet, the mounted volumes are
+   * unknown.
    */
   usersOf(volume: string): string[] {
     const since = this.#clock.now().getTime() - SILENT_OF_LATE_MS;
@@ -135,7 +135,7 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // The kubelet continues to use the Node of its VM. If the Node was deleted, the kubelet registers again.
+      // The kubelet continues to use the Node of its VM. If the Node was deleted, the kubelet registers a new Node.
     }
     await this.#report(node, 'True');
   }
@@ -240,7 +240,7 @@ export class HollowNodes implements InstanceHost {
     }, READY_AFTER_MS);
   }
 
-  /** A volume that is also attached to another node cannot be mounted here. */
+  /** A volume that is attached to a second node cannot be mounted. */
   #hasVolumes(node: HollowNode, pod: Pod): boolean {
     return this.#cache.volumesOf(pod).every((volume) => {
       const all = this.#cache.attachments.store.byIndex('volume', volume);

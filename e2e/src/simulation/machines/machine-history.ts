@@ -207,7 +207,10 @@ class MachineHistory {
     await clock.advance(FIRST_FAULT_MS);
   }
 
-  /** Triggers a call of the controller that fails. Otherwise, the fault may not occur before the faults are removed. */
+  /**
+   * Triggers a call of the controller that fails. Without this call, the fault may not occur before the faults are
+   * removed.
+   */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
     // A new process lists the VMs first.
@@ -216,7 +219,6 @@ class MachineHistory {
       await this.#world.clock.advance(2 * MINUTE);
       return;
     }
-    // When a machine has failed, the controller reads its instance by the ID.
     const looks = operation === 'instances.get';
     if (looks) this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
     await this.#create();
@@ -269,7 +271,7 @@ class MachineHistory {
     return all.find(({ metadata }) => pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0) ?? all[0];
   }
 
-  /** Deletes a Machine without its VM. A Machine with pods is preferred. */
+  /** Deletes a Machine without its VM. If possible, the Machine has pods. */
   async #lostMachine(): Promise<void> {
     await this.#world.clock.advance(20_000);
     const lost = this.#busiest();
@@ -292,15 +294,14 @@ class MachineHistory {
   }
 
   /**
-   * A controller starts while its role forbids reads of Nodes or pods. After that, a user deletes a machine. A machine
-   * with pods is preferred.
+   * A controller starts while its role forbids reads of Nodes or pods. After the start of the controller, a user
+   * deletes a machine. If possible, the deleted machine has pods.
    */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;
     const [kind, paths] = this.#dice.one(UNREADABLE) ?? UNREADABLE[0];
     const ms = FORBIDDEN_MS + this.#dice.pause(10 * MINUTE);
     this.#note(`for ${ms} ms, the role of the controller does not allow reads of ${kind}`);
-    // The controller needs as much time to recover as after an outage of this length.
     this.#cutMs = Math.max(this.#cutMs, FIRST_FAULT_JUMP_MS);
     network.forbid('machine-controller', paths);
     clock.setTimeout(() => network.mend(), ms);
@@ -310,7 +311,7 @@ class MachineHistory {
     if (machine) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** Another controller adds its finalizer to a machine. In some histories, a user then deletes the machine. */
+  /** Another controller adds its finalizer to a machine. In some histories, a user deletes the machine after that. */
   async #otherFinalizer(): Promise<void> {
     const machine = this.#dice.one(this.#world.machines());
     if (!machine || isGoing(machine)) return;
@@ -343,7 +344,7 @@ class MachineHistory {
   }
 
   /**
-   * Temporarily, all reads of Nodes fail. The controller needs as much time to recover as after an outage of this
+   * All reads of Nodes fail for some time. The controller needs as much time to recover as after an outage of the same
    * length.
    */
   #failReadsOfNodes(ms: number): void {
@@ -355,7 +356,7 @@ class MachineHistory {
   }
 
   /**
-   * A kubelet stops, and reports again while the controller cannot read Nodes. The health timeout expires in this time.
+   * A kubelet stops, and reports again while the controller cannot read Nodes. Meanwhile, the health timeout expires.
    */
   async #staleHealth(): Promise<void> {
     const { hollow, clock } = this.#world;

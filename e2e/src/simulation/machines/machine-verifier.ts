@@ -27,7 +27,7 @@ export interface OracleOptions {
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
   readonly instances: () => Iterable<Instance>;
-  /** The nodes whose kubelet has mounted a volume. The function does not read the API server. */
+  /** The nodes whose kubelet has mounted a volume. The nodes come from the simulation, not from the API server. */
   readonly usersOf: (volume: string) => readonly string[];
   /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
@@ -37,8 +37,8 @@ export interface OracleOptions {
 }
 
 /**
- * Verifies the rules for machines from the objects in the API server, the VMs, and the requests of the controllers. The
- * class shares no code with the controllers.
+ * Verifies the rules for machines from the objects in the API server, the VMs, and the requests of the controllers.
+ * `MachineVerifier` shares no code with the controllers.
  */
 export class MachineVerifier {
   readonly #o: OracleOptions;
@@ -102,7 +102,7 @@ export class MachineVerifier {
   }
 
   /**
-   * `loses` is called before a Machine is deleted without its VM. The VM may join later, as a Node with the name of the
+   * Called before a Machine is deleted without its VM. The lost VM may join later, as a Node with the name of the
    * machine.
    */
   loses({ metadata: { name, uid, labels } }: Machine): void {
@@ -116,7 +116,7 @@ export class MachineVerifier {
     this.#released.add(uid);
   }
 
-  /** Rule (b): the finalizers of other controllers stay. Without the last finalizer, the Machine no longer exists. */
+  /** Rule (b): the finalizers of other controllers stay. A Machine whose last finalizer is removed no longer exists. */
   #verifyFinalizers({ type, object }: Change<Machine>): void {
     const { uid, name } = object.metadata;
     const had = this.#shared.has(uid);
@@ -173,8 +173,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Records the time since which a machine can be drained. The time excludes the creation of its VM, and a delay by the
-   * circuit breaker.
+   * Records the time since which a machine can be drained. The recorded time excludes the creation of the VM, and a
+   * delay by the circuit breaker.
    */
   #noteDrainable({ metadata: { uid, deletionTimestamp }, spec, status }: Machine): void {
     const held = status?.lastOperation?.description?.includes('too many machines') ?? false;
@@ -245,8 +245,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Rule (a): no machine has two VMs. The test calls this after every response of the cloud. The rule compares names,
-   * which are unique in a history, because the controller itself sets the idempotency token.
+   * Rule (a): no machine has two VMs. The test verifies the rule after every response of the cloud. Names of machines
+   * are compared, because they are unique in a history and the controller sets the idempotency token.
    */
   countVms(): void {
     const living = new Map<string, string>();
@@ -338,7 +338,7 @@ export class MachineVerifier {
     if (left.length > 0) this.#violate('c', `mcm deletes VM ${name} without a Machine, but with running pods ${left}`);
   }
 
-  /** Rule (d): a Node is cordoned before its pods are evicted. Otherwise, new pods can be bound to the Node. */
+  /** Rule (d): a Node is cordoned before its pods are evicted. Without a cordon, new pods can be bound to the Node. */
   #verifyCordoned(node: string, { metadata: { name } }: Pod): void {
     const since = this.#schedulableSince.get(node) ?? Number.POSITIVE_INFINITY;
     if (this.#now() > since + this.#o.lagMs('nodes'))

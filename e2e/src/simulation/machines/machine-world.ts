@@ -217,7 +217,7 @@ export class MachineWorld {
     }
   }
 
-  /** Starts a machine controller. If another one runs, the simulation continues it as a former leader. */
+  /** Starts a machine controller. A controller that already runs continues as a former leader. */
   startProcess(): void {
     const stop = new AbortController();
     const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, { life: stop.signal }));
@@ -295,8 +295,6 @@ export class MachineWorld {
       const before: Pod | undefined = leaves ? pod : undefined;
       if (before && eviction) this.verifier.asksToEvict(before);
       const answer = await transport(request);
-      // The server may refuse the request, for example because the name belongs to another pod now. The request is
-      // verified against the state before the request.
       if (before && answer.status < 300) this.verifier.beforePodLeaves(before, eviction ? 'evict' : 'delete');
       return answer;
     };
@@ -359,7 +357,8 @@ export class MachineWorld {
   }
 
   /**
-   * Adds the finalizer of another controller to a machine. The finalizer stays until `removeOtherFinalizers` is called.
+   * Adds the finalizer of another controller to a machine. The added finalizer stays until `removeOtherFinalizers` is
+   * called.
    */
   async addFinalizer(name: string): Promise<void> {
     this.reporter.note('act', `${name} gets another finalizer`);

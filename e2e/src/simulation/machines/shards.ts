@@ -3,8 +3,8 @@ import { again, seedsOf } from '../suites/seeds.testing.ts';
 import { playMachines } from './machine-history.ts';
 
 /**
- * The number of files `seeds-*.test.ts`. The files run in parallel, one for each core of a small machine. Each file
- * loads the whole system, which costs as much as thirty seeds.
+ * The number of files `seeds-*.test.ts`. The files run in parallel, one for each core of a computer with two cores.
+ * Each file loads the whole system, which costs as much as thirty seeds.
  */
 const SHARDS = 2;
 const CASES = seedsOf('machines', 24);

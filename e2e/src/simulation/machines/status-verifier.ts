@@ -12,7 +12,7 @@ const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 export class StatusVerifier {
   readonly #clock: Clock;
   readonly #cache: ApiCache;
-  /** The last state of each machine by UID, and the time of its change. */
+  /** The last state of each machine by UID, with the time of its change. */
   readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly reported: boolean }>();
 
   constructor(clock: Clock, cache: ApiCache) {
@@ -21,8 +21,8 @@ export class StatusVerifier {
   }
 
   /**
-   * The machines whose status has not contained a reason for too long. Each machine is reported once. Call this method
-   * often.
+   * The machines whose status has not contained a reason for too long. A machine is reported only once. The test must
+   * call this method often.
    */
   look(): readonly string[] {
     const going = this.#cache.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);

@@ -8,7 +8,7 @@ export interface Mutant {
   readonly replace: string;
   /** The suites that can detect the change, in the order of their runs. */
   readonly suites: readonly string[];
-  /** The first seed to run, if only rare histories detect the change. By default, `firstSeed` is 1. */
+  /** The first seed to run, by default 1; a larger seed is needed if only rare histories detect the change. */
   readonly firstSeed?: number;
 }
 
@@ -39,14 +39,15 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
   mutants.map((mutant) => ({ ...mutant, firstSeed }));
 
 /**
- * All mutants. A test verifies that they match the code. The list does not contain changes that no history can show:
+ * All mutants. A test verifies that the mutants match the code. The list does not contain changes that no history can
+ * show:
  * - Checks of a VM's node name. Local VMs have the names of their machines.
- * - Checks that another check repeats, for example the check of the Node before a VM is deleted.
- * - The phases in `isOrphan`. The machine itself deletes a VM that the orphan collection deletes too early.
+ * - Checks that a second check repeats, for example the check of the Node before a VM is deleted.
+ * - The phases in `isOrphan`. A VM that the orphan collection deletes too early is deleted by its machine anyway.
  * - Texts and times of a status.
- * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line limits the growth
- *   again.
- * - The start of a process that is not the leader. The fence refuses its writes.
+ * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The next line of the code limits
+ *   the growth again.
+ * - The start of a process that is not the leader. The fence refuses the writes of such a process.
  * - Renamed VMs, and Failed machines that get a VM until they are replaced.
  */
 export const MUTANTS: readonly Mutant[] = [

@@ -3,8 +3,8 @@ import type { TransportResponse } from '@mcm/kube';
 const encoder = new TextEncoder();
 
 /**
- * A complete JSON response. Such an object is much cheaper than a `Response` of Node.js, and histories need very many
- * responses.
+ * A complete JSON response. The simulation has its own response object, because a `Response` of Node.js is much more
+ * expensive.
  */
 export function answerOf(
   status: number,

@@ -27,7 +27,7 @@ export interface NetworkOptions {
   readonly kill: (caller: Caller) => void;
   /** `note` is called for every fault. */
   readonly note: (text: string) => void;
-  /** Whether the history has ended. After that, no request gets a response. */
+  /** Whether the history has ended. After its end, no request of the history gets a response. */
   readonly isOver?: () => boolean;
 }
 
@@ -46,7 +46,7 @@ export const FAULT_HEADER = 'x-simulated-fault';
 const RETRY_AFTER_SECONDS = 2;
 /** After a response with 429, a client tries the request up to ten times, each after the Retry-After time. */
 const THROTTLED_MS = 30_000;
-/** The duration of a controller's pass without its requests. The duration includes the time in the queue. */
+/** The duration of a controller's pass without its requests. The time in the queue is part of this duration. */
 const PASS_MS = 1_000;
 /** With a larger latency of kubelets, the simulation sends every renewal of their Leases. */
 const MAX_SPARED_KUBELET_MS = 1_000;
@@ -57,7 +57,7 @@ const REQUESTS_A_PASS = 4;
 export interface Peer {
   /** Aborts when the process ends. */
   readonly life: AbortSignal;
-  /** Kills the process. If `kill` is absent, all processes of the caller are killed. */
+  /** Kills the process. Without `kill`, all processes of the caller are killed. */
   readonly kill?: () => void;
 }
 
@@ -114,8 +114,8 @@ export class Network {
   }
 
   /**
-   * Whether the network profile loses responses of reads. A controller may then freeze, as in an outage of the API
-   * server.
+   * Whether the network profile loses responses of reads. In such a profile, a controller may freeze, as in an outage
+   * of the API server.
    */
   get losesAnswers(): boolean {
     return (this.#worst.reads.lost ?? 0) > 0;
@@ -129,15 +129,15 @@ export class Network {
 
   /**
    * The maximum age of the cached state on which a write of a caller is based, in milliseconds. The age includes
-   * pending events of the caller's watches of these resources (plural names). The age also includes the requests and
-   * responses of one pass, and the waits after a 429.
+   * pending events of the caller's watches of the given resources (plural names). The age also includes the requests
+   * and responses of one pass, and the waits after a 429.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.behindMs(caller, ...resources);
   }
 
   /**
-   * Like `lagMs`, but without the time for which a process had no watch. During this time, the process knew that its
+   * Like `lagMs`, but without the time for which a process had no watch. While a process had no watch, it knew that its
    * state is outdated.
    */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
@@ -154,7 +154,7 @@ export class Network {
   }
 
   /**
-   * The time for which events of these resources (plural names) may be missing in the processes of a caller, in
+   * The time for which events of the given resources (plural names) may be missing in the processes of a caller, in
    * milliseconds.
    */
   behindMs(caller: Caller, ...resources: readonly string[]): number {
@@ -185,7 +185,7 @@ export class Network {
 
   /**
    * The server refuses the reads of a caller at these paths with 403 until `mend`, as after a change of the caller's
-   * role. The open watches of the caller end.
+   * role. At the start, the open watches of the caller end.
    */
   forbid(caller: Caller, paths: RegExp): void {
     this.#forbidden.set(caller, paths);
@@ -206,7 +206,10 @@ export class Network {
     this.#silent.delete(caller);
   }
 
-  /** Ends the open watches of a caller. The resource versions of these watches have expired (410), so the caller lists again. */
+  /**
+   * Ends the open watches of a caller. The caller lists again, because the resource versions of these watches have
+   * expired (410).
+   */
   expire(caller: Caller): void {
     for (const [connection, owner] of this.#open) {
       if (owner !== caller) continue;
@@ -253,8 +256,8 @@ export class Network {
   }
 
   /**
-   * The connection of a caller to the cloud. The connection has only kills and latencies, because the cloud has its own
-   * faults.
+   * The connection of a caller to the cloud. The connection to the cloud has only kills and latencies, because the
+   * cloud has its own faults.
    */
   cloudWire(caller: Caller, transport: Transport, peer?: Peer): Transport {
     return async (request) => {
@@ -422,7 +425,6 @@ export class Network {
       this.#silent.set(caller, all);
       const own = new AbortController();
       this.#scheduleWatchFault(end, place, connection, own);
-      // The first events of a watch may be older than the watch itself.
       const [openedAt, behindSince, noticedMs] = [clock.monotonic(), received.since(place), received.opened(place)];
       received.receivedUntil(place, undefined);
       const body =

@@ -1,7 +1,7 @@
 import { seededRandom } from '@mcm/kube';
 import type { Chances } from './request-faults.ts';
 
-/** The latencies and faults of requests and watches. The actions of a history can add others. */
+/** The latencies and faults of requests and watches. The actions of a history can add further faults. */
 export interface Profile {
   /** The maximum latency of a request and of its response. */
   readonly wireMs: number;
@@ -57,8 +57,8 @@ function hash(text: string, seed: number): number {
 }
 
 /**
- * Random numbers by purpose. The n-th number of a purpose does not depend on other purposes. If an action is removed
- * from a history, all other actions keep their latencies.
+ * Random numbers by purpose. The n-th number of a purpose does not depend on the numbers of all remaining purposes. If
+ * an action is removed from a history, the remaining actions keep their latencies.
  */
 export class KeyedRandom {
   readonly #seed: number;

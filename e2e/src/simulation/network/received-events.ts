@@ -27,7 +27,7 @@ export class ReceivedEvents {
     this.#since.set(path, Math.min(at, this.#since.get(path) ?? at));
   }
 
-  /** Records the end of the watch. The process then knows that events may be missing. */
+  /** Records the end of the watch. After the end of its watch, the process knows that events may be missing. */
   closed(path: string): void {
     this.lacks(path);
     if (!this.#closedAt.has(path)) this.#closedAt.set(path, this.#now());
@@ -59,14 +59,14 @@ export class ReceivedEvents {
     this.#noticedMs.delete(path);
   }
 
-  /** The time for which events of these resources (plural names) may be missing. */
+  /** The time for which events of the given resources (plural names) may be missing. */
   behindMs(resources: readonly string[]): number {
     const now = this.#now();
     return Math.max(0, ...this.#paths(resources).map(([, since]) => now - since));
   }
 
   /**
-   * Like `behindMs`, but without the time for which the process had no watch. During this time, the process knew that
+   * Like `behindMs`, but without the time for which the process had no watch. Without a watch, the process knew that
    * events may be missing.
    */
   unnoticedMs(resources: readonly string[]): number {

@@ -1,7 +1,7 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { answerOf } from './answer.ts';
 
-/** The object that the reachability probes request. The object never exists. */
+/** The object that the reachability probes request. The object of the probes never exists. */
 const PROBE = /\/dummy-name$/;
 const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
 /**
@@ -10,7 +10,7 @@ const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
  */
 const SPARED_MS = 35_000;
 
-/** A complete response that can be used again. */
+/** A complete response that can be returned again. */
 interface Kept {
   readonly status: number;
   readonly text: string;

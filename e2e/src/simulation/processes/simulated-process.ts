@@ -14,8 +14,8 @@ export interface KillPoint {
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
- * A simulated process from its start to its end. All of its requests and timers pass through this class, so that a test
- * can kill or freeze the process at any time.
+ * A simulated process from its start to its end. All requests and timers of the process pass through this class, so
+ * that a test can kill or freeze the process at any time.
  * - After a kill, the process sends and receives nothing, as after SIGKILL.
  * - A frozen process does not run, as after SIGSTOP. Inputs arrive when the process continues.
  */
@@ -60,7 +60,8 @@ export class SimulatedProcess {
   }
 
   /**
-   * Delivers an input to the process. For a frozen process, the input is delayed. After a kill, the input is dropped.
+   * Delivers an input to the process. A frozen process receives the input when it continues. A killed process never
+   * receives the input.
    */
   async #reach<T>(value: T): Promise<T> {
     while (this.#thawed) await this.#thawed.promise;

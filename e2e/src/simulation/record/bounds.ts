@@ -4,7 +4,7 @@ const HOUR = 60 * MINUTE;
 
 /** A rule of the simulation, with its limit in virtual time. */
 export interface Bound {
-  /** The rule that is violated after this time. */
+  /** The rule that is violated when the limit has passed. */
   readonly rule: string;
   /** The kinds of histories to which the rule applies. */
   readonly suites: string;

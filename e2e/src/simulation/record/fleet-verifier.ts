@@ -63,8 +63,8 @@ export class FleetVerifier {
   }
 
   /**
-   * Records a change of a node's selection for an update. The node has the name of its machine.
-   * @param byHand Whether the user selected the node. Users have no limit.
+   * Records a change of a node's selection for an update. Node and machine have the same name.
+   * @param byHand Whether the user selected the node. A user has no limit for selections.
    * @returns whether the node was not selected before.
    */
   selects(name: string, on: boolean, byHand: boolean): boolean {
@@ -95,7 +95,10 @@ export class FleetVerifier {
     return new Set(known.map(({ metadata }) => metadata.uid));
   }
 
-  /** `relearns` is called when the server was restored to an older state. Nothing is verified. */
+  /**
+   * Called when the server was restored to an older state. After a restore, nothing is verified until the state is read
+   * again.
+   */
   relearns(machine: Machine, isGone: boolean): void {
     if (isGone) this.#machines.delete(machine.metadata.name);
     else this.#machines.set(machine.metadata.name, machine);
@@ -123,8 +126,8 @@ export class FleetVerifier {
   }
 
   /**
-   * Whether a set may create its missing machines, as a ReplicaSet does. After a scale-in by the user, the set may do
-   * so until the deployment has reduced the size of the set.
+   * Whether a set may create its missing machines, as a ReplicaSet does. After a scale-in by the user, this applies
+   * until the deployment has reduced the size of the set.
    */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
@@ -151,7 +154,6 @@ export class FleetVerifier {
     this.#verifyRepair(before, machine, byHand);
     if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
-    // The deletion of an interrupted machine is allowed, because the cloud ends its VM anyway.
     const isInterrupted = machine.metadata.annotations?.[Annotations.Interruption] !== undefined;
     if (deleted && !byHand && !isInterrupted) this.#decided(name, 'was deleted');
     else this.#lostAt.set(uid, this.#now);
@@ -174,9 +176,9 @@ export class FleetVerifier {
   }
 
   /**
-   * Verifies that enough other machines are available when mcm makes an available machine unavailable. mcm may not know
+   * Verifies that enough machines remain available when mcm makes an available machine unavailable. mcm may not know
    * yet that a machine was lost. A set with too many machines deletes them as a ReplicaSet does, even if a user deletes
-   * another machine. In this case, the decision was the reduction of its size.
+   * another machine. For such a set, the decision was the reduction of its size.
    */
   #decided(name: string, how: string): void {
     const since = Math.min(this.#now, this.#reducedAt(name)) - this.#o.lagMs();
@@ -191,7 +193,10 @@ export class FleetVerifier {
     }
   }
 
-  /** The time at which the size of the deleted machine's set was reduced below its number of machines. Default: now. */
+  /**
+   * The time at which the size of the deleted machine's set was reduced below its number of machines. By default, the
+   * time is now.
+   */
   #reducedAt(name: string): number {
     const machine = this.#machines.get(name);
     const set = machine && controllerOf(machine)?.uid;

@@ -8,8 +8,8 @@ interface Repair {
   readonly failed: string;
   readonly uid: string;
   /**
-   * Whether the machine failed before it joined, without a rollout. In this case, the replacement ends when the machine
-   * is deleted and another machine is created.
+   * Whether the machine failed before it joined, without a rollout. The replacement of an idle machine ends when the
+   * machine is deleted and a new machine is created.
    */
   readonly idle: boolean;
   /** The UID of the replacement. */
@@ -54,7 +54,7 @@ export class RepairVerifier {
   readonly #clock: Clock;
   readonly #machines = new Map<string, Machine>();
   #repairs: Repair[] = [];
-  /** The number of machines that were deleted so that another set can grow, while there are missing machines. */
+  /** The number of machines that were deleted so that the current set can grow, while machines are missing. */
   #given = 0;
   /** The UIDs of machines whose in-place update has ended, while their nodes are still selected. */
   readonly #updatedUids = new Set<string>();

@@ -35,8 +35,8 @@ const isAtWork = (node: Node): boolean => ['Working', 'Rebooting'].includes(anno
 const isSelected = ({ metadata }: Node): boolean => metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
 
 /**
- * Reads Machines and Nodes from the API server. Reports conflicts between the machine controller and the
- * machine-config-controller:
+ * Reads Machines and Nodes from the API server. Conflicts between the machine controller and the
+ * machine-config-controller are reported:
  * - A pool updates a node although the limit of the pool is reached, or although the machine is being deleted or
  *   changed.
  * - One controller makes a node schedulable, although the other controller keeps it unschedulable.
@@ -152,7 +152,6 @@ export class JoinVerifier {
     if (this.#holds(`busy ${machine.metadata.uid}`)) {
       reporter.violate(`${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
     }
-    // A machine that is already unavailable does not count again.
     if (this.#isAway(machine)) return;
     const others = [...this.#machines.values()].filter(
       (one) => one !== machine && this.#poolOf(one) === pool && this.#holds(`away ${one.metadata.uid}`),

@@ -63,7 +63,7 @@ export class ZoneVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  /** Evacuates one zone. The other zones return. */
+  /** Evacuates one zone. Zones that were evacuated before return. */
   async evacuate(zone: string | undefined): Promise<void> {
     this.#evacuated = undefined;
     await this.#world.annotate({ [Annotations.ZonesEvacuated]: zone ?? null });

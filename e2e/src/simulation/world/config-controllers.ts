@@ -31,7 +31,7 @@ const TREE = new Map([
 export interface ConfigControllersOptions {
   /** The number of degraded nodes at which the controller stops rollouts. */
   readonly haltDegraded?: number;
-  /** Whether two processes take part in the leader election. The leader then uses its fence. */
+  /** Whether two processes take part in the leader election. With an election, the leader uses its fence. */
   readonly elections?: boolean;
   /** Whether the leader works without a fence, to test that the verifier detects this. */
   readonly unfenced?: boolean;

@@ -15,14 +15,17 @@ const definitions: ResourceDefinition<Definition> = {
   namespaced: false,
 };
 
-/** The names of CRDs that can get and lose a version. The objects of these CRDs stay. */
+/**
+ * The names of CRDs that can get and lose a version. A change of versions leaves the objects of these CRDs unchanged.
+ */
 export const EXCHANGED = crds
   .map(({ metadata }) => metadata.name)
   .filter((name) => name.endsWith('.machine.sapcloud.io'));
 const OTHER_VERSION = 'v1alpha2';
 
 /**
- * Adds another served version to a CRD, or removes it. The stored version is not changed. The watches of the kind end.
+ * Adds a served version to a CRD, or removes it. The stored version of the CRD stays. After the change, the watches of
+ * the kind end.
  */
 export async function exchangeVersion(admin: KubeClient, name: string): Promise<void> {
   const all = admin.resource(definitions);

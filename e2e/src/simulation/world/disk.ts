@@ -62,7 +62,7 @@ export class Disk {
       .map((key) => `after a crash of the control plane, ${key} would be ${stored.has(key) ? 'wrong' : 'lost'}`);
   }
 
-  /** Copies the files to a new folder. The next frame of the log is only partly written. */
+  /** Copies the files to a new folder. In the copy, the next frame of the log is only partly written. */
   #torn(folder: string, files: readonly string[]): string {
     this.#crashes += 1;
     const copy = join(this.#base, `crash-${this.#crashes}`);

@@ -38,8 +38,8 @@ const isReady = ({ metadata, status }: Pod): boolean =>
   (status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false);
 
 /**
- * Pods of a ReplicaSet with a PodDisruptionBudget. The controllers of the control plane and the simulated kubelets run
- * them.
+ * Pods of a ReplicaSet with a PodDisruptionBudget. The pods are run by the controllers of the control plane and the
+ * simulated kubelets.
  */
 export class Workload {
   readonly budget = `${NAMESPACE}/web`;

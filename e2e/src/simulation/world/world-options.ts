@@ -36,7 +36,7 @@ export interface WorldOptions {
   readonly maxUnhealthyReplacements?: number;
   /** The annotations of the deployment. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** If `inPlace` is present, the deployment uses in-place updates instead of rolling updates. */
+  /** `inPlace` is set if the deployment uses in-place updates instead of rolling updates. */
   readonly inPlace?: 'Auto' | 'Manual';
   /** The names of MachineClasses in addition to `blue` and `green`. */
   readonly moreClasses?: readonly string[] | undefined;
@@ -47,7 +47,9 @@ export interface WorldOptions {
   readonly classAnnotations?: Readonly<Record<string, string>> | undefined;
   /** Wraps the requests of the machine controller to the cloud. */
   readonly wrapCloud?: ((transport: Transport) => Transport) | undefined;
-  /** Whether two processes of each name take part in the leader election. The leader then uses its fence. */
+  /**
+   * Whether two processes of each name take part in the leader election. With an election, the leader uses its fence.
+   */
   readonly elections?: boolean;
   /** Whether the leader works without a fence, to test that the verifier detects this. */
   readonly unfenced?: boolean;
@@ -65,14 +67,14 @@ export interface WorldOptions {
    */
   readonly skewMs?: Partial<Record<ProcessName, readonly number[]>>;
   /**
-   * Whether the local cloud and the control plane store their data in files. A crash leaves an incomplete write in
-   * these files.
+   * Whether the local cloud and the control plane store their data in files. A crash leaves an incomplete write in the
+   * files.
    */
   readonly disks?: boolean;
   /** Whether `World.restore` can restore backups of the cluster. */
   readonly restorable?: boolean;
   /** More kinds. */
   readonly crds?: typeof crds;
-  /** The port of the API server for other processes. If `port` is absent, the server does not listen. */
+  /** The port of the API server for other processes. Without `port`, the server does not listen. */
   readonly port?: number;
 }

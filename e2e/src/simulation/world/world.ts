@@ -170,7 +170,7 @@ export class World extends Fleet {
     const ours = isController && resource !== 'leases' && resource !== 'events';
     const written = code < 400 && WRITES.has(verb);
     if (!ours) return;
-    // Creations are not counted: their requests have no name, and a large fleet needs many of them.
+    // Creations are not counted, because their requests have no name and a large fleet needs many creations.
     this.steps.answered(written && name ? `${resource}/${name}` : undefined);
     if (!written) return;
     this.writes.push(`${verb} ${resource} ${name}`);
@@ -241,7 +241,7 @@ export class World extends Fleet {
     return this.#cloud.cloud;
   }
 
-  /** Whether the process of the cloud runs. If it is stopped, a test must not change its VMs. */
+  /** Whether the process of the cloud runs. While the cloud is stopped, a test must not change its VMs. */
   get cloudRuns(): boolean {
     return this.#cloud.runs;
   }
@@ -313,7 +313,7 @@ export class World extends Fleet {
     return this.clock.runUntil(look, { maxMs });
   }
 
-  /** Whether the fleet has its desired state, and no other objects exist. */
+  /** Whether the fleet has its desired state, without leftover objects. */
   async isSettled(replicas: number, machineClass: string): Promise<boolean> {
     return (await this.#mismatch([{ replicas, machineClass }])) === undefined;
   }
@@ -399,8 +399,6 @@ export class World extends Fleet {
   async close(): Promise<void> {
     this.#end.abort(new Error('closed'));
     this.#controllers.stop();
-    // Requests of kubelets may still be pending. After the step limit, requests get no response, so the end of the
-    // cloud is not awaited.
     if (!this.steps.isOver) await this.clock.ended(this.cloud.close(), { maxMs: CLOSE_MS });
     await this.#plane.close();
     this.#disk?.remove();

@@ -17,7 +17,9 @@ export interface CertificateFiles {
 /** Receives the certificates of a directory, and errors about them. */
 export interface ServedCertificate {
   use(pair: ServingPair, from?: string): void;
-  /** Reports the reason why the current files are not served. Reports undefined when they are served. */
+  /**
+   * Reports the reason why the current files are not served. When the files are served, `unusable` reports undefined.
+   */
   unusable(sentence: string | undefined): void;
 }
 

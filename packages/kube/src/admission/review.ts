@@ -55,8 +55,8 @@ function refusal({ kind, name }: AdmissionRequest, causes: readonly AdmissionCau
 }
 
 /**
- * Answers an AdmissionReview of `admission.k8s.io/v1`. The result is an HTTP status and a body. The promise never
- * rejects.
+ * Answers an AdmissionReview of `admission.k8s.io/v1`. The result is an HTTP status and a body for the API server. The
+ * promise never rejects.
  */
 export async function answerReview(body: string, handler: AdmissionHandler): Promise<{ status: number; body: string }> {
   const request = parseRequest(body);

@@ -33,8 +33,8 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 
 /**
  * Serves admission webhooks over HTTPS.
- * @param pair If absent, connections are refused until {@link AdmissionServer.use} sets a pair.
- * @param handlers By path, such as `/validate`.
+ * @param pair Without a pair, connections are refused until {@link AdmissionServer.use} sets a pair.
+ * @param handlers Handlers by path, such as `/validate`.
  * @throws ConfigError when the port is in use or the certificate is invalid.
  */
 export async function startAdmissionServer(

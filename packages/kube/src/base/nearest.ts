@@ -27,7 +27,7 @@ const LONGEST = 200;
 const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;
 
 /**
- * Returns the known name that the user probably meant. At most a third of the longer name differs, ignoring case.
+ * Returns the known name that the user probably meant. At most a third of the longer name may differ, ignoring case.
  * `nearest` returns undefined if no name is similar.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {

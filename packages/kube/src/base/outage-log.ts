@@ -6,8 +6,8 @@ import { errorText } from './error-text.ts';
 /** Logs the start and the end of an outage, but not each attempt in between. */
 export interface OutageLog {
   /**
-   * The log contains a warning about the first failure and about each new reason. All other failures are logged at
-   * debug level.
+   * The log contains a warning about the first failure and about each new reason. Repeated failures with the same
+   * reason are logged at debug level.
    */
   failed(error: unknown): void;
   /** The log contains the success only after a failure. */

@@ -1,10 +1,10 @@
 /** A source of random numbers. */
 export interface Random {
-  /** At least 0 and less than 1. */
+  /** Returns a number of at least 0 and less than 1. */
   next(): number;
 }
 
-/** A small generator with a seed (mulberry32). Do not use it for secrets. */
+/** A small generator with a seed (mulberry32). The numbers are predictable, so they are not suitable for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

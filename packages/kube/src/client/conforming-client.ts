@@ -4,9 +4,9 @@ import { conform } from '../contract/shape.ts';
 import { faultText, noteFaults } from '../informer/faults.ts';
 
 /**
- * Wraps a client for programs that only display objects. Each object that is read conforms to its type, as in a cache.
- * Never write the whole object back, because fields of a wrong type are removed.
- * @param malformed Called with a sentence about each object that does not conform, each time it is read.
+ * Wraps a client for programs that only display objects. Each object that a conforming client reads conforms to its
+ * type, as in a cache. Never write such an object back as a whole, because fields of a wrong type are removed.
+ * @param malformed Receives a sentence about each object that does not conform, each time the object is read.
  */
 export const conformingClient = (client: KubeClient, malformed: (sentence: string) => void): KubeClient => ({
   resource: <T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T> => {

@@ -23,12 +23,12 @@ export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
 /**
- * For a missing object, an API server responds with 404 and a name. For a path that it does not serve, the response has
- * no name.
+ * For a missing object, an API server responds with 404 and a name. The response 404 for a path that the server does
+ * not serve contains no name.
  */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** A proxy can also respond with 404, but the body of its response differs. */
+/** A proxy can also respond with 404, but its body is no Status. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**

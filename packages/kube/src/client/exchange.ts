@@ -89,7 +89,10 @@ export class Exchange {
     }
   }
 
-  /** The time limit ends when the headers arrive. The method does not retry, because the callers retry a stream. */
+  /**
+   * The time limit of a stream ends when the headers arrive. A failed stream is not retried, because the callers retry
+   * it.
+   */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();
     const limit = this.#limit(call, Math.min(this.#options.requestTimeoutMs, OPEN_WITHIN_MS));

@@ -10,7 +10,7 @@ const ITEM_DEPTH = 2;
 /**
  * Splits the JSON of a list into its items while the response arrives. Each item is parsed, projected and freed before
  * the next item. A page of 500 pods that is parsed at once becomes 10 MB of objects, which the garbage collector treats
- * as long-lived. This class only finds the boundaries of the items.
+ * as long-lived. `ItemSplitter` only finds the boundaries of the items.
  */
 export class ItemSplitter {
   #depth = 0;
@@ -21,7 +21,7 @@ export class ItemSplitter {
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 
-  /** Returns the items that this chunk completes. The chunk must not be changed afterwards. */
+  /** Returns the items that this chunk completes. After the call, the chunk must not be changed. */
   push(chunk: Uint8Array): string[] {
     const items: string[] = [];
     let from = 0;
@@ -62,7 +62,7 @@ export class ItemSplitter {
     return items;
   }
 
-  /** Returns the list without its items, as JSON. Call this method after the last `push`. */
+  /** Returns the list without its items, as JSON. `rest` must be called after the last `push`. */
   rest(): string {
     return Buffer.concat([...this.#rest, ...this.#item]).toString('utf8');
   }

@@ -2,7 +2,7 @@ const NEWLINE = 10;
 
 /**
  * Splits a stream of bytes into lines, and yields the lines that each chunk completes. The cost of a line is linear in
- * its length. If the stream ends in the middle of a line, this line is dropped.
+ * its length. An incomplete line at the end of the stream is dropped.
  */
 export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string[], void, void> {
   let pending: Uint8Array[] = [];

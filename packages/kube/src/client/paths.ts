@@ -6,8 +6,8 @@ const refuse = (message: string): never => {
 };
 
 /**
- * An empty path segment addresses the whole collection, and `..` addresses another resource. The API server does not
- * accept them as names.
+ * Returns true if a text can be a segment of a path. An empty segment would address the collection, and `..` another
+ * resource, so neither is a name.
  */
 export const isPathSegment = (value: string): boolean =>
   value !== '' && value !== '.' && value !== '..' && !value.includes('/');
@@ -45,7 +45,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
 }
 
-/** Only parameters with a value count. */
+/** Parameters without a value are omitted. */
 export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   let text = '';
   for (const [name, value] of Object.entries(parameters)) {
@@ -57,7 +57,7 @@ export function query(parameters: Readonly<Record<string, string | number | bool
 
 const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
 
-/** A POST to this path stores nothing. */
+/** Returns true for a review: a POST to this path stores nothing. */
 export const isReview = (path: string): boolean => REVIEWS.test(path);
 
 /** Returns true if a request is a watch, by its path with the query. */

@@ -3,7 +3,10 @@ import { KubeError, type StatusBody } from '../contract/errors.ts';
 import { isRecord } from '../contract/json-values.ts';
 import type { TransportResponse } from '../contract/transport.ts';
 
-/** The request, for messages. A message never contains the query, the headers or the body of the request. */
+/**
+ * The parts of a request that a message may name. A message never contains the query, the headers or the body of the
+ * request.
+ */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -13,7 +16,7 @@ export interface Asked {
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/** The text may be a Secret. The error of V8 would contain the text, so this function throws a different error. */
+/** Parses a text that may be a Secret. The error of V8 would contain the text, so a different error is thrown. */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);

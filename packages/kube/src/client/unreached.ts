@@ -17,7 +17,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   BadAnswer: 'the server at the address is not a Kubernetes API server: correct the address',
 };
 
-/** Other codes with the same meaning as a code in the previous table. */
+/** Error codes with the same meaning as a code in `FAULTS`. */
 const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   HTTPParserError: 'BadAnswer',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
@@ -25,7 +25,9 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'ERR_SSL_WRONG_VERSION_NUMBER',
 };
 
-/** The outermost code first. For an error without a code, its name. */
+/**
+ * The error codes of an error and its causes, starting with the outermost code, or the name of an error without a code.
+ */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const own = ['code' in error && typeof error.code === 'string' ? error.code : error.name];
@@ -34,7 +36,7 @@ function codesOf(error: unknown): readonly string[] {
 }
 
 /**
- * If an error response has no `Status`, it does not come from a Kubernetes API. Exception: for an unknown path,
+ * If an error response has no `Status`, it does not come from a Kubernetes API. One exception: for an unknown path,
  * kube-apiserver responds with 404 without a `Status`.
  */
 function faultWithoutStatus(code: number): string {
@@ -51,7 +53,7 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Returns the reason why no API server responded, and a hint. The text is a part of a sentence. `unreached` returns
+ * Returns the reason why no API server responded, and a hint. The returned text is a part of a sentence. Returns
  * undefined if an API server responded, or if only the text of the error is known. Pass a response without a `Status`
  * only for the path `/version`, which every API server has.
  */

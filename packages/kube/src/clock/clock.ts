@@ -3,11 +3,13 @@ export interface Timer {
   cancel(): void;
 }
 
-/** A clock. Only `main` uses the system clock and its timers directly. */
+/** A source of time. Only `main` uses the system clock and its timers directly. */
 export interface Clock {
-  /** The time of day, for stored times. The time may jump in either direction. */
+  /** The time of day, for stored times. The time of day may jump in either direction. */
   now(): Date;
-  /** Milliseconds since an arbitrary time, for intervals and deadlines of this process. The value never jumps. */
+  /**
+   * Milliseconds since an arbitrary time, for intervals and deadlines of this process. The monotonic time never jumps.
+   */
   monotonic(): number;
   /**
    * Calls `callback` once after `ms` milliseconds. With 0, the call happens as soon as possible, but never
@@ -16,7 +18,7 @@ export interface Clock {
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
-/** The system clock. Timers of this clock do not keep the process alive. */
+/** The system clock. Timers of the system clock do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   monotonic: () => Math.floor(performance.now()),

@@ -37,7 +37,7 @@ export class Schedule<V> {
     if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact();
   }
 
-  /** Returns the earliest live entry. The entry stays in the heap. */
+  /** Returns the earliest live entry. The earliest entry stays in the heap. */
   peek(): Scheduled<V> | undefined {
     for (;;) {
       const top = this.#heap[0];

@@ -5,8 +5,8 @@ import { Schedule } from './schedule.ts';
 export interface VirtualClockOptions {
   readonly start?: Date;
   /**
-   * If this number of event loop turns pass without activity, all work counts as complete. By default, `quietTurns` is
-   * two. Code that chains several `setImmediate` calls without reading the time needs a higher number.
+   * If this number of event loop turns pass without activity, all work counts as complete. By default, the clock waits
+   * for two turns. Code that chains several `setImmediate` calls without reading the time needs a higher number.
    */
   readonly quietTurns?: number;
   /** Maximum number of calls of the clock at one instant. More calls indicate a loop without end that takes no time. */
@@ -21,8 +21,8 @@ const filesUnderWay = (): boolean =>
 
 /**
  * A clock that advances only when a test or simulation advances it. The time jumps from timer to timer.
- * - Between two timers, all work that needs no time completes: promises, in-process servers, streams. The same calls
- *   always have the same results.
+ * - Between two timers, all work that needs no time completes: promises, in-process servers, streams. Equal calls
+ *   always have equal results.
  * - The clock waits for reads and writes of files. Other work outside of the event loop (sockets, thread pool) must
  *   be wrapped in `hold`.
  */
@@ -92,10 +92,7 @@ export class VirtualClock implements Clock {
     return next === undefined ? undefined : Math.max(0, next.at - this.#now);
   }
 
-  /**
-   * Stops the virtual time until `work` ends. Use this method for work outside of the event loop (sockets, thread
-   * pool).
-   */
+  /** Stops the virtual time until `work` ends. Work outside of the event loop (sockets, thread pool) needs `hold`. */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
     try {

@@ -12,14 +12,14 @@ export type Patch =
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * The behavior after a response 429 or 503 with Retry-After. By default, the client waits for this time and retries.
-   * With `throw`, the client throws immediately, and the error contains `retryAfterMs`. `createSubresource` of an
-   * `eviction` always throws, so that a drain does not block a worker.
+   * The behavior after a response 429 or 503 with Retry-After. By default, the client waits for the requested time and
+   * retries. With `throw`, the client throws immediately, and the error contains `retryAfterMs`. `createSubresource` of
+   * an `eviction` always throws, so that a drain does not block a worker.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
-   * `beforeSend` is called before each attempt, after all waits of the client. If the function rejects, the client does
-   * not send the request, and throws the error as a `KubeError`.
+   * Called before each attempt, after all waits of the client. If `beforeSend` rejects, the client does not send the
+   * request, and throws the error as a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface ListOptions extends RequestOptions {
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
 
-/** Converts each item of a list when the item arrives. The result is stored instead of the item. */
+/** Converts each item of a list when the item arrives. The result of the conversion is stored instead of the item. */
 export interface ItemOptions<T> {
   readonly each?: (item: T) => T;
 }
@@ -62,11 +62,11 @@ export interface DeleteOptions extends RequestOptions {
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** The subresource, such as `status` or `scale`. If `subresource` is absent, the write is to the main resource. */
+  /** The subresource, such as `status` or `scale`. Without `subresource`, the write is to the main resource. */
   readonly subresource?: string;
   /**
-   * `bookkeeping` is true if the write only records an earlier action of this process. In observe mode, such a write is
-   * not reported as a decision.
+   * `bookkeeping` is true if the write only records an earlier action of this process. In observe mode, a write for
+   * bookkeeping is not reported as a decision.
    */
   readonly bookkeeping?: boolean;
 }
@@ -95,8 +95,8 @@ export type WatchEvent<T> =
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
   /**
-   * With `each`, the client parses a page item by item, so that the whole page is never in memory. Use `each` for large
-   * objects if only a few of their fields are kept.
+   * With `each`, the client parses a page item by item, so that the whole page is never in memory. `each` saves memory
+   * for large objects if only a few of their fields are kept.
    */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /**
@@ -109,12 +109,12 @@ export interface ResourceReader<T extends KubeObject> {
 /** Every method throws `KubeError`. A client retries a request only after a 429 or 503 with Retry-After. */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
-  /** The request fails with a conflict if `metadata.resourceVersion` is not the newest. */
+  /** Replaces an object; the request fails with a conflict if `metadata.resourceVersion` is not the newest. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
   /**
-   * Resolves to the object if finalizers or the grace period still keep it. The promise of `delete` resolves to
-   * undefined if the object is deleted.
+   * The promise resolves to the object if finalizers or the grace period still keep the object. For a deleted object,
+   * the promise resolves to undefined.
    */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
@@ -126,14 +126,17 @@ export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>,
 
 /** A client of one API server with one identity. */
 export interface KubeClient {
-  /** Detects that the server returned to an older state. All clients of a server in a process can share it. */
+  /**
+   * The history of the server, which detects that the server returned to an older state. All clients of a server in a
+   * process can share one history.
+   */
   readonly history: ServerHistory;
   /**
    * Returns a client for one kind. Without a namespace, reads of a namespaced kind cover all namespaces, and writes
    * use the namespace of the object.
    */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
-  /** Sends any other request and returns the JSON of the response. */
+  /** Sends a request to any path and returns the JSON of the response. */
   request<R>(
     method: string,
     path: string,

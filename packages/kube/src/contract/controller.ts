@@ -19,7 +19,7 @@ export const soonest = (...all: readonly Outcome[]): Outcome =>
  * Compares the actual with the desired state of one object, and changes it towards the desired state. A controller
  * never runs two reconciles of one key at the same time.
  * - `done`: the failures of the key are forgotten, and only an event starts the next reconcile.
- * - `again`: the failures are also forgotten, and the next reconcile runs after `afterMs`. Use this result for
+ * - `again`: the failures are forgotten too, and the next reconcile runs after `afterMs`. Use this result for
  *   deadlines, not for polling.
  * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409, the next reconcile runs
  *   soon, without a log line at level error.
@@ -30,15 +30,15 @@ export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 export interface Controller {
   readonly name: string;
   /**
-   * Adds a key immediately, or after `afterMs`. If a key is added several times, the controller reconciles it once, at
-   * the earliest of the times.
+   * Adds a key immediately, or after `afterMs`. A key that is added several times is reconciled once, at the earliest
+   * of the times.
    */
   enqueue(key: Key, afterMs?: number): void;
   /**
    * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the
    * requests of the informer, or while its cache may be wrong.
-   * @param without If set, the controller does not wait for a refused informer. The function returns the keys to
-   * reconcile when the refusal starts or ends.
+   * @param without If `without` is set, the controller does not wait for a refused informer. The function `without`
+   * returns the keys to reconcile when the refusal starts or ends.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,

@@ -59,7 +59,7 @@ export const isAlreadyExists = (error: unknown): error is KubeError =>
 /** Returns true if the object was changed after it was read (409). */
 export const isConflict = (error: unknown): error is KubeError =>
   describes(error, 409) && error.reason !== 'AlreadyExists';
-/** Returns true if the requested resource version is too old (410). The caller must list again. */
+/** Returns true if the requested resource version is too old (410). After a 410, the caller must list again. */
 export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
 /** Returns true if the API server refused the content of the object (422). */
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
@@ -70,13 +70,13 @@ export const isForbidden = (error: unknown): error is KubeError => hasCode(error
  */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
 /**
- * Returns true if a write was not sent because of `--observe-only`. Such an error is not a failure, and the decision
- * was already logged.
+ * Returns true if a write was not sent because of `--observe-only`. A write that was not sent is no failure, because
+ * its decision was already logged.
  */
 export const isNotSent = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.reason === 'ObserveOnly';
 
-/** In a deletion, a missing object is a success. */
+/** Ignores the error of a missing object, because a deletion of a missing object is a success. */
 export async function ignoreNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;

@@ -23,7 +23,7 @@ export interface Store<T> {
 
 /**
  * A cache of one kind that follows the server: the informer lists the objects in pages, and then watches with
- * bookmarks. After a 410, the informer lists again and applies the difference. The informer retries without limit.
+ * bookmarks. After a 410, the informer lists again and applies the difference. An informer retries without limit.
  */
 export interface Informer<T extends KubeObject> {
   /** Plural name of the kind. */
@@ -45,8 +45,8 @@ export interface Informer<T extends KubeObject> {
    */
   readonly doubted: boolean;
   /**
-   * `proven` is true if the server has proven that its state is not older than the cache. After a lost connection, the
-   * value is false until the server has sent its version again. Actions that cannot be undone wait until `proven` is
+   * `proven` is true if the server has proven that its state is not older than the cache. After a lost connection,
+   * `proven` is false until the server has sent its version again. Actions that cannot be undone wait until `proven` is
    * true.
    */
   readonly proven: boolean;
@@ -62,13 +62,13 @@ export interface Informer<T extends KubeObject> {
   /**
    * Adds the response to a write of this process to the cache, so that the next reconcile sees this write.
    * - The response is ignored if the watch has already reported an equal or newer version.
-   * - Handlers are called immediately, and not again for the watch event.
+   * - Handlers get the response immediately, and not again with the watch event.
    * - After the call, the caller must not change the object, because it belongs to the cache.
    */
   recordWrite(object: T): void;
   /** Since the last event, bookmark or list. */
   sinceDataMs(): number;
-  /** Milliseconds without an open watch. The value is 0 while a watch is open, and before the first watch. */
+  /** Milliseconds without an open watch. While a watch is open, and before the first watch, `behindForMs` returns 0. */
   behindForMs(): number;
   /**
    * Number of cached objects that do not conform to their type. The cache contains repaired copies of these objects
@@ -88,16 +88,16 @@ export interface InformerOptions<T extends KubeObject> {
    */
   readonly project?: (object: T) => T;
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>> | undefined;
-  /** The default is 500. */
+  /** The maximum number of objects in a page of a list, by default 500. */
   readonly pageSize?: number;
   /**
-   * Maximum time without data in an open watch, in milliseconds. After this time, the informer opens the watch again.
-   * By default, `dataTimeoutMs` is 90,000, because the server sends a bookmark every minute.
+   * Maximum time without data in an open watch, in milliseconds. After this time without data, the informer opens the
+   * watch again. By default, the limit is 90,000 milliseconds, because the server sends a bookmark every minute.
    */
   readonly dataTimeoutMs?: number;
   /**
-   * `onAccess` is called each time the API server refuses a list or a watch. `onAccess` is called with undefined when a
-   * watch is open.
+   * Called each time the API server refuses a list or a watch. When a watch is open, `onAccess` is called with
+   * undefined.
    */
   readonly onAccess?: (refused: KubeError | undefined) => void;
 }

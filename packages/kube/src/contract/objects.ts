@@ -20,7 +20,7 @@ export interface ObjectMeta {
   generation?: number;
   /** RFC 3339, to the second. */
   creationTimestamp: string;
-  /** RFC 3339. The server sets it when a deletion is requested. */
+  /** The time of the delete request plus the grace period, in RFC 3339. The server sets `deletionTimestamp`. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;
@@ -36,7 +36,7 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** The server adds the remaining metadata. */
+/** An object before its creation, without the metadata that the server adds. */
 export type Draft<T extends KubeObject> = Omit<T, 'metadata' | 'apiVersion' | 'kind'> & {
   apiVersion?: string;
   kind?: string;

@@ -3,11 +3,11 @@ import type { KubeObject } from './objects.ts';
 /** Options of an event. */
 export interface EventOptions {
   /**
-   * If `once` is true, the event is recorded once while the Event object exists (one hour in the API server), even by
-   * several processes. Use this option for events that a new process would report again.
+   * If true, the event is recorded once while the Event object exists (one hour in the API server), even by several
+   * processes. `once` prevents a repetition of events that a new process would report again.
    */
   readonly once?: boolean | undefined;
-  /** Annotations of the Event object. The first of several equal events decides. */
+  /** Annotations of the Event object. Of several equal events, the first one decides about the annotations. */
   readonly annotations?: Record<string, string> | undefined;
 }
 
@@ -16,8 +16,8 @@ export interface EventOptions {
  * batched, so many events cause few writes. `Reason` is the list of a component's reasons.
  */
 export interface EventRecorder<Reason extends string = string> {
-  // A property instead of a method, because TypeScript checks the parameter types of a property strictly. A recorder
-  // for all reasons can be used as a recorder for some reasons, but not vice versa.
+  // `event` is a property instead of a method, because TypeScript checks the parameter types of a property strictly. A
+  // recorder for all reasons can be used as a recorder for some reasons, but not vice versa.
   readonly event: (
     object: KubeObject,
     type: 'Normal' | 'Warning',

@@ -6,8 +6,8 @@ export interface LeaseVacancy {
 
 /**
  * Detects that an API server was restored to an older state, for example because a backup was restored. After a
- * restore, the objects and versions of the server are older than the caches. A cache that detects this reports the
- * restore to this object, which informs all other caches.
+ * restore, the objects and versions of the server are older than the caches. A cache that detects a restore reports the
+ * restore to `ServerHistory`, which informs all caches of the server.
  */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();

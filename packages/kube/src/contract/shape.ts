@@ -17,8 +17,8 @@ export interface Fault {
   /** The problem, such as `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * `guessed` is true if the repair is a guess. `guessed` is false for a missing text, number or boolean. This value
-   * counts as empty, 0 or false, and the controller of the object validates it.
+   * `guessed` is true if the repair is a guess. `guessed` is false for a missing text, number or boolean. A missing
+   * value counts as empty, 0 or false, and the controller of the object validates it.
    */
   readonly guessed: boolean;
 }
@@ -145,7 +145,7 @@ class Repair {
 /**
  * Repairs an object in place, so that it conforms to its type. A missing required field gets its zero value, and a
  * value of a wrong type is removed. apiVersion, kind and metadata are not checked.
- * @returns the faults. Most objects have no faults, so the usual cost is one visit of each field in the shape
+ * @returns the faults Most objects have no faults, so the usual cost is one visit of each field in the shape.
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = shape.properties ?? {};

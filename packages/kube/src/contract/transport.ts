@@ -1,4 +1,4 @@
-/** One HTTP request to an API server. The transport adds the host. */
+/** One HTTP request to an API server. The transport adds the host of the API server. */
 export interface TransportRequest {
   readonly method: string;
   /** Path and query, such as `/api/v1/nodes?limit=500`. */

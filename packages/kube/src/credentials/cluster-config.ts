@@ -1,4 +1,7 @@
-/** An error in flags or files. A retry does not help. The message contains the attempted action, and a hint. */
+/**
+ * An error in flags or files, which a retry cannot fix. The message of a `ConfigError` contains the attempted action,
+ * and a hint.
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -28,11 +31,11 @@ export interface ClusterConfig {
    */
   readonly latest?: () => Promise<ClusterConfig>;
   /**
-   * `lookAgain` is called when the server refused the credentials, or when its certificate is not trusted. The next
-   * call of `latest` then reads the files again.
+   * Called when the server refused the credentials, or when its certificate is not trusted. After `lookAgain`, the next
+   * call of `latest` reads the files again.
    */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string | undefined;
-  /** From the kubeconfig context, or from the pod. */
+  /** The namespace in the kubeconfig context, or the namespace of the pod. */
   readonly namespace?: string | undefined;
 }

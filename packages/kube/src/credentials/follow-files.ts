@@ -18,7 +18,10 @@ export interface FollowOptions {
   readonly onFiles?: ((news: FilesNews) => void) | undefined;
 }
 
-/** The same interval as in client-go. A kubelet needs the same time to update a mounted Secret. */
+/**
+ * The interval between two checks of the files, as in client-go. A kubelet needs about this time to update a mounted
+ * Secret.
+ */
 const LOOK_MS = 60_000;
 /** Minimum interval after a refusal, because hundreds of requests may be refused at the same time. */
 const LOOK_AGAIN_MS = 1_000;
@@ -71,7 +74,7 @@ function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): vo
 
 /**
  * Loads a configuration with `load`. When authorities, client certificates or tokens in the files have changed,
- * `latest` loads it again. The server must stay the same.
+ * `latest` loads it again. The address of the server must stay the same.
  */
 export async function followFiles(
   load: Load,

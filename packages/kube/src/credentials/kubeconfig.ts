@@ -78,7 +78,7 @@ const entriesOf = (
     return entries.filter(isFields).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
-/** From the first file with this entry. */
+/** Returns the entry with this name from the first file that contains such an entry. */
 function named(config: Config, list: string, field: string, name: string): Part {
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
@@ -159,7 +159,7 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
   ['user', 'auth-provider', 'token'],
 ];
 
-/** If a kubeconfig contained references, its author could read files of this process or run programs in it. */
+/** Through references in a kubeconfig, its author could read files of this process or run programs in it. */
 function mustBeComplete(selected: Selected, label: string): void {
   for (const [part, field, instead] of OUTSIDE) {
     if (selected[part].fields[field] !== undefined)
@@ -176,7 +176,7 @@ export interface KubeconfigOptions {
 }
 
 /**
- * The default is the current context.
+ * Returns the kubeconfig files; by default, the current context is used.
  * @throws ConfigError
  */
 export async function kubeconfigFiles(

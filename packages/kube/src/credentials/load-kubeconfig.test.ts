@@ -12,7 +12,7 @@ import { loadKubeconfig } from './load-kubeconfig.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'kube config ')); // The path contains spaces, as the path of a home directory may.
+  folder = await mkdtemp(join(tmpdir(), 'kube config '));
 });
 afterEach(() => rm(folder, { recursive: true }));
 

@@ -12,7 +12,7 @@ export interface LoadOptions {
   readonly clock?: Clock;
   readonly onFiles?: FollowOptions['onFiles'];
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The default is the current context of the kubeconfig. */
+  /** The context in the kubeconfig, by default the current context. */
   readonly context?: string;
 }
 
@@ -20,8 +20,8 @@ export interface LoadOptions {
  * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, loads the
  * configuration of the pod.
  * - `latest` reads files again after they have changed.
- * - Several files are merged as in kubectl: for each name, the first file with this name applies. Missing files are
- *   ignored if at least one exists.
+ * - Several files are merged as in kubectl: for each name, the first file with this name applies. A missing file is
+ *   ignored if at least one file exists.
  * @throws ConfigError
  */
 export function loadKubeconfig(source: string | readonly string[], options: LoadOptions = {}): Promise<ClusterConfig> {
@@ -35,8 +35,8 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
 }
 
 /**
- * Parses a kubeconfig that a client wrote to an object of the API server. This kubeconfig must not refer to files or
- * programs.
+ * Parses a kubeconfig that a client wrote to an object of the API server. A kubeconfig from an object must not refer to
+ * files or programs.
  * @param source Origin of the text, for messages
  * @throws ConfigError
  */

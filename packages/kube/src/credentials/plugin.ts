@@ -16,7 +16,7 @@ export interface PluginUser {
 
 /** Minimum interval between two runs after refusals, because hundreds of requests may be refused at the same time. */
 const FORGET_EVERY_MS = 1_000;
-/** Some plugins print a stack trace. */
+/** Maximum length of a plugin's error, because some plugins print a stack trace. */
 const REASON_LENGTH = 300;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
@@ -28,8 +28,8 @@ function named({ user, label }: PluginUser): string {
 }
 
 /**
- * Returns the error of the plugin in one line. The error of a JSON parser would contain the output of the plugin, which
- * may be a token, so this output is omitted.
+ * Returns the error of the plugin in one line. The error of a JSON parser could contain a token from the output of the
+ * plugin, so this output is omitted.
  */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError

@@ -18,11 +18,11 @@ export class Candidate {
   readonly #resource: ResourceClient<Lease>;
   readonly outage: OutageLog;
   #lease: Lease | undefined;
-  /** By the clock of this process. Clocks of different machines are not compared. */
+  /** Time of the observation, by the clock of this process. Clocks of different machines are not compared. */
   #observedAt = 0;
   /**
-   * Time since the last successful request for the Lease. Other candidates wait at least for the lease duration after
-   * this request.
+   * Time since the last successful request for the Lease. After this request, all other candidates wait for at least
+   * the lease duration.
    */
   #renewed: Age | undefined;
   /** True if the last confirmed write contains the identity of this process. */
@@ -50,7 +50,7 @@ export class Candidate {
     return 'mine';
   }
 
-  /** Returns `other` if another candidate has acquired the Lease. */
+  /** Renews the Lease, and returns `other` if another candidate has acquired it. */
   async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
     try {
       return await this.#renewKnown(signal);
@@ -60,16 +60,16 @@ export class Candidate {
       const record = await this.#look(signal);
       this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
-      // Another process was the leader in the meantime, possibly until a moment ago. The cached state of this process
-      // may be outdated.
+      // Another process was the leader in the meantime, possibly until a moment ago. After a foreign leader, the cached
+      // state of this process may be outdated.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
   }
 
   /**
-   * If a Lease is older than the last write of this process, the server has returned to an older state. This proof does
-   * not depend on the version counter.
+   * If a Lease is older than the last write of this process, the server has returned to an older state. This proof of a
+   * restore does not depend on the version counter.
    */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
@@ -110,8 +110,8 @@ export class Candidate {
   }
 
   /**
-   * Watches the Lease of another candidate until the Lease is released or has expired. `follow` returns false if the
-   * watch ended earlier. In this case, the next read follows after a delay.
+   * Watches the Lease of another candidate until the Lease is released or has expired. The result is false if the watch
+   * ended earlier. After an early end, the next read follows after a delay.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -134,7 +134,8 @@ export class Candidate {
         timer.cancel();
         timer = expiry();
       }
-      // Servers end watches after some minutes. The next watch starts immediately, unless this watch was very short.
+      // Servers end watches after some minutes, and the next watch starts immediately. After a very short watch, the
+      // next watch starts with a delay.
       return clock.monotonic() - began > this.timings.retryMs;
     } catch (error) {
       if (expired.signal.aborted) return true;
@@ -224,8 +225,8 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     const holds = this.#renewed !== undefined;
-    // If the response to the first write was lost, this write has already acquired the Lease. The vacancy is recorded
-    // separately.
+    // If the response to the first write was lost, that write has already acquired the Lease. In this case, a separate
+    // write records the vacancy.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
   }

@@ -4,15 +4,14 @@ import type { Clock } from '../clock/clock.ts';
 export interface Fence {
   /**
    * Resolves when no other process can be the leader now.
-   * - After a recent renewal, the call sends no request. Otherwise, for example after the process was suspended, it
-   *   renews the Lease first.
-   * - The promise rejects if another process has acquired or may have acquired the Lease, and as soon as the work must
-   *   end.
+   * - After a recent renewal, `confirm` sends no request. Without a recent renewal, for example after the process was
+   *   suspended, `confirm` renews the Lease first.
+   * - The promise rejects if another process may have acquired the Lease, and as soon as the work must end.
    */
   confirm(): Promise<void>;
   /**
-   * Confirms the leadership like `confirm`, but also after the work must end. Use this method for the last steps before
-   * this process releases the Lease.
+   * Confirms the leadership like `confirm`, but also after the work must end. `held` is for the last steps before this
+   * process releases the Lease.
    */
   held(): Promise<void>;
 }

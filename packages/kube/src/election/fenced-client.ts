@@ -13,10 +13,7 @@ import { KubeError } from '../contract/errors.ts';
 import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
-/**
- * Before a request is sent, it can wait for a rate limit or a Retry-After. This wait can be longer than the lease
- * duration.
- */
+/** Before a request is sent, it can wait for a rate limit or a Retry-After, for longer than the lease duration. */
 const fenced = (fence: Fence, what: string): Pick<RequestOptions, 'beforeSend'> => ({
   beforeSend: async () => {
     try {

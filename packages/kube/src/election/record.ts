@@ -1,7 +1,7 @@
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/** As in client-go's leader election. */
+/** The election record of a Lease, as in client-go's leader election. */
 export interface ElectionRecord {
   /** `holder` is empty after the last holder released the Lease. */
   readonly holder: string;

@@ -199,7 +199,7 @@ describe('election', () => {
     await t.clock.advance(12_000);
     expect(await a.end).toBe('lost');
     expect(a.lost()).toBe('the process could not renew the Lease for 10 s (the API server did not answer)');
-    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // The last renewal was at 2 s.
+    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z');
   });
 
   test('a renewal with a late answer counts from its request: no other candidate leads before the leader stops', async () => {
@@ -213,7 +213,7 @@ describe('election', () => {
     a.network.hangs = true;
     await t.clock.advance(60_000);
     expect(await a.end).toBe('lost');
-    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:14.000Z'); // The last request was at 4 s.
+    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:14.000Z');
     expect([...t.leading]).toEqual(['b']);
     expect(t.most()).toBe(1);
     b.stop();
@@ -462,7 +462,6 @@ describe('election', () => {
       const a = t.candidate('a');
       await t.clock.advance(3_000);
       a.network.answersAfterMs = 7_500;
-      // The request is sent at 4 s, and its response arrives at 11.5 s.
       await t.clock.advance(8_600);
       a.network.answersAfterMs = 0;
       t.clock.jump(3_000);
@@ -479,7 +478,7 @@ describe('election', () => {
     ])('renews a lease of 15 s after its deadline of 10 s: $age cost $writes writes', async ({ jumpMs, writes }) => {
       const t = await setUp();
       const a = t.candidate('a');
-      await t.clock.advance(5_000); // The last renewal was at 4 s.
+      await t.clock.advance(5_000);
       t.clock.jump(jumpMs);
       const before = Number(await version(t));
       await a.confirm();

@@ -13,7 +13,7 @@ export type ElectionEnd = 'stopped' | 'lost';
 
 /** The wait between two attempts is `retryMs` times 1 to 2.2, as with the JitterFactor of client-go. */
 const ACQUIRE_JITTER = 1.2;
-/** Time limit of the release, so that it does not delay the end of the process. */
+/** Time limit for the release of the Lease, so that it does not delay the end of the process. */
 const RELEASE_LIMIT_MS = 2000;
 
 function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, renewMs = retryMs): void {
@@ -78,8 +78,8 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         onLost?.(`the process could not renew the Lease for ${renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
-      // Other candidates measure from the time at which the server executed the write. The response may arrive much
-      // later.
+      // All other candidates measure from the time at which the server executed the write, and the response may arrive
+      // much later.
       const sentAt = clock.monotonic();
       try {
         if ((await candidate.renew(both)) === 'other') {
@@ -145,8 +145,8 @@ export async function runElected(
     return end;
   });
   try {
-    // The Lease is renewed until the last step of the work has ended. No other process starts while this process still
-    // writes.
+    // The Lease is renewed until the last step of the work has ended. As a result, no other process starts while this
+    // process still writes.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),
       held: () => candidate.confirm(lost.signal),

@@ -9,7 +9,8 @@ export interface ElectionTimings {
   /** Lease duration: time after the last observed renewal at which other candidates may acquire the Lease. */
   readonly leaseMs: number;
   /**
-   * Time for which a leader tries to renew the Lease before the leader stops. This time must be less than `leaseMs`.
+   * Time for which a leader tries to renew the Lease before the leader stops. The renew deadline must be less than
+   * `leaseMs`.
    */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
@@ -23,7 +24,7 @@ export interface ObservedLease {
   /** As JSON. */
   readonly spec: string;
   readonly holder: string;
-  /** Monotonic time at which this process first observed this state. */
+  /** Monotonic time at which this process first observed the state of the Lease. */
   readonly atMs: number;
 }
 
@@ -32,7 +33,7 @@ export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
   /**
-   * The identity of this process. The identity must be unique, because two processes with the same identity would both
+   * The identity of this process. The identity must be unique, because two processes with equal identities would both
    * be leaders.
    */
   readonly identity: string;
@@ -53,11 +54,13 @@ export interface ElectionOptions {
    * secrets.
    */
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** Additional annotations of the Lease while this process holds it. A released Lease keeps these annotations. */
+  /**
+   * Additional annotations of the Lease while this process holds it. A released Lease keeps the additional annotations.
+   */
   readonly annotations?: Readonly<Record<string, string>>;
   /**
    * Returns the last state of the Lease that this process observed outside of the election. If the Lease is still in
-   * this state, its duration starts at that observation, and not when the election starts.
+   * the observed state, its duration starts at that observation, and not at the start of the election.
    */
   readonly observed?: () => ObservedLease | undefined;
   /**

@@ -4,7 +4,7 @@ import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /** A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
-/** A process that used a period has already stored its decision in another object. */
+/** A period is kept for this time, because a process that used it has stored its decision in another object. */
 const KEPT_MS = 24 * 3_600_000;
 const MOST = 8;
 

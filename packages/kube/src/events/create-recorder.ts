@@ -19,16 +19,20 @@ export interface RecorderOptions {
   readonly component: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Makes the names of Events unique. A fixed seed is sufficient, because names also contain the time. */
+  /**
+   * A random source that makes the names of Events unique. A fixed seed is sufficient, because names also contain the
+   * time.
+   */
   readonly random?: Random;
   /**
-   * Time in milliseconds for which equal events are collected before they are written. By default, `delayMs` is 1000.
+   * Time in milliseconds for which equal events are collected before they are written. By default, equal events are
+   * collected for 1000 milliseconds.
    */
   readonly delayMs?: number;
 }
 
 const CONCURRENCY = 4;
-/** All series above this number are dropped, and the log contains one line about this. */
+/** Series above this number are dropped, and the log contains one line about them. */
 const MAX_WAITING = 2000;
 /** As in client-go. */
 const MAX_ATTEMPTS = 12;
@@ -207,5 +211,8 @@ class BatchingRecorder implements EventRecorder {
   }
 }
 
-/** An Event is in the namespace of its object. Events of cluster-scoped objects are in `default`. */
+/**
+ * Creates a recorder, which writes each Event in the namespace of its object. Events of cluster-scoped objects are in
+ * `default`.
+ */
 export const createRecorder = (options: RecorderOptions): EventRecorder => new BatchingRecorder(options);

@@ -16,15 +16,17 @@ export interface Series {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
-  /** `once` is true if the name of the Event is derived from its content. Such an Event is not counted. */
+  /**
+   * `once` is true if the name of the Event is derived from its content. An Event with a derived name is not counted.
+   */
   readonly once: boolean;
   readonly annotations: Record<string, string> | undefined;
   count: number;
   readonly first: Date;
   last: Date;
   /**
-   * Unique part of the name of the Event. This part is the same for each attempt, so that a lost response does not
-   * cause a second Event.
+   * Unique part of the name of the Event. Each attempt to write the Event uses the same name, so that a lost response
+   * does not cause a second Event.
    */
   id: string | undefined;
   written: string | undefined;
@@ -70,7 +72,7 @@ const startSeries = (event: Recorded, message: string): Series => ({
   attempts: 0,
 });
 
-/** Groups equal events, so that many events become a few series. This class writes nothing to the server. */
+/** Groups equal events, so that many events become a few series. `EventGroups` writes nothing to the server. */
 export class EventGroups {
   readonly #groups = new Map<string, Group>();
 

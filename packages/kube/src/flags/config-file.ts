@@ -6,7 +6,9 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/** The limit is larger than any list of flags, and it limits the memory if the path is wrong. */
+/**
+ * Maximum size of a configuration file: larger than any list of flags, and a limit of the memory if the path is wrong.
+ */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {

@@ -54,7 +54,10 @@ function parseStates(text: string, features: Features): FeatureStates {
   );
 }
 
-/** Parses the syntax of Kubernetes: `Name=true,Other=false`. AllAlpha and AllBeta set the other features of their stage. */
+/**
+ * Parses the syntax of Kubernetes: `Name=true,Other=false`. AllAlpha and AllBeta set the remaining features of their
+ * stage.
+ */
 export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   placeholder: '<name=bool,…>',
   help: `features to enable or disable: ${[
@@ -69,7 +72,7 @@ export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   parse: (text) => parseStates(text, features),
 });
 
-/** As components of Kubernetes do. */
+/** Registers features in the way of Kubernetes components. */
 export function registerFeatures(meters: Meters, features: Features, states: FeatureStates): void {
   meters.observed(
     {

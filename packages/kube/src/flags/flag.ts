@@ -2,20 +2,20 @@ import { formatDuration, parseDuration } from './duration.ts';
 
 /** One flag of a binary. */
 export interface Flag<T> {
-  /** Placeholder of the value in the help, such as `<duration>`. The value of a boolean flag is optional. */
+  /** Placeholder of the value in the help, such as `<duration>`. A boolean flag may omit its value. */
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
   /** The default in the help. `shown` is empty if the flag has no default. */
   readonly shown: string;
   readonly short?: string | undefined;
-  /** The default is the heading for the flags of the binary. */
+  /** The heading of the flag in the help, by default the heading for the flags of the binary. */
   readonly group?: string;
   /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
-  /** `pairs` is set for flags with pairs as values. Repeated flags are merged, and a file may contain a mapping. */
+  /** Set for flags with pairs as values. Repeated flags with pairs are merged, and a file may contain a mapping. */
   readonly pairs?: true;
-  /** `ignored` is set for flags that have no effect. mcm accepts these flags for compatibility. */
+  /** Set for flags that have no effect. mcm accepts these flags for compatibility. */
   readonly ignored?: string;
   /** @throws RangeError with the allowed values */
   parse(text: string): T;
@@ -150,7 +150,7 @@ export const booleanFlag = (options: Common<boolean>): Flag<boolean> => ({
   },
 });
 
-/** Creates a flag with a Go duration. The value of the flag is in milliseconds. */
+/** Creates a flag with a Go duration. The parsed value of the flag is in milliseconds. */
 export const durationFlag = (options: Common<number> & { readonly minMs?: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<duration>',

@@ -56,7 +56,7 @@ function createCommand(commander: Commander, program: Program, flags: Flags, out
 
 type Sources = readonly ReadonlyMap<string, Given>[];
 
-/** From the first source with a value. */
+/** Returns the value of a flag from the first source with a value. */
 function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings: string[]): Given | undefined {
   for (const source of sources) {
     let found = source.get(name);

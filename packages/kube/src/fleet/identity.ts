@@ -10,8 +10,8 @@ import { leases } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /**
- * A cluster is identified by the UID of this namespace. The API server creates the namespace with the cluster and
- * never deletes it.
+ * A cluster is identified by the UID of this namespace. The API server creates the namespace with the cluster and never
+ * deletes it.
  */
 const NAMESPACE = 'kube-system';
 /** Maximum age of the last check before a request that does not fill a cache. */
@@ -27,7 +27,7 @@ export interface IdentityOptions {
   readonly userAgent: string;
   readonly clock: Clock;
   readonly source: string;
-  /** Tells the user how to accept the other cluster. */
+  /** Tells the user how to accept the cluster with the new identity. */
   readonly fix: string;
 }
 
@@ -49,7 +49,8 @@ export class ClusterIdentity {
   }
 
   /**
-   * Reads the identity, and compares it with a known one. Later checks compare with the same identity.
+   * Reads the identity of a cluster, and compares it with a known identity. Later checks compare with the first
+   * identity.
    * @throws OtherCluster if the identity differs, or KubeError if the cluster does not respond
    */
   async expect(known: string | undefined): Promise<string> {
@@ -88,8 +89,8 @@ export class ClusterIdentity {
 }
 
 /**
- * Sends a request only if the same cluster responded recently. After a list or a watch, the identity is checked again,
- * so that objects of another cluster do not get into the caches.
+ * Creates a transport that sends a request only if the same cluster responded recently. After a list or a watch, the
+ * identity is checked again, so that objects of another cluster do not get into the caches.
  */
 export const identifiedTransport =
   (transport: Transport, identity: ClusterIdentity): Transport =>

@@ -9,7 +9,7 @@ export interface Member {
   /** The kubeconfig of the target cluster, as YAML. */
   readonly kubeconfig: string;
   readonly source: string;
-  /** Clusters of one region can fail together. `region` is undefined if it is unknown. */
+  /** Clusters of one region can fail together. If the region is unknown, `region` is undefined. */
   readonly region?: string | undefined;
   /** Labels of the namespace in the seed. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
@@ -19,7 +19,7 @@ export interface Member {
   readonly about: KubeObject | undefined;
 }
 
-/** Receives the result of a discovery. Repeated calls with the same arguments have no effect. */
+/** Receives the result of a discovery. Repeated calls with equal arguments have no effect. */
 export interface Discovered {
   /** A cluster exists. `member` replaces an earlier value. */
   engage(member: Member): void;
@@ -33,7 +33,7 @@ export interface Discovery {
   run(found: Discovered, signal: AbortSignal): Promise<void>;
 }
 
-/** The text changes with the kubeconfig and contains no secrets. */
+/** Returns a text that changes with the kubeconfig and contains no secrets. */
 export const versionOf = ({ kubeconfig, namespace, source }: Member): string =>
   createHash('sha256')
     .update(JSON.stringify([kubeconfig, namespace, source]))

@@ -7,12 +7,15 @@ import type { Transport } from '../contract/transport.ts';
 const SLOW_MS = 5_000;
 /** Interval between two checks. */
 const PROBE_MS = 5_000;
-/** A replica releases a cluster after this time without any response. The original stops after the same time. */
+/** A replica releases a cluster after this time without any response, like the original. */
 const LIMIT_MS = 30_000;
 /** Responses with these codes come from a proxy that does not reach the API server. */
 const FROM_PROXY: readonly number[] = [502, 504];
 
-/** This process gets no response from the API server of a cluster. Another replica may reach the API server. */
+/**
+ * This process gets no response from the API server of a cluster. Another replica may reach the API server of the
+ * cluster.
+ */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -29,7 +32,7 @@ export class Reach {
     this.#clock = clock;
   }
 
-  /** Returns a transport that reports all responses to this object. */
+  /** Returns a transport that reports all responses to `Reach`. */
   wrap(transport: Transport): Transport {
     return async (request) => {
       const slow = isWatch(request.path)
@@ -49,7 +52,7 @@ export class Reach {
     };
   }
 
-  /** Returns an error about the missing response, if this is the likely cause of `error`. */
+  /** Returns an error about the missing response, if a missing response is the likely cause of `error`. */
   explain(error: unknown): unknown {
     if (this.#silentSince === undefined) return error;
     return new Unreachable(`${errorText(error)} (the API server of the cluster does not answer: ${this.#failure})`);

@@ -11,7 +11,7 @@ export interface RegionReach {
   readonly clusters: number;
 }
 
-/** The result is used for this time, because each decision about a machine needs it. */
+/** A result is used for this time, because each decision about a machine needs it. */
 const MAX_AGE_MS = 5_000;
 
 export interface RegionsOptions {
@@ -22,8 +22,8 @@ export interface RegionsOptions {
 }
 
 /**
- * Counts the clusters of each region whose API server does not answer. For a cluster of another replica, the peer Lease of
- * this replica tells whether the cluster answers.
+ * Counts the clusters of each region whose API server does not answer. For a cluster of another replica, the peer Lease
+ * states whether the cluster responds.
  */
 export class Regions {
   readonly #o: RegionsOptions;

@@ -64,8 +64,8 @@ const reasonOf = (error: unknown): FailureReason => {
 };
 
 /**
- * One cluster of the fleet. The cluster is served while this replica must serve it, and starts, fails and stops
- * independently of other clusters.
+ * One cluster of the fleet. The cluster is served while this replica must serve it, independently of all other
+ * clusters.
  */
 export class ServedCluster {
   readonly #parts: ServedClusterParts;
@@ -80,10 +80,10 @@ export class ServedCluster {
   #since: Date;
   #holder = '';
   #error = '';
-  /** True if the last run ended because the API server did not respond. */
+  /** `#silent` is true if the last run ended because the API server did not respond. */
   #silent = false;
   #unreachable = false;
-  /** True while the API server does not answer a served cluster. */
+  /** `#mute` is true while the API server does not answer a served cluster. */
   #mute = false;
   #probing = false;
 
@@ -205,7 +205,7 @@ export class ServedCluster {
         continue;
       }
       failures = servedMs > STABLE_MS ? 1 : failures + 1;
-      // One failure can be a short outage of the API server, which affects all replicas.
+      // A single failure can be a short outage of the API server, which affects all replicas.
       if (this.#silent && failures > 1) this.#setUnreachable(true);
       const retry = this.#silent ? RETRY_UNREACHABLE : RETRY;
       await pause(this.#parts.clock, backoffMs(retry, failures, this.#parts.random), run.signal);
@@ -225,7 +225,7 @@ export class ServedCluster {
       if (!signal.aborted) this.#setUnreachable(false);
     } catch (error) {
       const lost = error instanceof Unreachable || error instanceof OtherCluster;
-      // The next run reports any other error.
+      // Any error that is no outage is reported by the next run.
       if (!signal.aborted && !lost) this.#setUnreachable(false);
     }
     this.#probing = false;

@@ -9,8 +9,8 @@ export interface SlotsOptions {
 }
 
 /**
- * After this time without a response, a request no longer counts for the total limit. The request still counts for its
- * cluster.
+ * After this time without a response, a request no longer counts for the total limit. A slow request still counts for
+ * its cluster.
  */
 const SLOW_MS = 5_000;
 

@@ -4,7 +4,9 @@ import { faultsOf } from './faults.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** If the index function throws for an object, the object is not in this index. All other objects are not affected. */
+/**
+ * If the index function throws for an object, the object is not in this index. The remaining objects are in the index.
+ */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {

@@ -19,20 +19,19 @@ export interface InformerRuntime {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * If `freeze` is true, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests use
-   * this option.
+   * If true, the cache freezes stored objects deeply, so that a write to a shared object throws. Tests set `freeze`.
    */
   readonly freeze?: boolean;
   /** `observe` is called after each list and watch with the number of objects or events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /**
-   * `outage` is called with each failure of a list or watch. `outage` is called with undefined when a watch is open and
-   * the cache is complete.
+   * Called with each failure of a list or watch. When a watch is open and the cache is complete, `outage` is called
+   * with undefined.
    */
   readonly outage?: (resource: string, failure: unknown) => void;
   /**
-   * `malformed` is called with a sentence about an object that does not conform to its type, once for each set of
-   * faults. `client` is the client of its cluster.
+   * Called with a sentence about an object that does not conform to its type, once for each set of faults. `client` is
+   * the client of the object's cluster.
    */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
 }
@@ -212,7 +211,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   recordWrite(object: T): void {
-    // A restore of the server has undone the write, so the watch will never report it.
+    // A restore of the server has undone the write, so the watch will never report the write.
     if (this.#history.isOutdated(object)) return;
     this.#replica.written(this.#take(object));
   }

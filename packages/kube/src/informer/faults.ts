@@ -12,15 +12,15 @@ export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
 /**
- * Controllers must not act on an object if the repair of its spec or metadata is a guess. Faults in the status do not
- * count, because the controller of the object writes the status again.
+ * Returns true if the repair of an object's spec or metadata is a guess, so that controllers must not act on the
+ * object. Faults in the status do not count, because the controller of the object writes the status again.
  */
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));
 
 const REPORTED_FAULTS = 5;
 
-/** With the fix, for logs and events. */
+/** Returns the faults with the fix, for logs and events. */
 export function faultText(object: KubeObject): string | undefined {
   const faults = faultsOf(object);
   if (faults.length === 0) return undefined;

@@ -32,10 +32,10 @@ export function permissionOf(method: string, target: string): Permission | undef
     : { verb, resource: sub === undefined ? resource : `${resource}/${sub}`, group };
 }
 
-/** The message of the authorizer. Admission has the same code and another message. */
+/** The message of the authorizer. Refusals of admission have the same code and a different message. */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** `refusedPermission` returns undefined for other refusals. */
+/** Returns the missing permission of a refusal, or undefined if an error is no missing permission. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};

@@ -26,8 +26,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly onSynced: () => void;
   readonly onDoubt: (doubted: boolean) => void;
   /**
-   * `onAccess` is called each time the server refuses the kind or does not serve it. `onAccess` is called with
-   * undefined when a watch is open.
+   * Called each time the server refuses the kind or does not serve it. When a watch is open, `onAccess` is called with
+   * undefined.
    */
   readonly onAccess: (refused: KubeError | undefined) => void;
   /** `onOutage` is called with each failure, and with undefined when a watch is open. */
@@ -40,25 +40,25 @@ const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
 /** If the pages of this number of lists expired, the reflector requests the list without pages. */
 const MAX_EXPIRED_LISTS = 2;
 /**
- * If a server closes a watch in less than this time without an event, the server is not healthy. The value is from
+ * If a server closes a watch in less than this time without an event, the server is not healthy. The limit is that of
  * client-go.
  */
 const SHORT_WATCH_MS = 1000;
 /**
- * If a server ends a watch this much earlier than requested, it is probably stopping. The next watch may reach another
- * server.
+ * If a server ends a watch this much earlier than requested, it is probably stopping. After such an end, the next watch
+ * may reach another server.
  */
 const EARLY_MS = 2000;
 /**
  * After a longer outage, the reflector lists again, because the server may have been restored to an older state. After
  * many writes, the restored server has a newer version than the cache, so its version does not show the restore. A
- * restore takes longer than this time.
+ * restore takes longer than this outage limit.
  */
 const LONG_OUTAGE_MS = 30_000;
 /** Watches of 5 to 10 minutes are distributed over the replicas of the server. The numbers are from client-go. */
 const WATCH_MIN_SECONDS = 300;
 
-/** Keeps a `Replica` up to date with the server. The reflector lists, watches, and starts again after a failure. */
+/** Keeps a `Replica` up to date with the server. A reflector lists, watches, and starts again after a failure. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
@@ -66,13 +66,13 @@ export class Reflector<T extends KubeObject> {
   /** Resource version at which the next watch starts. If `#version` is undefined, a list is needed. */
   #version: string | undefined;
   /**
-   * True if the next connection may reach another server. The reflector then verifies its version before the watch
-   * continues.
+   * `#suspect` is true if the next connection may reach another server. While `#suspect` is true, the reflector
+   * verifies the version of the server before the watch continues.
    */
   #suspect = false;
   #rollbacks = 0;
   #doubted = false;
-  /** True while this reflector reports that its list contains an older state. */
+  /** `#announces` is true while this reflector reports that its list contains an older state. */
   #announces = false;
   #interrupt: ((reason: Error) => void) | undefined;
   #expiredLists = 0;
@@ -97,7 +97,7 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** Returns how long the cache may be outdated. A watch that receives no data counts as ended at its last event. */
+  /** Returns how long the cache may be outdated. A watch without data counts as ended at its last event. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
@@ -299,7 +299,7 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Versions increase from event to event. A smaller version means that the server has an older state. The next list
-   * verifies this.
+   * verifies the older state.
    */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
@@ -325,7 +325,7 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Returns a signal that aborts with the signal of the caller, or after a time without data. One timer is sufficient,
-   * because it is extended if it fires too early.
+   * because a timer that fires too early is extended.
    */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;

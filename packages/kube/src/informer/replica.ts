@@ -24,7 +24,8 @@ export class Replica<T extends KubeObject> {
   /** The list or the watch has reported all changes up to this version. */
   #reported = Number.NEGATIVE_INFINITY;
   /**
-   * Versions of deletions by this process that the watch has not reported yet. Older events of these keys are ignored.
+   * Versions of deletions by this process that the watch has not reported yet. Older events of deleted keys are
+   * ignored.
    */
   readonly #gone = new Map<Key, number>();
 
@@ -73,7 +74,7 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Starts a complete list, page by page. At its end, objects that are on no page are removed.
+   * Starts a complete list, page by page. At the end of a list, objects that are on no page are removed.
    * @param doubted True if the server has an older state, so all cached objects are invalid.
    * @param onRewound Called before any change if the list shows an older state.
    */
@@ -105,8 +106,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Returns evidence in a page that the server has an older state: an older version of the list, or of an object in
-   * the list. The second occurs if a restore increased the versions.
+   * Returns evidence in a page that the server has an older state: an older version of the list, or of an object in the
+   * list. Objects have older versions than the list if a restore increased the versions.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported) return `a list has version ${listed}, after version ${this.#reported}`;
@@ -134,7 +135,6 @@ export class Replica<T extends KubeObject> {
   #missed(key: Key, version: number, rewound: boolean): void {
     const cached = this.cache.get(key);
     if (cached === undefined) return;
-    // The list was read before this write, so it does not contain the object of the write.
     if (!rewound && versionNumber(cached.metadata.resourceVersion) > version) return;
     this.#drop(key, cached);
   }

@@ -67,13 +67,18 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A log file that is opened when the first line is written. If the file cannot be opened, each line tries again. */
+/**
+ * A log file that is opened when the first line is written. If the file cannot be opened, each line tries to open it
+ * again.
+ */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';
   #descriptor: number | undefined;
 
-  /** @param options.append True keeps the lines of earlier processes. By default, the first line empties the file. */
+  /**
+   * @param options.append If true, the lines of earlier processes stay. By default, the first line empties the file.
+   */
   constructor(path: string, { append = false }: { readonly append?: boolean } = {}) {
     this.#path = path;
     if (append) this.#flags = 'a';
@@ -85,7 +90,7 @@ export class FileSink {
     writeAll(this.#descriptor, bytes);
   };
 
-  /** The next line opens the file again and appends. */
+  /** Closes the file; the next line opens it again and appends. */
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;

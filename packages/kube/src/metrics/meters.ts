@@ -18,13 +18,13 @@ export interface MeterName {
 
 /** Creates metrics. The interface contains no types of prom-client. */
 export interface Meters {
-  /** Creates a gauge whose series are read at each scrape. A series is removed if `samples` does not return it. */
+  /** Creates a gauge whose series are read at each scrape. A series that `samples` does not return is removed. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
   /** Creates a counter without labels that is read at each scrape. */
   counted(meter: MeterName, value: () => number): void;
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
   counter(meter: MeterName): (labels?: MeterLabels) => void;
-  /** @param buckets Upper bounds. The default is 5 ms to 10 s, as in client_golang. */
+  /** Creates a histogram. @param buckets Upper bounds, by default 5 ms to 10 s as in client_golang */
   histogram(meter: MeterName, buckets?: readonly number[]): (value: number, labels?: MeterLabels) => void;
 }
 

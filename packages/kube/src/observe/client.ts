@@ -44,7 +44,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // Several new objects of one owner count as one decision, because their names are not known yet.
+    // Several new objects of one owner are one decision, because their names are not known yet.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&
@@ -116,7 +116,10 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 }
 
-/** Wraps a client so that it reads but sends no write. Each write is recorded as a decision and fails. */
+/**
+ * Wraps a client so that it reads but sends no write. Each write of an observing client is recorded as a decision and
+ * fails.
+ */
 export const observingClient = (real: KubeClient, decisions: ObserveDecisions): KubeClient => ({
   history: real.history,
   resource: (definition, namespace) =>

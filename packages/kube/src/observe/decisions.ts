@@ -7,7 +7,7 @@ import type { Meters } from '../metrics/meters.ts';
  * The outcome of a decision:
  * - `wanted`: this process would have executed the decision.
  * - `same`: another controller executed the decision.
- * - `gone`: the object was deleted before this.
+ * - `gone`: the object was deleted before the decision was executed.
  * - `different`: no controller executed the decision within five minutes.
  */
 export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
@@ -24,7 +24,7 @@ export interface Decision {
    * was executed.
    */
   readonly unnamed?: boolean;
-  /** Two decisions are equal if their contents are equal. */
+  /** The content of the decision; two decisions with equal contents are equal. */
   readonly content: string;
   /** Returns true if the current object shows that the decision was executed. */
   done(object: KubeObject, deleted: boolean): boolean;
@@ -43,7 +43,7 @@ interface Waiting {
   readonly followers: Set<Follower>;
   /** Fields that differ from the decision in the last known state of the object. */
   lacks?: readonly string[];
-  /** Set after it was logged that no controller executed the decision in time. */
+  /** `overdue` is set after it was logged that no controller executed the decision in time. */
   overdue?: true;
 }
 
@@ -81,7 +81,7 @@ export class ObserveDecisions {
     this.#count = (labels) => count({ ...labels });
   }
 
-  /** An equal decision is not logged again. */
+  /** Records a decision; an equal decision is not logged again. */
   want(decision: Decision): void {
     this.#note(decision);
   }
@@ -106,7 +106,7 @@ export class ObserveDecisions {
 
   /**
    * Records a decision that takes time to execute, such as the creation of a VM.
-   * @returns The object that shows that another controller executed the decision, even after the five minutes.
+   * @returns The object that shows that another controller executed the decision, even after five minutes.
    * @throws the reason of the signal, or an error if the object was deleted first
    */
   follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {

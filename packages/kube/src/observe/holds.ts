@@ -5,7 +5,7 @@ import { isRecord } from '../contract/json-values.ts';
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**
- * Returns the fields of `actual` that differ from `wanted`. In `wanted`, null means that the field must be absent.
+ * Returns the fields of `actual` that differ from `wanted`. A null in `wanted` means that the field must be absent.
  * Undefined properties, times, UIDs and versions are ignored.
  */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {

@@ -31,11 +31,11 @@ export interface ControllerOptions {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   /**
-   * The cache with the objects of the keys. The controller skips malformed objects, because the informer reports them
-   * and their next change adds the key again. `of` is undefined if the keys are not names of objects.
+   * The cache with the objects of the keys. Malformed objects are skipped, because the informer reports them and their
+   * next change adds the key again. `of` is undefined if the keys are not names of objects.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
-  /** The default is 50 ms to 2 min with a jitter of 0.5. */
+  /** The delays after failures, by default 50 ms to 2 min with a jitter of 0.5. */
   readonly backoff?: BackoffOptions;
   /**
    * Returns true if a key should be reconciled before other keys. `urgent` is called when the key becomes ready. At

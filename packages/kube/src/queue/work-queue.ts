@@ -23,7 +23,10 @@ export interface WorkQueueOptions {
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** Every n-th key that a worker takes is not urgent, if such a key is ready. Urgent keys do not block other keys. */
+/**
+ * Every n-th key that a worker takes is not urgent, if such a key is ready. With this rule, urgent keys do not block
+ * keys that are not urgent.
+ */
 const TURNS = 4;
 
 class Line {
@@ -58,8 +61,8 @@ class Line {
 
 /**
  * A queue of keys. The queue contains each key at most once, and only one worker at a time processes a key. A key may
- * have a delay. The queue works like client-go's workqueue, with one difference: when a key becomes ready, its delay is
- * removed, because the reconcile requests a new delay.
+ * have a delay until it is ready. The queue works like client-go's workqueue, with one difference: when a key becomes
+ * ready, its delay is removed, because the reconcile requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -106,8 +109,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key again after its back-off. The back-off grows with every call until `forget`. The delay is at least
-   * `leastMs`.
+   * Adds a key again after its back-off. The back-off of a key grows with every call until `forget`. The delay is at
+   * least `leastMs`.
    */
   retry(key: Key, leastMs = 0, backoff: BackoffOptions = this.#options.backoff): void {
     const failures = this.failures(key) + 1;
@@ -124,7 +127,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Returns undefined if no key is ready. The caller must call `done` afterwards. */
+  /** Returns the next ready key, or undefined if no key is ready. After `take`, the caller must call `done`. */
   take(): Key | undefined {
     const key = this.#nextLine().shift();
     if (key === undefined) return undefined;
@@ -135,7 +138,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** If the key was added during the processing, it is ready again. */
+  /** Ends the processing of a key, which is ready again if it was added during the processing. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);

@@ -24,7 +24,7 @@ export interface ContextParts<F extends Flags> {
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** `decisions` is set in observe mode. This object records writes instead of sending them. */
+  /** `decisions` is set in observe mode. In observe mode, `decisions` records writes instead of sending them. */
   readonly decisions: ObserveDecisions | undefined;
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
@@ -33,9 +33,9 @@ export interface ContextParts<F extends Flags> {
   readonly cluster?: string;
   readonly region?: () => RegionReach | undefined;
   readonly rollouts?: RolloutPermit | undefined;
-  /** The default is the value of `--namespace`. */
+  /** The namespace of the controllers, by default the value of `--namespace`. */
   readonly namespace?: string;
-  /** If `fence` is set, writes are sent only while no other process can be the leader. */
+  /** With `fence`, writes are sent only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 

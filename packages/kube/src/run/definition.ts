@@ -43,10 +43,7 @@ export interface BinaryContext<F extends Flags> {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly runtime: InformerRuntime;
-  /**
-   * `observe` is set in observe mode, for actions outside of the clusters. The clients of the clusters record their own
-   * writes.
-   */
+  /** Set in observe mode, for actions outside of the clusters. The clients of the clusters record their own writes. */
   readonly observe?: ObserveDecisions | undefined;
   /**
    * `fence` is called before actions that cannot be undone. `fence` is absent if this process runs without leader
@@ -66,8 +63,7 @@ export interface Configuration {
   /** Settings that the first log line contains. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Settings that are valid but probably wrong, one sentence each. The log contains these sentences after the first
-   * line.
+   * Settings that are valid but probably wrong, one sentence each. The log contains the warnings after the first line.
    */
   readonly warnings?: readonly string[];
 }
@@ -75,15 +71,15 @@ export interface Configuration {
 /** A controller binary. */
 export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
-  /** In addition to the common flags. */
+  /** The flags of the binary in addition to the common flags. */
   readonly flags: F;
   /** Returns errors in combinations of flags, one sentence each with the names of the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
-  /** Name of the Lease. By default, `leaseName` is the name of the binary. */
+  /** Name of the Lease. By default, the Lease has the name of the binary. */
   readonly leaseName?: string;
   /**
-   * `fleet` is set if one process can serve many clusters: the names of the flags that are only for a process with one
-   * cluster. A process for many clusters does not call `serve`.
+   * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster. A
+   * process for many clusters does not call `serve`.
    */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
@@ -95,7 +91,8 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   /**
    * Reads the flags and environment variables that only this binary has. `configure` is called once before any
    * connection.
-   * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process then exits.
+   * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process exits after such
+   * an error.
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
   /** `begin` is called once, before the controllers of any cluster start. */
@@ -104,7 +101,7 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly crds?: readonly ExpectedCrd[];
   /**
    * Starts the services that run in every replica, not only in the leader. The promise of `serve` resolves to a
-   * function that stops them.
+   * function that stops the services.
    */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
   /** Returns the units of the leader. `units` is called each time this process becomes the leader of a cluster. */

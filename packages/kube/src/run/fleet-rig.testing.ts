@@ -68,7 +68,6 @@ const demo: BinaryDefinition<Record<never, never>> = {
         const both = (beats: string) =>
           Promise.allSettled([write(control, namespace, beats), write(target, 'default', beats)]);
         for (let beats = 1; !signal.aborted; beats++) {
-          // The next write repeats a failed write.
           await both(String(beats));
           await pause(clock, BEAT_MS, signal);
         }
@@ -148,7 +147,7 @@ export class FleetRig {
     this.#planes.set(name, await this.#start({ clock: this.clock, random: () => random.next(), controllers: false }));
   }
 
-  /** Without the recording of requests. */
+  /** A client whose requests are not recorded. */
   admin(server: string): KubeClient {
     const plane = this.#planes.get(server);
     if (plane === undefined) throw new Error(`no server ${server}`);
@@ -222,7 +221,7 @@ export class FleetRig {
     ]);
   }
 
-  /** As in an installation without the fleet mode. */
+  /** A process as in an installation without the fleet mode. */
   async single(name: string, cluster: string): Promise<Replica> {
     const target = join(this.#folder, `${name}-target`);
     await writeFile(target, this.kubeconfig(cluster));
@@ -328,7 +327,10 @@ export class FleetRig {
       this.unfenced.push(`${process} sent ${method} ${server} ${path} while "${holder}" held the Lease`);
   }
 
-  /** The holder of a cluster's Lease, without the number of its run. `holder` returns empty if the Lease is free. */
+  /**
+   * The holder of a cluster's Lease, without the number of its run. If the Lease is free, `holder` returns an empty
+   * text.
+   */
   async holder(cluster: string): Promise<string> {
     const lease = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
     return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';

@@ -9,19 +9,22 @@ export interface ManagerOptions {
   readonly log: Logger;
   readonly phases: readonly Phase[];
   /**
-   * Time limit for stopping all phases. After this time, the manager no longer waits for the phases. By default,
-   * `stopLimitMs` is 8000.
+   * Time limit for stopping all phases. After this time, the manager no longer waits for the phases. By default, the
+   * time limit is 8000 milliseconds.
    */
   readonly stopLimitMs?: number;
 }
 
 /** Starts phases in order and stops them in reverse order. */
 export interface Manager {
-  /** Rejects with the first failure, or with the reason of `stop`. Call this method once. */
+  /**
+   * Starts the phases; the promise rejects with the first failure, or with the reason of `stop`. `start` must be called
+   * only once.
+   */
   start(): Promise<void>;
   /**
-   * Aborts a start in progress, and stops the started phases. The promise never rejects. Callers may call this method
-   * at any time, also repeatedly.
+   * Aborts a start in progress, and stops the started phases. The promise never rejects. Callers may call `stop` at any
+   * time, also repeatedly.
    */
   stop(reason: string): Promise<void>;
   status(): readonly PhaseStatus[];
@@ -99,7 +102,7 @@ class PhaseManager implements Manager {
   }
 
   async #stopInTurn(): Promise<void> {
-    await this.#starting?.catch(() => undefined); // The caller of `start` handles the error.
+    await this.#starting?.catch(() => undefined);
     for (const entry of this.#entries.toReversed()) {
       try {
         await entry.stop?.();

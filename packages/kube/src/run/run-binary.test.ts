@@ -199,7 +199,6 @@ describe('a binary', () => {
     expect((await get('/nope')).status).toBe(404);
     const held = await client().resource(leases, 'default').get('demo');
     expect(held.spec?.holderIdentity).toBe('me');
-    // The Lease contains the flags that the binary adds and that differ from their defaults.
     expect(holderSettings(held)).toEqual({ 'safety-up': 5, 'feature-gates': {} });
 
     t.stop();
@@ -280,7 +279,6 @@ describe('a binary', () => {
     let stopped = false;
     const exit = runBinary(definition, {
       ...t.host,
-      // Records the waits after the request to stop, and ends them immediately.
       clock: {
         ...realClock,
         setTimeout: (callback, ms) => {

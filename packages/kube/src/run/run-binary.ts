@@ -336,7 +336,7 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // A process without this permission is not ready. A rollout with insufficient roles stops, and the previous
+        // A process without this permission is not ready. With insufficient roles, the rollout stops, and the previous
         // version continues to run.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
@@ -431,7 +431,7 @@ function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
 
 /**
  * Runs a controller binary until it has to stop. `main` calls it as `process.exit(await runBinary(definition))`.
- * - Resolves to its exit code: 0 after a request to stop, 1 if it cannot start or loses its Lease.
+ * - The promise resolves to the exit code: 0 after a request to stop, 1 if the binary cannot start or loses its Lease.
  * - Prints `ready <address>` when it serves its endpoints, its API servers have answered, and it takes part in the
  *   election.
  */
@@ -439,7 +439,6 @@ export async function runBinary<const F extends Flags>(
   definition: BinaryDefinition<F>,
   host: Host = processHost(hostname()),
 ): Promise<number> {
-  // The last line of the log must always be the reason.
   const crash = (error: unknown): number => {
     host.printError(error instanceof Error ? (error.stack ?? '') : '');
     host.printError(`${definition.name}: unexpected error in this program: ${errorText(error)}`);

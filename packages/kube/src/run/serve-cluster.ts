@@ -41,7 +41,10 @@ export interface SharedParts<F extends Flags> {
   readonly region: (cluster: string) => RegionReach | undefined;
   /** Undefined if the fleet does not limit rollouts. */
   readonly budget: RolloutBudget | undefined;
-  /** Called when a cluster is served, with its metrics and pages. The returned function is called at the end. */
+  /**
+   * Called when a cluster is served, with its metrics and pages. The function that `serving` returns is called at the
+   * end.
+   */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
 
@@ -81,7 +84,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     const uid = await identify(run, own, await recordedIdentity(client, lease, signal));
     run.progress.state('waiting');
     let lost = '';
-    // Each run has a separate identity. Therefore a previous run whose release failed counts as another process.
+    // Each run has a separate identity. A previous run whose release failed counts as another process.
     const holder = shared.nextIdentity();
     const end = await runElected(
       {
@@ -109,7 +112,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
 }
 
 /**
- * Reads the identity of a cluster, and compares it with the known one. Sends no write.
+ * Reads the identity of a cluster, and compares it with the known one. `identify` sends no write.
  * @throws Unreachable if the seed or the cluster does not respond; OtherCluster if the identity differs
  */
 export async function probeCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
@@ -170,7 +173,7 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, { 
   };
 }
 
-/** In the namespace of each cluster. */
+/** The name of the Lease in the namespace of each cluster. */
 export const leaseNameOf = <F extends Flags>({ leaseName, name }: BinaryDefinition<F>): string => leaseName ?? name;
 
 async function connect<F extends Flags>({ member }: ClusterRun, shared: SharedParts<F>): Promise<Own> {
@@ -255,7 +258,7 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
   const ended = shared.serving(run.member.name, metrics, pages);
   run.progress.state('serving', host.identity);
   const running = runner.run(term);
-  own.work = running.catch(() => undefined); // The race below reports the error.
+  own.work = running.catch(() => undefined);
   const noted = (silent: boolean): void => run.progress.silent(silent);
   void reach.watch(() => clusters.identity.now(), run.elsewhere, noted, term).then((error) => error && end(error));
   try {

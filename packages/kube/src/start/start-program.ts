@@ -1,4 +1,4 @@
-/** As in `engines` of the packages. */
+/** The oldest supported version of Node.js, as in `engines` of the packages. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
@@ -35,11 +35,11 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
   }
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   for (const flag of [NO_MAGLEV, ...v8Flags]) setFlagsFromString(flag);
-  // With the cache, Node.js compiles modules once instead of at every start. For TypeScript sources, Node.js also
-  // removes the types only once.
+  // With the cache, Node.js compiles modules once instead of at every start. For TypeScript sources, the cache contains
+  // the code without types.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // The last line of the log must be the reason. Without this handler, Node.js writes its version as the last line.
+    // The last line of the log must be the reason. Without a handler, Node.js writes its version as the last line.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

@@ -2,8 +2,8 @@
 const LEVEL = Number(process.env.MCM_THOROUGH ?? 0);
 
 /**
- * `isThorough` is true in `.ci/run`, and in a run of all cases. Otherwise tests run a fixed sample, so that a developer
- * waits only minutes.
+ * `isThorough` is true in `.ci/run`, and in a run of all cases. A plain run has a fixed sample of the cases, so that a
+ * developer waits only minutes.
  */
 export const isThorough: boolean = LEVEL >= 1;
 const isComplete = LEVEL >= 2;

@@ -7,7 +7,7 @@ import type { Span } from './span.ts';
 
 /** Sends spans in batches, without blocking the caller. */
 export interface SpanExporter {
-  /** The method never throws and never waits. If the queue is full, the span is dropped. */
+  /** Adds a span to the queue, and never throws and never waits. If the queue is full, the span is dropped. */
   export(span: Span): void;
   /**
    * Sends all pending spans at the end of the process. The promise of `flush` resolves when these spans have been sent,
@@ -30,14 +30,14 @@ export interface SpanExporterOptions {
   readonly log: Logger;
 }
 
-/** The default of OpenTelemetry's batch processor. */
+/** The delay of a batch, which is the default of OpenTelemetry's batch processor. */
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;
-/** The end of the process waits no longer than this. */
+/** The end of the process waits for at most this time. */
 const TIMEOUT_MS = 1_000;
 
-/** OTLP in JSON. If the collector refuses a batch, its spans are lost. */
+/** Creates an exporter of spans in OTLP as JSON. If the collector refuses a batch, its spans are lost. */
 export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const { transport, path, headers, resource, clock, log } = options;
   const outage = createOutageLog('export of traces', clock, log);

@@ -53,7 +53,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     return off();
   const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
-  // Collectors accept both HTTP encodings on one port, and gRPC on another port.
+  // Collectors accept both HTTP encodings on one port, and gRPC on a second port.
   if (!protocol.startsWith('http/')) {
     return off(
       `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only http/json is supported (port 4318 of a collector)`,

@@ -32,8 +32,8 @@ export interface SpanEvent {
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 
-/** For an object with a unique name. The ID is the same after a restart of the process. */
+/** Returns the ID of the trace of an object with a unique name. After a restart of the process, the ID is the same. */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
-/** Returns the ID of a span from words that are unique within the trace. A span that is sent again has the same ID. */
+/** Returns the ID of a span from words that are unique within the trace. A span that is sent again keeps its ID. */
 export const spanIdOf = (...words: readonly string[]): string => derived(16, ['span', ...words]);

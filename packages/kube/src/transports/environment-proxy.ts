@@ -41,9 +41,9 @@ const isOwnHost = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, familyOf(host)));
 
 /**
- * Returns the proxy in `HTTPS_PROXY` for an origin. `environmentProxy` returns undefined for a direct connection, for
- * example if `NO_PROXY` contains the host. The rules are the rules of Go's `httpproxy`. Plain HTTP is always direct:
- * only loopback addresses and metadata services use it, and a proxy cannot reach them.
+ * Returns the proxy in `HTTPS_PROXY` for an origin. For a direct connection, for example if `NO_PROXY` contains the
+ * host, the result is undefined. The rules are those of Go's `httpproxy`. Plain HTTP is always direct: only loopback
+ * addresses and metadata services use it, and a proxy cannot reach them.
  * @throws ConfigError without the value, which may contain a password
  */
 export function environmentProxy(origin: string, variables: Variables): string | undefined {

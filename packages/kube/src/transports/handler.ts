@@ -30,7 +30,7 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
 
 /**
  * A `Request` has only a weak reference to its signal. After a garbage collection, an abort would not reach the
- * handler, and a watch would not end. The signal must refer to the request.
+ * handler, and a watch would not end. A strong reference from the signal to the request prevents this.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });

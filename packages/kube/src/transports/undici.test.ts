@@ -200,7 +200,7 @@ describe('changed files', () => {
     return { ca: authority.cert, pair: await issueServing(authority, ['127.0.0.1'], validity) };
   };
 
-  /** Records each method with the certificate of its client. `GET /held` waits. */
+  /** Records each method with the certificate of its client. The request `GET /held` waits. */
   async function secure(pair: ServingPair) {
     const [seen, held, release] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const names = new Map<string, string>();

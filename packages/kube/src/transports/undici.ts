@@ -12,8 +12,8 @@ export interface UndiciTransportOptions extends ClusterConfig {
   /** A bearer token that does not change. `authorization` takes precedence. */
   readonly token?: string | undefined;
   /**
-   * Maximum number of connections for requests. By default, `connections` is 32. When all connections are in use,
-   * requests wait. Each watch has a separate connection, without a limit.
+   * Maximum number of connections for requests. By default, there are at most 32 connections. When all connections are
+   * in use, requests wait. Each watch has a separate connection, without a limit.
    */
   readonly connections?: number;
 }
@@ -26,8 +26,8 @@ export type UndiciTransport = Transport & {
 
 const DEFAULT_CONNECTIONS = 32;
 /**
- * The timeout for idle connections. The value must be shorter than the timeout of servers (kube-apiserver: 90 s or
- * more). A shorter timeout in a response takes precedence.
+ * The timeout for idle connections. The timeout must be shorter than the timeout of servers (kube-apiserver: 90 s or
+ * more). If a response contains a shorter timeout, that timeout is used.
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
@@ -37,8 +37,8 @@ const KEEP_ALIVE_MS = 60_000;
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * The server closed an idle connection while a request was being sent. As in net/http, the transport sends a read
- * request again.
+ * Returns true if the server closed an idle connection while a request was being sent. As in net/http, the transport
+ * sends a read request again.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -67,8 +67,9 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * One TLS context for all connections with these certificates. Otherwise each connection would parse the certificates
- * again and store a copy. Invalid certificates are passed on unchanged, so that each request fails with their error.
+ * One TLS context for all connections with these certificates. With a context for each connection, every connection
+ * would parse the certificates again and store a copy. Invalid certificates are passed on unchanged, so that each
+ * request fails with their error.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {

@@ -66,7 +66,6 @@ const ask = (path: string, options: RequestOptions = {}, body = ''): Promise<Ans
       let text = '';
       answer.setEncoding('utf8').on('data', (part: string) => {
         text += part;
-        // A stream does not end, so the test reads only its first data.
         if (text.includes('\ndata: ') && answer.headers['content-type'] === 'text/event-stream') call.destroy();
       });
       answer.once('close', () => resolve({ status: answer.statusCode, headers: answer.headers, body: text }));

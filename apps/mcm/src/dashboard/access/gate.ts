@@ -5,7 +5,7 @@ import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } 
 /** A user needs the permission to read this path as a non-resource URL. */
 const ACCESS_PATH = '/dashboard';
 
-/** The lifetime of a session. Each request also needs a token that the API server accepts. */
+/** The lifetime of a session. In a session, each request also needs a token that the API server accepts. */
 const SESSION_MS = 8 * 3_600_000;
 /** The maximum number of sessions. Without a limit, logins could exhaust the memory. */
 const MOST_SESSIONS = 1_000;
@@ -33,8 +33,8 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .find(([name]) => name === COOKIE)?.[1];
 
 /**
- * Whether a form comes from a page of this server. Without this check, another site could log a user in with a token of
- * an attacker, or end the user's session.
+ * Whether a form comes from a page of this server. Without this check, a foreign site could log a user in with a token
+ * of an attacker, or end the user's session.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';

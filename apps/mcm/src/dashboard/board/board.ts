@@ -89,8 +89,8 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // A change of a Node or a class changes the rows of its machines. The only change of a set that affects rows is its
-    // creation.
+    // A change of a Node or a class changes the rows of its machines. Of all changes of a set, only its creation
+    // changes rows.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));
@@ -132,7 +132,10 @@ export class Board {
     this.#options.onDirty();
   }
 
-  /** Assesses the controllers, because their health affects the rows of their namespace. Call this method every 2 s. */
+  /**
+   * Assesses the controllers, because their health affects the rows of their namespace. `assessControllers` must be
+   * called every 2 s.
+   */
   assessControllers(): void {
     const { controllers, sources, onDirty } = this.#options;
     const changed = controllers.assess(sources);
@@ -147,7 +150,10 @@ export class Board {
     onDirty();
   }
 
-  /** Raises the levels of objects that wait for too long, and drops old history. Call this method every few seconds. */
+  /**
+   * Raises the levels of objects that wait for too long, and drops old history. `tick` must be called every few
+   * seconds.
+   */
   tick(): void {
     const now = this.#now();
     for (const [key, { risesAt }] of this.#assessed)
@@ -225,7 +231,7 @@ export class Board {
     return this.#events.of(wanted);
   }
 
-  /** Handles each changed key. An error of one object does not hide the other objects. */
+  /** Handles each changed key. An error of one object does not hide the changes of the remaining objects. */
   #take(kind: Kind, handle: (key: string) => void): void {
     const keys = [...this.#dirty[kind]];
     this.#dirty[kind].clear();
@@ -315,7 +321,6 @@ export class Board {
     const ns = machine.metadata.namespace ?? '';
     const owner = controllerOf(machine);
     const set = owner?.kind === 'MachineSet' ? sets.store.get(`${ns}/${owner.name}`) : undefined;
-    // A deployment is the direct owner of its warm machines.
     const direct = owner?.kind === 'MachineDeployment' ? owner.name : '';
     const machineClass: MachineClass | undefined = classes.store.get(`${ns}/${machine.spec.class?.name ?? ''}`);
     const going = machine.metadata.deletionTimestamp !== undefined;
@@ -371,6 +376,9 @@ function put<T, Row extends { readonly key: string }>(
 
 const isLeaving = (row: MachineRow | undefined): boolean => row?.stage === 'drain' || row?.stage === 'delete';
 
-/** Whether a change of a Node changes the row of its machine. Kubelets update the status every few seconds. */
+/**
+ * Whether a change of a Node changes the row of its machine. Kubelets update the status of a Node every few seconds
+ * without a change of the row.
+ */
 const differs = (a: Node, b: Node): boolean =>
   a.metadata.uid !== b.metadata.uid || JSON.stringify(a.metadata.labels) !== JSON.stringify(b.metadata.labels);

@@ -5,7 +5,7 @@ import type { Frame } from '@mcm/dashboard';
 const RETRY_MS = 1_000;
 /**
  * The maximum amount of unread data of a client, in bytes. Above this limit, the client gets no changes until the
- * client has read all data. After that, the client gets all rows again.
+ * client has read all data. A client that has caught up gets all rows again.
  */
 const MOST_BEHIND = 4_000_000;
 
@@ -50,7 +50,7 @@ export class Hub {
     for (const client of this.#clients) this.#write(client, text);
   }
 
-  /** Sends an empty message. This keeps connections open and shows the pages that the server runs. */
+  /** Sends an empty message. The empty message keeps connections open and shows the pages that the server runs. */
   beat(): void {
     for (const client of this.#clients) this.#write(client, ': beat\n\n');
   }

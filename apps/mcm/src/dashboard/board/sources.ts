@@ -35,7 +35,7 @@ export interface Sources {
   readonly nodes: Informer<Node>;
   /** Without the CRD, the list stays empty and is not reported as missing data. */
   readonly pools: Informer<MachineConfigPool>;
-  /** Machines by the UID of their set. The cost depends only on the size of the result. */
+  /** Machines by the UID of their set. The cost of the lookup depends only on the size of the result. */
   machinesOf(setUid: string): readonly Machine[];
   /** Machines in deletion. The cost depends only on the size of the result. */
   going(): readonly Machine[];
@@ -68,7 +68,7 @@ const INDEXES = {
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
-/** Removes images and volumes, which make up most of a Node. The page does not show them. */
+/** Removes images and volumes, which make up most of a Node. The page does not show images and volumes. */
 const lean = ({ status, ...node }: Node): Node => ({
   ...node,
   status: status?.conditions ? { conditions: status.conditions } : {},

@@ -1,6 +1,6 @@
 import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/dashboard';
 
-/** The maximum number of segments of all machines together. These segments use about 30 MB. */
+/** The maximum number of segments of all machines together. All segments together use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
 /** A deleted machine is kept for this time, unless there are too many segments. */
 const KEPT_MS = 6 * 3_600_000;
@@ -37,7 +37,7 @@ const MARKS: Readonly<Record<string, string>> = { join: 'VM created', run: 'join
 
 /**
  * The histories of all machines, including machines that were deleted in the last hours. If there are too many
- * segments, the oldest are dropped. The cost of a change does not depend on the size of the fleet.
+ * segments, the oldest segments are dropped. The cost of a change does not depend on the size of the fleet.
  */
 export class Lives {
   readonly #lives = new Map<string, Life>();
@@ -162,8 +162,8 @@ export class Lives {
   }
 
   /**
-   * Drops the histories of machines that were deleted too long ago. The cost depends only on the number of dropped
-   * histories.
+   * Drops the histories of machines that were deleted too long ago. The cost of `expire` depends only on the number of
+   * dropped histories.
    */
   expire(now: number): void {
     const first = this.#gone.findIndex(({ gone }) => now - gone <= KEPT_MS);
@@ -179,7 +179,8 @@ export class Lives {
   #segment(life: Life, segment: Segment): void {
     life.segments.push(segment);
     this.#order.push(life);
-    // A segment that must be kept moves to the end. The number of attempts is limited.
+    // A segment that must be kept moves to the end of the order. The number of attempts to find an old segment is
+    // limited.
     for (let tries = 0; tries < 4 && this.size > this.#most; tries += 1) this.#dropOldest();
     this.#compact();
   }

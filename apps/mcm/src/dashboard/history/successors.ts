@@ -1,6 +1,6 @@
 import type { MachineRow } from '@mcm/dashboard';
 
-/** The time within which a new machine can be the successor of another machine. */
+/** The time within which a new machine can be the successor of a deleted machine. */
 const WITHIN_MS = 1_800_000;
 /** The maximum number of unmatched machines of a deployment. */
 const MOST_WAITING = 1_000;
@@ -12,21 +12,18 @@ interface Waiting {
 
 /**
  * Guesses the successor of each deleted machine from the order of events in its deployment. The API does not contain
- * this relation. A rollout may create the successor before the deletion.
+ * the relation between a machine and its successor. A rollout may create the successor before the deletion.
  */
 export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();
   readonly #leavers = new Map<string, Waiting[]>();
 
-  /** `created` is called when a machine was created. `created` returns the machine that it replaces. */
+  /** Called when a machine was created. The result is the machine that the created machine replaces. */
   created(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#leavers, this.#newcomers);
   }
 
-  /**
-   * `leaves` is called when the deletion of a machine begins. `leaves` returns its successor, if the successor already
-   * exists.
-   */
+  /** Called when the deletion of a machine begins. The result is the successor, if the successor already exists. */
   leaves(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#newcomers, this.#leavers);
   }

@@ -13,7 +13,7 @@ export interface AroundMachine {
   /** The name of its MachineDeployment, or an empty string. */
   readonly deployment: string;
   readonly machineClass: MachineClass | undefined;
-  /** Whether all classes were read. If `classesAreKnown` is true, a class that is not in the list does not exist. */
+  /** Whether all classes were read. If all classes were read, a class that is not in the list does not exist. */
   readonly classesAreKnown: boolean;
   readonly node: Node | undefined;
   /** The reasons that block the drain. `blockers` is empty if the drain is not watched. */
@@ -38,8 +38,8 @@ const ZONE = 'topology.kubernetes.io/zone';
 const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
 /**
- * The zone, from the first of these sources that has one: the Node, the alternative of the machine, its node template,
- * its class. `zoneOf` returns empty if unknown.
+ * The zone, from the first source that has one: the Node, the alternative of the machine, its node template, its class.
+ * `zoneOf` returns empty if unknown.
  */
 function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
   const own: Readonly<Record<string, string>> = node?.metadata.labels ?? {};
@@ -74,7 +74,7 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   const lacksClass = around.classesAreKnown && around.machineClass === undefined;
   const blocked = refused || FAILING.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
   if (blocked) return 'blocked';
-  // In all other stages, the machine waits for the machine controller.
+  // In all stages without an entry, the machine waits for the machine controller.
   const waits = stage !== 'run' || phase === 'InPlaceUpdating';
   if (waits && !doesAct(around.controllers, 'machine-controller')) return 'blocked';
   if (stage === 'drain' || stage === 'delete') return 'leaving';
@@ -104,7 +104,7 @@ function raised(
 }
 
 /**
- * The row of a machine. The cost does not depend on the size of the fleet.
+ * The row of a machine. The cost of a row does not depend on the size of the fleet.
  * @param before The last result for this machine, which contains the start of the level
  */
 export function machineRow(

@@ -39,7 +39,7 @@ export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow 
   };
 }
 
-/** The kinds whose events are shown. Events of pods and other workloads would hide these events. */
+/** The kinds whose events are shown. Events of pods and workloads would hide the events of machines. */
 const KINDS: ReadonlySet<string> = new Set([
   'Machine',
   'MachineSet',

@@ -16,7 +16,7 @@ export function brieflyVisible(text: string): string {
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 
-/** Converts an RFC 3339 time to milliseconds. `millisOf` returns undefined for any other text. */
+/** Converts an RFC 3339 time to milliseconds. For a text that is not a time, the result is undefined. */
 export function millisOf(time: string | undefined | null): number | undefined {
   const at = Date.parse(time ?? '');
   return Number.isNaN(at) ? undefined : at;

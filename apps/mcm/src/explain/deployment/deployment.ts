@@ -47,7 +47,7 @@ export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
   readonly has: string;
-  /** The next step of the manager. The decision function of the manager computes it. */
+  /** The next step of the manager. The decision function of the manager computes the next step. */
   readonly next: string;
   /** The changes of this step, one line each. `changes` is empty if the manager only waits. */
   readonly changes: readonly string[];
@@ -57,7 +57,7 @@ export interface DeploymentExplanation {
   /** Flags of the manager that affect the result, or a note that the flags are not known. */
   readonly remarks: readonly string[];
   /**
-   * VMs without a Machine that use a class of this deployment. These VMs exist until a user decides what happens to
+   * VMs without a Machine that use a class of this deployment. Such VMs exist until a user decides what happens to
    * them.
    */
   readonly quarantinedVms: readonly QuarantinedVm[];
@@ -65,7 +65,7 @@ export interface DeploymentExplanation {
   readonly blockers: readonly string[];
   /** The field `status.blockedBy`, which the manager writes with `--blocked-by`. */
   readonly blockedBy?: readonly Block[] | undefined;
-  /** The controllers that do not act. The explanation announces no action of these controllers. */
+  /** The controllers that do not act. The explanation announces no action of a controller that does not act. */
   readonly controllers: readonly ControllerHealth[];
   /** Commands and edits that let the rollout continue. */
   readonly hints: readonly string[];
@@ -73,9 +73,7 @@ export interface DeploymentExplanation {
   readonly unread?: readonly string[];
 }
 
-/**
- * Data from the caches of a caller with informers. For other callers, the function computes the data from one reading.
- */
+/** Data from the caches of a caller with informers. For callers without informers, the data comes from one reading. */
 export interface Watched {
   readonly guards?: GuardsAt | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
@@ -83,7 +81,9 @@ export interface Watched {
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Explains a deployment from its API objects and the settings of the manager. The function has no side effects. */
+/**
+ * Explains a deployment from its API objects and the settings of the manager. `explainDeployment` has no side effects.
+ */
 export const explainDeployment = (
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
@@ -272,7 +272,10 @@ type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
 export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
-/** Texts of the controller for a rollout that only waits for machines. The explanation names the machines instead. */
+/**
+ * Texts of the controller for a rollout that only waits for machines. The explanation names the machines instead of
+ * these texts.
+ */
 const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 
 /** The numbers of machines that must start and end. `awaited` returns undefined if both are 0. */

@@ -18,12 +18,12 @@ export interface LivingMachine {
   readonly alternative?: string | undefined;
   /** The zone for which the machine was created. `zone` is absent if its deployment has no zones. */
   readonly zone?: string | undefined;
-  /** The reason for this zone. `zoneReason` is absent for machines of older versions. */
+  /** The reason for the zone of the machine. `zoneReason` is absent for machines of older versions. */
   readonly zoneReason?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of the deletion. `deletionCause` is absent if the machine is not in deletion. */
   readonly deletionCause?: string | undefined;
-  /** The controllers that do not act. The explanation announces no action of these controllers. */
+  /** The controllers that do not act. The explanation announces no action of a controller that does not act. */
   readonly controllers: readonly ControllerHealth[];
   /** The activity or wait of the machine, with the deadline. `waitsFor` is null if there is none. */
   readonly waitsFor: MachineWait | null;
@@ -38,7 +38,7 @@ export interface LivingMachine {
   readonly hints: readonly string[];
   /** Requests in labels and annotations of the machine that have no effect, for example because of a wrong value. */
   readonly askedInVain: readonly string[];
-  /** VMs of the machine's class without a Machine. These VMs wait for the decision of a user. */
+  /** VMs of the machine's class without a Machine. Such VMs wait for the decision of a user. */
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation | undefined;
   readonly events: readonly MachineEvent[];

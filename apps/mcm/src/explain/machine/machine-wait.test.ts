@@ -13,11 +13,11 @@ interface Parts {
   readonly state?: string;
   readonly conditions?: readonly object[];
   readonly going?: boolean;
-  /** Default: the deletion of a machine in deletion, otherwise a health check. */
+  /** The last operation; by default the deletion of a machine in deletion, or a health check. */
   readonly type?: string;
 }
 
-/** A machine that entered its phase three minutes ago. The last operation was two minutes ago. */
+/** A machine that entered its phase three minutes ago. The last operation of the machine was two minutes ago. */
 const machine = ({
   phase,
   description,

@@ -47,7 +47,8 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
  * The wait of a machine. `machineWait` returns undefined for a healthy Running machine whose Node has no readiness
  * taint. Deadlines come from the spec of the machine, or from the flags of the machine controller.
  *
- * @param machineClass The class, which may contain the undrainable policy. Default: the policy of the machine.
+ * @param machineClass The class, which may contain the undrainable policy. By default, the policy is that of the
+ * machine.
  * @param holds Reasons that prevent a replacement now, from `replacementHolds`.
  * @param defaults The flags of the machine controller, or the built-in defaults if the flags are not known
  */
@@ -116,8 +117,8 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 const NODE_MISSING = 'Node object went missing';
 
 /**
- * The start of the deletion for a machine in deletion. Otherwise, the time when the machine became unhealthy, or its
- * creation if the machine has not joined.
+ * The start of the deletion for a machine in deletion. For a machine that is not in deletion, the result is the time
+ * when it became unhealthy, or its creation.
  */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
@@ -153,8 +154,8 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * The expected result of a failure. The result may change. An unreachable API server stops health checks, and the
- * reasons that prevent a replacement may end.
+ * The expected result of a failure. The expected result may change. An unreachable API server stops health checks, and
+ * the reasons that prevent a replacement may end.
  */
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
   // No controller replaces a machine without a set.
@@ -179,7 +180,6 @@ function deadlineOf(
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults, machineClass);
   const interruption = interruptionOf(machine);
-  // As in the machine controller, a machine that is being updated or that joined late has more time.
   const at = (since: string | undefined, deadline: Date, then: string) =>
     since === undefined || Number.isNaN(Date.parse(since)) ? undefined : { at: deadline, then };
   const from = (since: string | undefined, ms: number, then: string) => {
@@ -226,7 +226,6 @@ export const waitLine = (wait: MachineWait, now: Date): string =>
 
 /** The wait without name and phase, for an output that has them in other columns. */
 export function waitText(wait: MachineWait, now: Date): string {
-  // The code is omitted if the message of the cloud already contains it.
   const reported = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = reported ? '' : ` [${wait.errorCode}]`;
   return `${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;

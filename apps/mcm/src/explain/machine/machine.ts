@@ -69,7 +69,10 @@ export interface MachineTarget {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** The health of the controllers, if the caller watches them. If `controllers` is absent, the function reads it. */
+  /**
+   * The health of the controllers, if the caller watches them. If `controllers` is absent, the function reads the
+   * health.
+   */
   readonly controllers?: readonly ControllerHealth[];
 }
 
@@ -195,7 +198,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   };
 }
 
-/** The reasons that prevent a replacement. The function reads objects only for a machine that may become Failed. */
+/** The reasons that prevent a replacement. Objects are read only for a machine that may become Failed. */
 async function holdsOf(
   target: MachineTarget,
   machine: Machine,
@@ -212,7 +215,6 @@ async function holdsOf(
 function alternativeOf(machine: Machine): string | undefined {
   const alternative = offeringOf(machine);
   const zone = zoneOfferingOf(machine);
-  // The offering of its zone is the first choice of the machine.
   if (alternative === undefined || (zone && alternativeText(zone) === alternativeText(alternative))) return undefined;
   return alternativeText(alternative);
 }

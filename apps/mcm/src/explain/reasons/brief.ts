@@ -2,7 +2,7 @@ import { DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 
 /**
  * Ends of texts that only concern controllers, such as the next step or a retry. The explanation prints deadlines and
- * hints instead.
+ * hints instead of these ends.
  */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),

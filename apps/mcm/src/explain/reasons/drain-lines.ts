@@ -16,7 +16,6 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
     `  ${pod}`,
     FATES[fate],
     [
-      // The reason that blocks the pod is printed below, once for all of its pods.
       ...(fate === 'blocked' ? [] : [ends ? `the wait ends by ${formatTime(ends.by)}` : because]),
       ...volumes.map((volume) => `volume ${volume}`),
       ...budgets.map((budget) => `budget ${budget}`),
@@ -34,7 +33,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** The maximum number of pods in the line of a blocker. The list above contains all pods. */
+/** The maximum number of pods in the line of a blocker. The list above this line contains all pods. */
 const NAMED = 5;
 
 /** Lines for pods and volumes that need no action, with their deadlines. */
@@ -85,7 +84,7 @@ function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   });
 }
 
-/** A placeholder for the name of a pod. No text contains this character. */
+/** A placeholder for the name of a pod. No text of a pod contains this character. */
 const POD = '\u0000';
 
 function inTime(at: Date, now: Date): string {
@@ -103,7 +102,6 @@ function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanat
     Hold: 'evictions continue without a time limit',
     Fail: 'the drain fails, and mcm keeps the VM',
   }[policy];
-  // If both times are equal, only one is printed.
   const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);
   return [
     ...(deletesFrom && !twice ? [`pods that could not be evicted are deleted ${inTime(deletesFrom, now)}`] : []),

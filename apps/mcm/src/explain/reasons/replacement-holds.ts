@@ -23,7 +23,7 @@ import {
 import { ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../../cluster/allowed.ts';
 
-/** The data that determines whether a Failed machine is replaced. Absent data is unknown. */
+/** The data that determines whether a Failed machine is replaced. An absent value is unknown. */
 export interface ReplacementContext {
   readonly set?: MachineSet | undefined;
   readonly deployment?: MachineDeployment | undefined;
@@ -34,8 +34,8 @@ export interface ReplacementContext {
 }
 
 /**
- * The reasons that prevent a replacement now. Each reason completes a sentence with "as long as". The function has no
- * side effects.
+ * The reasons that prevent a replacement now. Each reason completes a sentence with "as long as". `replacementHolds`
+ * has no side effects.
  */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
   return [...ofOwners(context), ...ofPreservation(machine, context), ...ofGuards(machine, context)];
@@ -56,7 +56,6 @@ function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
 }
 
 function ofPreservation(machine: Machine, { set, node }: ReplacementContext): readonly string[] {
-  // For a preserved Failed machine, the explanation already contains the expiry.
   if (machine.status?.currentStatus?.phase === 'Failed') return [];
   const wish = effectiveValue(machine, node);
   if (wish === PreserveValues.False) return [];

@@ -11,8 +11,8 @@ interface Wait {
 }
 
 /**
- * Removes the expected actions of a stopped machine controller from a wait. The result contains the last report, and
- * its deadlines have no consequence.
+ * Removes the expected actions of a stopped machine controller from a wait. The remaining wait contains the last
+ * report, and its deadlines have no consequence.
  */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;

@@ -19,8 +19,8 @@ const DEADLINES =
   /^(machine-(creation|health|inplace-update|preserve|drain|pv-.*|unresponsive-node|read-only-node)-timeout|machine-max-evict-retries|node-conditions)$/;
 
 /**
- * Reads the flags of the leading machine controller from its Lease. For unknown flags, returns the defaults with a
- * remark.
+ * Reads the flags of the leading machine controller from its Lease. For unknown flags, the result contains the defaults
+ * with a remark.
  */
 export async function readMachineSettings(client: KubeClient, namespace: string): Promise<MachineSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller');

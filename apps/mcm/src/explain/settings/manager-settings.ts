@@ -18,7 +18,10 @@ export const assumedSettings = (why: string): ManagerSettings => ({
   remark: `assuming the default flags of the manager: ${why}`,
 });
 
-/** Reads the flags of the leading manager from its Lease. For unknown flags, returns the defaults with a remark. */
+/**
+ * Reads the flags of the leading manager from its Lease. For unknown flags, the result contains the defaults with a
+ * remark.
+ */
 export async function readManagerSettings(client: KubeClient, namespace: string): Promise<ManagerSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller-manager');
   return 'flags' in reported ? managerSettings(reported.flags) : assumedSettings(reported.unknown);

@@ -6,7 +6,7 @@ import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
  * The chart adds fields of its values to the pods. The objects contain markers at these positions, and `filledIn`
- * replaces the markers with templates. Other installations use patches for this purpose.
+ * replaces the markers with templates. Installations without Helm use patches instead of the markers.
  */
 
 /** The markers in the objects, as keys and values. */
@@ -29,7 +29,7 @@ const itemIf = (condition: string, item: object): object => ({ __if__: condition
 
 const IS_SEPARATE = '.Values.separateController.enabled';
 /**
- * Marks the last item of the list, because it is only for the machine controller. The chart omits this item if the
+ * Marks the last item of the list, because it is only for the machine controller. The chart omits the last item if the
  * machine controller runs in separate pods.
  */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
@@ -200,7 +200,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate, all = false): object => 
   },
 });
 
-/** Adds markers to the pods of a DaemonSet, without scheduling fields. These pods run on every node. */
+/** Adds markers to the pods of a DaemonSet, without scheduling fields. The pods of a DaemonSet run on every node. */
 const daemonWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {

@@ -79,7 +79,7 @@ const COMMON_LABELS = {
 const ANYTHING = { type: 'object' };
 
 /**
- * Fields of a pod, with their allowed members. Helm refuses other members, because the API server would ignore them.
+ * Fields of a pod, with their allowed members. Helm refuses unknown members, because the API server would ignore them.
  */
 const ENV = {
   type: 'array',

@@ -14,7 +14,7 @@ const number = (template: string): string => `__number__${template}__`;
 const imageTemplate = (container: string): string =>
   `{{ include "mcm.image" (dict "root" . "container" "${container}") }}`;
 
-/** Settings whose values are templates, so that the chart contains the same objects as the other installations. */
+/** Settings whose values are templates, so that the chart contains the same objects as an installation without Helm. */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
   name: '{{ include "mcm.fullname" . }}',

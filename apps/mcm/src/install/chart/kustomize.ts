@@ -45,12 +45,11 @@ interface Operation {
 }
 
 /**
- * The JSON patch operations that change one value to the other value. The new value must have no additional fields or
- * items.
+ * The JSON patch operations that change a value to a new value. The new value must have no additional fields or items.
  */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
   if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
-  // Items are removed from the end, so that the other indexes stay valid.
+  // Items are removed from the end, so that the indexes of the remaining items stay valid.
   return Object.keys(before)
     .toReversed()
     .flatMap((key): readonly Operation[] => {

@@ -27,7 +27,7 @@ export interface BoardSpec {
   readonly title: string;
   readonly description: string;
   readonly variables: readonly { readonly name: string; readonly label: string; readonly query: string }[];
-  /** Links at the top to other dashboards of mcm. */
+  /** Links at the top of the dashboard to all remaining dashboards of mcm. */
   readonly links: readonly { readonly uid: string; readonly title: string }[];
   readonly rows: readonly RowSpec[];
 }

@@ -153,8 +153,8 @@ const ALERTS: readonly Alert[] = [
 /**
  * The alerts with links to their runbooks.
  *
- * @param baseUrl The address of the folder that contains `docs/runbooks`. If `alertsWithLinks` returns undefined,
- * alerts contain only the path.
+ * @param baseUrl The address of the folder that contains `docs/runbooks`. If `baseUrl` is undefined, alerts contain
+ * only the path.
  */
 export const alertsWithLinks = (baseUrl: string | undefined): readonly Alert[] =>
   baseUrl === undefined

@@ -44,8 +44,8 @@ export const fleetBinding = (settings: InstallSettings, cluster: string): object
 });
 
 /**
- * The roles of a fleet. The ClusterRole for clusters is not bound here. A RoleBinding in each namespace grants it, so the
- * fleet has no access to the Secrets and machines of other namespaces.
+ * The roles of a fleet. The ClusterRole for clusters is not bound by these objects. A RoleBinding in each namespace
+ * grants the ClusterRole, so the fleet has no access to unbound namespaces.
  */
 const fleetRoles = (settings: InstallSettings): readonly object[] => {
   const { namespace, accounts } = settings;

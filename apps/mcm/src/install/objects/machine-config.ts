@@ -59,7 +59,6 @@ const RULES: readonly Rule[] = [
     verbs: ['list', 'watch', 'patch'],
   },
   { apiGroups: ['machine.sapcloud.io'], resources: ['machinesets'], verbs: ['list', 'watch'] },
-  // The flag --watch-api-server-config needs this permission in clusters with this kind.
   { apiGroups: ['config.openshift.io'], resources: ['apiservers'], verbs: ['list', 'watch'] },
   ...ACCESS_RULES,
 ];

@@ -13,7 +13,7 @@ import { budget, deployment, networkPolicy, separateWorkload, service } from './
 
 /** A group of objects that is installed as a whole or not at all. */
 export interface InstallSection {
-  /** The file name without extension. In the values of the chart, this name is the name of the switch. */
+  /** The file name without extension. In the values of the chart, the name of a section is the name of its switch. */
   readonly name: string;
   readonly objects: readonly object[];
   /** The cluster in which the objects are applied. */

@@ -7,7 +7,7 @@ export type ContainerFlags = Readonly<Record<string, string>>;
 /** The settings of an installation. String values may be Helm templates. */
 export interface InstallSettings {
   readonly namespace: string;
-  /** The name of the objects. The names of several installations in one namespace must differ. */
+  /** The name of the objects. Several installations in one namespace must have different names. */
   readonly name: string;
   /** The value of the label `app.kubernetes.io/name`, which selects the pods. */
   readonly app: string;
@@ -31,8 +31,8 @@ export interface InstallSettings {
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
   /**
-   * The share of the API server's concurrency, relative to other priority levels. A number, or a template that produces
-   * a number.
+   * The share of the API server's concurrency, relative to other priority levels. The share is a number, or a template
+   * that produces a number.
    */
   readonly shares: number | string;
   /**
@@ -59,21 +59,21 @@ export interface Resources {
 }
 
 /**
- * The default name of all installed objects. As in the original, the container and the Lease of the manager also have
- * this name.
+ * The default name of all installed objects. As in the original, the container and the Lease of the manager have the
+ * default name too.
  */
 export const APP = 'machine-controller-manager';
 
 /**
- * The name of the machine controller of every provider. The container, the Lease, the roles and the separate pods have
- * this name.
+ * The name of the machine controller of every provider. The container, the Lease, the roles and the separate pods of
+ * the machine controller have this name.
  */
 export const CONTROLLER_APP = 'machine-controller';
 
 /** The name of the objects of a fleet. */
 export const FLEET_APP = 'mcm-fleet';
 
-/** Sections of a single pod. An installation of a fleet does not contain them. */
+/** Sections of a single pod. An installation of a fleet lacks the sections of a single pod. */
 export const NOT_IN_FLEET: readonly string[] = ['rbac', 'target-rbac', 'webhooks', 'workload', 'network-policy'];
 
 /** Changes the settings to the settings of a separate machine controller. */
@@ -110,8 +110,8 @@ export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
 /**
- * The values of `--with`: parts that are installed only on request. Each part includes its objects for the target
- * cluster.
+ * The values of `--with`: parts that are installed only on request. Each optional part includes its objects for the
+ * target cluster.
  */
 export const OPTIONAL_SECTIONS = [
   'separate-controller',

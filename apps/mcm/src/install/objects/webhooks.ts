@@ -2,7 +2,7 @@ import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 /**
  * Webhooks for default values and validation. The failure policy is `Ignore`, so that a stopped manager cannot block
- * the recovery of nodes. The CRDs and the controllers also validate objects.
+ * the recovery of nodes. The CRDs and the controllers validate objects without webhooks.
  */
 export function webhookConfigurations(settings: InstallSettings): readonly object[] {
   const { name: service, namespace } = settings;

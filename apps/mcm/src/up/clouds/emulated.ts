@@ -81,7 +81,7 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
         // The emulator is also the proxy to the hosts of the sovereign clouds, which it emulates. The proxy connects to
-        // no other host.
+        // no foreign host.
         HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
         NO_PROXY: '',
         no_proxy: '',

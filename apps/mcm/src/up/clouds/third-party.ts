@@ -10,7 +10,8 @@ import type { CloudSide, ProviderFor } from './provider.ts';
 
 const CONFIG = 'conformance.yaml';
 /**
- * The possible paths of a driver module in a folder. The field `mcm.driver` of package.json can contain another path.
+ * The possible paths of a driver module in a folder. The field `mcm.driver` of package.json can contain a different
+ * path.
  */
 const PLACES = ['src/driver.ts', 'dist/driver.js', 'src/driver.js', 'driver.ts', 'driver.js'];
 
@@ -25,7 +26,9 @@ interface Manifest {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** The closest folder with a package.json or a configuration. If there is no such folder, the folder itself. */
+/**
+ * The closest folder with a package.json or a configuration. Without such a folder, the result is the folder itself.
+ */
 function packageOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json')) || existsSync(join(at, CONFIG))) return at;
@@ -72,7 +75,7 @@ export function findDriver(text: string, from: string): DriverPlace {
 }
 
 /**
- * A program of the conformance package that the driver's package uses. Another copy of that package would have
+ * A program of the conformance package that the driver's package uses. A second copy of that package would have
  * different error classes.
  */
 function programOf({ module, folder }: DriverPlace, name: string): string {
@@ -98,8 +101,8 @@ function configOf({ module, folder }: DriverPlace): ConformanceConfig {
 }
 
 /**
- * A third-party driver. If its module exports `openCloud`, this function opens the cloud in a separate process.
- * Otherwise, the driver uses the real cloud. The class and the Secret come from `conformance.yaml`.
+ * A third-party driver. If its module exports `openCloud`, this function opens the cloud in a separate process. A
+ * driver without `openCloud` uses the real cloud. The class and the Secret come from `conformance.yaml`.
  */
 export const thirdPartyProvider =
   (module: string): ProviderFor =>

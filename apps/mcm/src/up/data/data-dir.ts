@@ -58,8 +58,8 @@ export interface DataDir {
 
 /**
  * Opens or creates the directory and locks it.
- * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. The directory is not
- * changed in these cases.
+ * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. In all of these cases,
+ * the directory is not changed.
  */
 export function openDataDir(path: string): DataDir {
   const root = resolve(path);
@@ -73,8 +73,8 @@ export function openDataDir(path: string): DataDir {
     throw new UserError(
       `another mcm${pidOf(state)} uses ${root}: stop that mcm with "mcm down", or use another --data-dir`,
     );
-  // The directory contains kubeconfigs and tokens. Others may have gained access to the directory, for example by a
-  // copy.
+  // The directory contains kubeconfigs and tokens. Other users may have gained access to the directory, for example by
+  // a copy.
   if ((statSync(root).mode & OTHERS) !== 0) chmodSync(root, 0o700);
   return {
     path: root,

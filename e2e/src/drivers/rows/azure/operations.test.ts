@@ -48,7 +48,7 @@ describe('data that all machines of a class share', () => {
   test('an image and its accepted terms are requested at intervals', async () => {
     const opened = open();
     for (const name of ['m-1', 'm-2', 'm-3', 'm-4']) await opened.stage.create({ spec, name });
-    // The first creation accepted the terms. The second creation did not accept them again.
+    // The first creation accepted the terms. The second creation does not accept the terms again.
     expect(counts(opened)).toEqual([1, 2, 1]);
     await opened.clock.advance(600_000);
     await opened.stage.create({ spec, name: 'm-5' });

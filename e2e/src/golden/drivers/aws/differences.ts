@@ -50,7 +50,7 @@ const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
   scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
 
-/** After these requests, the original stops. This driver tries again and succeeds. */
+/** After one of these requests, the original stops. After the error, this driver tries again and succeeds. */
 const triesOften: Rule = {
   row: 'the driver retries a throttled call more often, and counts the call once',
   expect: (expected, situation) => {
@@ -72,7 +72,7 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // After any response, a creation repeats this request until its VM appears. The original counts successes.
+    // After any response, a creation repeats the request until its VM appears. The original counts successes.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances')
       return anyCountOf({ ...expected, metrics: alsoFailed(expected.metrics) }, /service="instance_get_by_id"/);
     // The search by tags fails, so no search by ID follows.
@@ -85,7 +85,7 @@ const noAnswer: Rule = {
   },
 };
 
-/** The services in metrics that fail with a request. The other services of the call succeeded before this request. */
+/** The services in metrics that fail with a request. Services before the failed request succeeded. */
 function servicesOf(action: string, isSearch: boolean): RegExp {
   if (action === 'DescribeInstances') return isSearch ? /^instance_get_by_/ : /^instance_get_by_(id|machine)$/;
   if (action === 'TerminateInstances') return /^instance_terminate$/;
@@ -135,7 +135,6 @@ const oddRegion: Rule = {
     const textMatches = new RegExp(
       `^Region not accepted: region="${escaped(region)}" is not a valid hostname component\\.$`,
     );
-    // Only the search for the VM begins. The later services of the call are not reached.
     const search = without(expected.metrics, /service="(?!instance_get_by_(tag_and_status|machine)")/);
     const metrics = servicesFailed(search, /./);
     return { ...failsWith({ ...expected, metrics }, situation, 'Internal', { textMatches }), requests: [] };

@@ -28,7 +28,7 @@ const seenLine = ({ method, path, query, body }: ScriptedRequest): Line => ({
   text: `${method} ${path} ${stable(query)} ${stable(bodyOf(body))}`,
 });
 
-/** Parallel deletions have no order. So the comparison ignores the order of requests after the first deletion. */
+/** Parallel deletions have no order, so the comparison ignores the order of requests after the first deletion. */
 const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
   from < 0
     ? collapse(lines)

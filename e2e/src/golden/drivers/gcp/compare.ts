@@ -82,7 +82,6 @@ function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedReq
 function textDiffers({ result }: Expected, { error }: Reported): string | undefined {
   const { errorText, textIs, textMatches } = result;
   if (!error) return undefined;
-  // In the recordings, the Machine has no UID.
   const said = error.message.replaceAll(UID, '');
   if (textMatches) return ruledTextDiffers(result, said);
   if (errorText === null || errorText === undefined) return undefined;

@@ -148,7 +148,7 @@ function foreignTokenHost({ secret }: RecordedCase): string | undefined {
     const { protocol, hostname } = URL.parse(account.token_uri) ?? { protocol: '', hostname: '' };
     return protocol === 'https:' && `.${hostname}`.endsWith('.googleapis.com') ? undefined : account.token_uri;
   } catch {
-    return undefined; // The original reports this error.
+    return undefined;
   }
 }
 

@@ -11,7 +11,6 @@ export const errorOf = (work: () => void): string | null => {
   }
 };
 
-/** Returns the result of a function with `error: null`, or the message of its error. */
 export function attempt(work: () => Record<string, unknown>): Record<string, unknown> {
   try {
     return { error: null, ...work() };

@@ -1,4 +1,3 @@
-/** The names of Go fields that differ from the capitalized JSON name. */
 const NAMES: Readonly<Record<string, string>> = {
   TLSMinVersion: 'tlsMinVersion',
   TLSCipherSuites: 'tlsCipherSuites',

@@ -41,7 +41,7 @@ interface SyncInput {
 }
 
 /**
- * The objects of an API server in memory. The class applies the actions of the KubeletConfigController to the objects.
+ * The objects of an API server in memory. `World` applies the actions of the KubeletConfigController to the objects.
  */
 class World {
   readonly #input: SyncInput;
@@ -191,7 +191,6 @@ export const kubeletNameCalls: Readonly<Record<string, Call>> = {
     let conditions = existing;
     const steps = results.map((result) => {
       conditions = withVerdict(conditions, result === null ? undefined : `Error: ${result}`, NOW);
-      // Go also writes an empty reason.
       return conditions.map((condition) => ({ reason: '', ...condition }));
     });
     return { steps };

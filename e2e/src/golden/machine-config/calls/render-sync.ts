@@ -32,10 +32,9 @@ interface Input {
 
 const NOW = '<now>';
 
-/** Fields that Go writes although they are not set. */
 const GO_ZEROS = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
 
-/** The objects of an API server in memory. The class applies the actions of the RenderController to the objects. */
+/** The objects of an API server in memory. `World` applies the actions of the RenderController to the objects. */
 class World {
   readonly #input: Input;
   readonly #configs: Map<string, MachineConfig>;

@@ -16,7 +16,6 @@ interface Input {
   readonly role?: string;
 }
 
-/** Fields that Go writes although they are not set. */
 const GO_ZEROS = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
 
 const recorded = ({ metadata, spec }: MachineConfig) => {

@@ -33,8 +33,8 @@ const byName = (a: Fields, b: Fields): number => (sortKey(a) < sortKey(b) ? -1 :
 const sortKey = (config: Fields): string => JSON.stringify([config.name, ownerOf(config)]);
 
 /**
- * In mcm, each pool has its own suffix, so that no object overwrites the object of another pool. The comparison uses
- * the names of the original. A MachineConfig that the original overwrote must be as before.
+ * In mcm, each pool has its own suffix, so that no object overwrites the object of a different pool. The comparison
+ * uses the names of the original. A MachineConfig that the original overwrote must be as before.
  */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
@@ -118,7 +118,6 @@ const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   const steps = stepsOf(actual).map((step, index) => {
     const kept = new Set(listOf(theirs[index]?.machineConfigs).map(({ name }) => name));
     const isLeftOver = (name: unknown) => /^99.*generated-kubelet/.test(String(name));
-    // The object of the user is unchanged.
     const isOfUser = (config: Fields): boolean => {
       const user = users.get(config.name);
       return user !== undefined && isDeepStrictEqual(marks(config), marks({ ...user, owners: user.ownerReferences }));

@@ -51,15 +51,14 @@ function withoutTexts(value: unknown): unknown {
   if (!isRecord(value)) return value;
   if (value.type === 'NodeDegraded' || value.type === 'Degraded') {
     const { message: _message, reason: _reason, ...rest } = value;
-    // The time of the condition is not compared. The time depends on whether the status or only the text has changed.
     return rest;
   }
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutTexts(field)]));
 }
 
 /**
- * After a change of a node, mcm enqueues each affected pool once: the pools that select the node before or after the
- * change. The original enqueues no pool if the changed node is in no pool or in two custom pools.
+ * After a change of a node, mcm enqueues once each pool that selects the node before or after the change. The original
+ * enqueues no pool if the changed node is in no pool or in two custom pools.
  */
 const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
@@ -91,7 +90,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
     });
   const changes = fieldsOf(expected.nodeChanges);
   const target = targetOf(input.pools as Fields[], input.sync);
-  // The change of such a node is the change of the original, with the target.
+  // The change of a node outside of the comparison is the change of the original, with the target.
   const wanted = reported.map((name) => {
     const change = fieldsOf(changes[name]);
     return [name, { ...change, annotations: { ...fieldsOf(change.annotations), [DESIRED]: target } }];

@@ -28,9 +28,6 @@ const withoutBytes: Correction = (_recorded, { expected, actual }) => {
   return { expected: rest, actual };
 };
 
-/**
- * JavaScript cannot represent some JSON numbers exactly, so the hashed text differs. Only these numbers are ignored.
- */
 const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
   const inexact = /[:,[]-?\d{16,}/.test(JSON.stringify(input).replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
   if (fn !== 'name' || !inexact) return { expected, actual };
@@ -116,7 +113,6 @@ function replaceFiles({ expected }: Compared, theirs: readonly unknown[], forced
     const { overwrite, ...rest } = fieldsOf(file);
     return forced[index] ? rest : { ...rest, overwrite };
   });
-  // The name follows from the content, so the name differs too.
   const name = (pool: string): string =>
     renderedName(pool, fieldsOf(merged.spec) as NonNullable<MachineConfig['spec']>);
   if ('renderedName' in copy) copy.renderedName = name(POOL_OF_MERGES);
@@ -147,7 +143,7 @@ const sizeHint: Correction = (_recorded, { expected, actual }) => {
 };
 
 /**
- * In mcm, a refused config does not stop its pools. mcm renders the other configs, and the pools get a condition. A
+ * In mcm, a refused config does not stop its pools. mcm renders the remaining configs, and the pools get a condition. A
  * config with an empty selector belongs to no pool.
  */
 const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
@@ -161,8 +157,8 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
   // Steps before the first refused config are compared completely. After the refusal, the pools of the original are
-  // outdated. Our result is compared with our result for the input without the refused configs. The pools must report
-  // the refused configs.
+  // outdated. From then on, our result is compared with our result for the input without the refused configs. The pools
+  // must report the refused configs.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]
@@ -239,12 +235,11 @@ const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   const reordered = isDeepStrictEqual(stored, wanted) && JSON.stringify(stored) !== JSON.stringify(wanted);
   const { metadata, spec } = fieldsOf(fieldsOf(expected).result);
   const was = fieldsOf(input.existing);
-  // The other parts of the object are also equal.
   const same = differenceOf(parts(was.metadata, was.spec), parts(metadata, spec)) === undefined;
   return reordered && same ? { expected: { ...fieldsOf(expected), modified: false }, actual } : { expected, actual };
 };
 
-/** The compared parts of an object. Go also writes empty fields, which are removed. */
+/** The compared parts of an object. Empty fields, which only Go writes, are removed. */
 function parts(metadata: unknown, spec: unknown): unknown {
   const { name, labels, annotations, ownerReferences } = fieldsOf(metadata);
   const zeros = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
@@ -263,7 +258,7 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
     return isRecord(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
   // The original enqueues only the pools for the current labels. mcm also enqueues the pools for the previous labels.
-  // All other pools are compared.
+  // Pools that neither labels select are compared.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
   const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };

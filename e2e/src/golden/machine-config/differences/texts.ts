@@ -1,5 +1,6 @@
 /**
- * Defines the comparison of a function's error texts. The comparison ignores only the words of third-party parsers. The comparison always includes the text before these words, and the subject of the error.
+ * Defines the comparison of a function's error texts. The comparison ignores only the words of third-party parsers. The
+ * text before these words and the subject of the error are always compared.
  */
 interface TextRule {
   /** The parser whose messages differ. */

@@ -6,20 +6,20 @@ import { ABSENT, type Course, type Visit } from './sequences.ts';
 /** In seconds. A recording contains a state every 0.2 to 0.5 s, so shorter states may be missing. */
 const BRIEF_S = 1;
 /**
- * The cost of a difference between steps. With `open`, no rule allows the difference. With `excused`, a rule allows it.
+ * The cost of a difference between steps. - `open`: no rule allows the difference. With `excused`, a rule allows it.
  * With `free`, the recording may have missed the step.
  */
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
   /**
-   * Whether the recording ends before its work is complete. If `openEnd` is true, our later states do not count as a
-   * difference.
+   * Whether the recording ends before its work is complete. In an unfinished recording, our later states do not count
+   * as a difference.
    */
   readonly openEnd: boolean;
 }
 
-/** Compares two sequences of values for each field. Both sequences must have the same values in the same order. */
+/** Compares two sequences of values for each field. Both sequences must have equal values in the same order. */
 export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends: Ends): Pairing {
   const relevant = rules.filter((rule) => rule.kinds.includes(ours.kind));
   const lanes = [...new Set([...theirs.lanes.keys(), ...ours.lanes.keys()])];
@@ -89,14 +89,13 @@ class LaneAlignment {
     return this.#alone(have.value, undefined, rest);
   }
 
-  /** Whether the object contains counts of other objects. */
   get #isCounted(): boolean {
     return ['MachineDeployment', 'MachineSet'].includes(this.#task.ours.kind);
   }
 
   /**
-   * Whether a state was so short that the recording may have missed it. The result is false if the recording contains
-   * the same state elsewhere.
+   * Whether a state was so short that the recording may have missed it. If the recording contains the same state
+   * elsewhere, the result is false.
    */
   #isBrief({ value, from, to }: Visit): boolean {
     return to - from < BRIEF_S && (this.#isCounted || !this.#wanted.some((visit) => visit.value === value));

@@ -47,8 +47,8 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
 };
 
 /**
- * The sort keys of the deletion order when the original chose a machine. If machines have equal keys, any of them may
- * be chosen. The marks of users and sets may appear in the recording only together with the choice. The phase is the
+ * The sort keys of the deletion order when the original chose a machine. Machines with equal keys are interchangeable.
+ * The marks of users and sets may appear in the recording only together with the choice. The phase in the keys is the
  * phase before the choice.
  */
 function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string {
@@ -73,7 +73,7 @@ function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string 
  * The machines that the original kept but mcm deleted, with their VMs and nodes. If several machines were equal in the
  * deletion order of the original, mcm may keep any of them.
  *
- * @param states The states from the loaded state on.
+ * @param states All states, starting with the loaded state
  */
 export function lost(states: readonly State[], { machines, objects, vms, uids }: Now): readonly string[] {
   const [state, end] = [states[0], states.at(-1)];
@@ -104,7 +104,7 @@ export function lost(states: readonly State[], { machines, objects, vms, uids }:
   return problems;
 }
 
-/** A machine that still exists, but with another VM or another node than before. */
+/** A machine that still exists, but whose VM or node has changed. */
 function changedUnder(
   recorded: Recorded,
   objects: readonly KubeObject[],

@@ -7,7 +7,7 @@ export interface Pairing {
   readonly cost: number;
   /** Differences that no rule allows. */
   readonly open: readonly Difference[];
-  /** The rules for the other differences. */
+  /** The rules for the differences that no rule has allowed yet. */
   readonly rules: readonly Rule[];
 }
 

@@ -17,8 +17,8 @@ const ROLLING: ReadonlySet<string> = new Set([
 const FINALIZER = /^\.metadata\.finalizers/;
 
 /**
- * Rules for recordings that end during the deletion of machines. Our controllers complete the deletion. After that,
- * sets and deployments no longer count these machines, and a rollout is complete when its last machine is deleted.
+ * Rules for recordings that end during the deletion of machines. Our controllers complete the deletion. Sets and
+ * deployments then no longer count the deleted machines, and a rollout is complete when its last machine is deleted.
  */
 export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
   const gone = new Set(leaving.map(({ metadata }) => metadata.name));

@@ -10,7 +10,7 @@ export interface Rule {
   readonly kinds: readonly string[];
   /** Whether the row describes this difference between two objects. */
   excuses?(difference: Difference, sides: Sides): boolean;
-  /** Whether the row describes this difference between two courses. */
+  /** Whether the row describes this difference between two sequences of steps. */
   excusesStep?(step: Step, courses: Courses): boolean;
 }
 
@@ -47,7 +47,9 @@ const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
 /** Matches the reason for a wait, which mcm writes before the text of a step. */
 const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
-/** Matches the steps of a deletion. The original writes each step, and mcm only the steps that take time. */
+/**
+ * Matches the steps of a deletion. The original writes each step of a deletion, and mcm only the steps that take time.
+ */
 const STEP_OF_DELETION =
   /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
 const PHASE = '.status.currentStatus.phase';

@@ -23,7 +23,7 @@ export const changing =
   };
 
 /**
- * Doubles all machines and counts. Use this change only for histories in which all machines of a set have the same
+ * Doubles all machines and counts. This change is valid only for histories in which all machines of a set have the same
  * states.
  */
 export const widened: Change = (text) => {

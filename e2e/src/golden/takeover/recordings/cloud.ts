@@ -90,7 +90,7 @@ export class ScriptedCloud {
     });
   }
 
-  /** Starts a VM. The node of its machine joins after this time. */
+  /** Starts a VM. The node of its machine joins after the given time. */
   async boot(name: string, ms: number): Promise<void> {
     if (ms <= 0) await this.#join(name);
     else

@@ -9,8 +9,8 @@ export const involvedOf = (event: Recorded): { readonly kind?: string; readonly 
   (event.involvedObject ?? {}) as { readonly kind?: string; readonly name?: string };
 
 /**
- * The names of machines that their sets deleted, from the events of the sets. If a set had too many events to name each
- * machine, the result contains all machines of the set.
+ * The names of machines that their sets deleted, from the events of the sets. A set with too many events for each name
+ * returns all its machines.
  */
 export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');
@@ -63,7 +63,7 @@ function isNodeByHand({ metadata: { name } }: Recorded, before: State | undefine
   return isThere === true && machine?.metadata.deletionTimestamp === undefined;
 }
 
-/** Whether a machine's Node was deleted. The controller then deletes the machine. */
+/** Whether a machine's Node was deleted. After the loss of its Node, the controller deletes the machine. */
 function hasLostNode(machine: Recorded, before: State | undefined, state: State): boolean {
   const name = machine.metadata.labels?.node;
   if (!name || !before?.objects.has(`Node/${name}`)) return false;

@@ -29,7 +29,6 @@ export type Recorded = KubeObject & { readonly [field: string]: unknown };
 export interface State {
   /** Seconds since the start. */
   readonly at: number;
-  /** The last action of the user. */
   readonly after: string;
   readonly objects: ReadonlyMap<string, Recorded>;
   readonly events: readonly Recorded[];

@@ -55,7 +55,7 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
 }
 
 /**
- * Adds missing owner references. A machine that moved to another set is older than this set. The UID of the set did not
+ * Adds missing owner references. A machine that moved to a new set is older than the set. The UID of the set did not
  * exist when the machine was created.
  */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {

@@ -17,8 +17,8 @@ interface Times {
 }
 
 /**
- * The times at which a loaded machine joined and was deleted, in seconds of the recording. Undefined if this did not
- * happen.
+ * The times at which a loaded machine joined and was deleted, in seconds of the recording. A time is undefined if the
+ * machine did not join or was not deleted.
  */
 interface LoadedTimes {
   readonly joinAt: number | undefined;
@@ -35,8 +35,8 @@ export interface RecordedPace extends Pace {
 
 /**
  * Returns the durations for the cloud of a history. The n-th machine of a set joins after the recorded time of the n-th
- * machine. The n-th deletion takes as long as the recorded deletion. User actions occur in the same situations. A
- * machine that was loaded during its creation or deletion completes it at the recorded time.
+ * machine. The n-th deletion takes as long as the recorded deletion. User actions occur in the recorded situations. A
+ * machine that was loaded during its creation or deletion completes the step at the recorded time.
  *
  * @param isLoaded Whether the machines of the first state are loaded instead of created.
  */

@@ -196,7 +196,6 @@ export class Stage {
   }
 }
 
-/** The time at the start of a recording. A Secret may be older. */
 function beginningOf(first: State | undefined): number {
   const objects: readonly Recorded[] = [...(first?.objects.values() ?? [])];
   const made = objects.filter(({ kind }) => kind !== 'Secret');

@@ -4,7 +4,7 @@ import type { ServingPair } from '../server.ts';
 
 export interface Authority {
   readonly cert: string;
-  /** `key` is absent when the key is lost. The authority then signs no further certificate. */
+  /** `key` is absent when the key is lost. An authority without its key signs no further certificate. */
   readonly key?: string;
   readonly from: Date;
   readonly until: Date;
@@ -61,7 +61,8 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
 }
 
 /**
- * Reads the certificates in a Secret (base64). Omits damaged entries, and keys that do not belong to their certificate.
+ * Reads the certificates in a Secret (base64). Damaged entries are omitted, as well as keys that do not belong to their
+ * certificate.
  */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
@@ -72,7 +73,7 @@ export function readCertificates(data: Readonly<Record<string, string>> | undefi
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** In base64, with the keys of type kubernetes.io/tls. */
+/** The data of the Secret in base64, with the keys of type kubernetes.io/tls. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

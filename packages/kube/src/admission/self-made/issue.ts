@@ -49,7 +49,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // If a client trusts two authorities, it finds the right authority by this name.
+      // A client that trusts two authorities finds the right one by this name.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,

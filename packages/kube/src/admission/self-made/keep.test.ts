@@ -110,7 +110,7 @@ async function start({ configured = true, now = new Date('2026-01-01T12:00:00Z')
   };
 }
 
-/** Like an API server that trusts the bundle. */
+/** Calls the webhook like an API server that trusts the bundle. */
 const call = (port: number, ca: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path: '/validate', method: 'POST', ca, agent: false } as const;

@@ -45,7 +45,7 @@ const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigur
  * Maintains a certificate authority and a serving certificate in a Secret that all replicas share.
  * - The keeper renews the authority and the certificate in time, and writes the bundle of authorities to the webhook
  *   configurations.
- * - Every replica may execute each step. The first write succeeds, and the other replicas use its result.
+ * - Every replica may execute each step. The first write of a step succeeds, and the remaining replicas use its result.
  */
 class CertificateKeeper {
   readonly #o: SelfMadeOptions;

@@ -12,7 +12,7 @@ const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
 /**
- * Executes a plan like the keeper. The test uses words instead of certificates, because the plan only reads times and
+ * Executes a plan like the keeper. The test has words instead of certificates, because the plan only reads times and
  * names.
  */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {

@@ -22,7 +22,7 @@ export interface CertificatePlan {
   /** Authorities that clients must continue to trust, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
-  /** The serving certificate to create. If `signer` is undefined, the new authority signs it. */
+  /** The serving certificate to create. If `signer` is undefined, the new authority signs the serving certificate. */
   readonly serve:
     | ({ readonly signer: Authority | undefined; readonly names: readonly string[] } & Validity)
     | undefined;
@@ -38,8 +38,8 @@ const validFor = (now: Date, ms: number): Validity => ({
 const ms = (date: Date): number => date.getTime();
 
 /**
- * Plans the next steps for the certificates. The function is pure. After the execution of a plan, the next plan has no
- * further steps.
+ * Plans the next steps for the certificates. `planCertificates` is pure. After the execution of a plan, the next plan
+ * has no further steps.
  */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
@@ -49,8 +49,8 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // The newest authority that all clients trust. If there is none, the authority that clients have trusted for the
-  // longest time.
+  // Returns the newest authority that all clients trust, or the authority that clients have trusted for the longest
+  // time.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -61,7 +61,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   // A certificate expires with its authority. If the authority expires soon, the next authority signs the certificate.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
-  // Replicas with different names share the certificate, so the certificate keeps the names of other replicas.
+  // Replicas with different names share the certificate, so it keeps the names of all replicas.
   const all = [...new Set([...(trusted ? serving.names : []), ...names])];
   const events = [
     ms(nextDue),

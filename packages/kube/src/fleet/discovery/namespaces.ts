@@ -14,7 +14,7 @@ export interface NamespaceDiscoveryOptions {
 
 /** Label of the namespace of a cluster. */
 const REGION = 'topology.kubernetes.io/region';
-/** The key of the kubeconfig in the Secret. Cluster API uses `value`. */
+/** The key of the kubeconfig in the Secret. In Cluster API, the key of the kubeconfig is `value`. */
 const KEYS = ['kubeconfig', 'value'] as const;
 
 /**

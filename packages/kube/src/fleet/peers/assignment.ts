@@ -25,8 +25,8 @@ export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean
 /**
  * Returns the replica to which a cluster is assigned, by weighted rendezvous hashing. If a replica joins or leaves,
  * only the clusters of this replica move. A replica that cannot reach the cluster is skipped, unless no replica reaches
- * it. The choice of an operator has priority over the hash. The result is only a preference. A replica can write only
- * if it holds the Lease of the cluster.
+ * it. The choice of an operator has priority over the hash. The assignment is only a preference. A replica can write
+ * only if it holds the Lease of the cluster.
  */
 export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
   const reaching = peers.filter((peer) => reaches(cluster, peer));

@@ -7,7 +7,8 @@ import { type Lease, leases } from '../../types/groups.ts';
 
 /**
  * The Leases of all clusters of a seed, from one watch. With this watch, a replica that takes over a cluster knows the
- * time of the last renewal of its Lease. Without the permission for the watch, it waits for a whole Lease duration.
+ * time of the last renewal of its Lease. Without the permission for the watch, such a replica waits for a whole Lease
+ * duration.
  */
 export class LeaseBook {
   readonly #clock: Clock;

@@ -16,7 +16,7 @@ import type { Peer } from './assignment.ts';
 export interface PeersOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** Replicas of the same binary form a fleet. */
+  /** The name of the binary, because replicas of one binary form a fleet. */
   readonly program: string;
   readonly self: Peer;
   /** Clusters whose API server does not respond to this process. */
@@ -42,12 +42,12 @@ interface Observed {
   readonly atMs: number;
 }
 
-/** A new Lease with an old time is not a renewal. The comparison uses only changes of the Lease. */
+/** A new Lease with an old time is not a renewal. Only a change of the Lease counts as a renewal. */
 const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
 
 /**
  * The live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the Leases of the other
- * replicas. While this process cannot renew its Lease or cannot watch the other Leases, the list stays unchanged.
+ * replicas. While this process cannot renew its Lease or cannot watch the foreign Leases, the list stays unchanged.
  */
 export class Peers {
   readonly #o: PeersOptions;
@@ -73,7 +73,7 @@ export class Peers {
 
   /**
    * Computes the list again after a change of the clusters that this process cannot reach. The next renewal informs the
-   * other replicas.
+   * remaining replicas.
    */
   reachChanged(): void {
     this.#update();
@@ -101,7 +101,8 @@ export class Peers {
       const options = {
         client,
         lease: { namespace, name: this.#prefix + self.name },
-        // The identity is the same in each term. The replica acquires its Lease again without a wait after an outage.
+        // The identity is the same in each term, so that the replica acquires its Lease again without a wait after an
+        // outage.
         identity,
         timings,
         clock,

@@ -14,13 +14,13 @@ export interface AccessRequest {
   readonly verb: string;
 }
 
-/** Undefined if the request is allowed. */
+/** The reason why a request is refused, or undefined if the request is allowed. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
 /** Decides whether a client may read metrics and debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
-/** The delegated authenticators of kube-apiserver cache decisions for the same time. */
+/** A decision is cached for this time, as in the delegated authenticators of kube-apiserver. */
 const KEPT_MS = 10_000;
 /** Invalid tokens must not fill the memory. */
 const KEPT_MOST = 256;
@@ -65,8 +65,8 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 }
 
 /**
- * Allows clients on loopback. Other clients need a bearer token of the cluster (TokenReview), and the path as a
- * non-resource URL (SubjectAccessReview). The result is cached for 10 s.
+ * Allows clients on loopback. Remote clients need a bearer token of the cluster (TokenReview), and the path as a
+ * non-resource URL (SubjectAccessReview). The decision is cached for 10 s.
  */
 export function createAccess(options: {
   /**

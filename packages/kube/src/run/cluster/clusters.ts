@@ -29,7 +29,7 @@ export interface Cluster {
   urgentClient(component: string): KubeClient;
 }
 
-/** The clusters of the machine objects and of the nodes. Both may be the same cluster. */
+/** The clusters of the machine objects and of the nodes. Machine objects and nodes may be in the same cluster. */
 export interface Clusters {
   readonly control: Cluster;
   /** `target` is undefined for `--target-kubeconfig=none`. */
@@ -83,8 +83,8 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 }
 
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A credential plugin replaces its certificates automatically, often every hour. No warning is needed before they
-  // expire.
+  // A credential plugin replaces its certificates automatically, often every hour. No warning is needed before such
+  // certificates expire.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       what: `client certificate of the ${name} cluster`,
@@ -128,7 +128,7 @@ export interface OpenOptions {
   /** Origin of the credentials, for messages about refused credentials. */
   readonly shown: string;
   readonly dial: Dial;
-  /** Maximum number of connections for urgent requests. By default, `urgentConnections` is 1. */
+  /** Maximum number of connections for urgent requests. By default, there is one urgent connection. */
   readonly urgentConnections?: number | undefined;
 }
 

@@ -12,8 +12,8 @@ import {
 import type { Warnings } from '../warnings/warnings.ts';
 
 /**
- * The result is empty if the server does not serve the version. Every authenticated user may read the OpenAPI
- * description.
+ * Returns the described fields, which are empty if the server does not serve the version. Every authenticated user may
+ * read the OpenAPI description.
  */
 async function described(
   client: KubeClient,

@@ -20,7 +20,7 @@ export interface EnvironmentState {
   readonly reached: AbortSignal;
 }
 
-/** This phase runs in the background. Later phases do not wait for its results. */
+/** Checks the environment in the background. Later phases do not wait for the checks. */
 export const environmentPhase = (state: () => EnvironmentState): Phase => ({
   name: 'environment',
   start: async () => {

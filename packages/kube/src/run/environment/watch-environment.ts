@@ -18,14 +18,17 @@ export interface EnvironmentWatch {
   /** A changed certificate is checked immediately. */
   readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
-  /** Aborts when the API server has answered. The process cannot check CRDs before this answer. */
+  /** `reached` aborts when the API server has answered. The process cannot check CRDs before the first answer. */
   readonly reached: AbortSignal;
   readonly client: KubeClient;
 }
 
 /** Certificates are valid for days, and CRDs change only with a release. */
 const LOOK_MS = 3_600_000;
-/** Interval while there is a warning. This interval is shorter, because a user is probably fixing the problem. */
+/**
+ * Interval of the checks while there is a warning. The interval is short, because a user is probably fixing the
+ * problem.
+ */
 const LOOK_AGAIN_MS = 60_000;
 
 /**

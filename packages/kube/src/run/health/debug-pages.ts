@@ -16,7 +16,7 @@ export interface DebugPage {
 export class DebugPages {
   readonly #pages = new Map<string, DebugPage>();
 
-  /** If a page with the same path exists, the new page replaces it. */
+  /** Adds a page; a page with the same path is replaced. */
   serve(page: DebugPage): void {
     this.#pages.set(page.path, page);
   }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { isLoopback } from '../cluster/access.ts';
 
-/** The fields of a request that identify its origin. An `IncomingMessage` of Node.js has them. */
+/** The fields of a request that identify its origin. An `IncomingMessage` of Node.js has these fields. */
 export interface Arrived {
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly headers: IncomingHttpHeaders;
@@ -31,8 +31,8 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 
 /**
  * Refuses requests of web pages to a loopback address, which needs no credentials. Such a page has a domain that
- * resolves to this machine (DNS rebinding), or comes from another origin. All other clients are allowed, because probes
- * and scrapers use addresses and names of Pods.
+ * resolves to this machine (DNS rebinding), or comes from another origin. Programs without a browser are allowed,
+ * because probes and scrapers use addresses and names of Pods.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;

@@ -7,7 +7,7 @@ import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** The subject of the check, or the reason why the check failed. Successful checks also have this text. */
+  /** The subject of the check, or the reason why the check failed. Successful checks have this text too. */
   readonly detail: string;
 }
 
@@ -97,8 +97,8 @@ const DEBUG_INDEX = `Usage: GET one of these paths.
 `;
 
 /**
- * Responds to requests for health, metrics, settings and debug endpoints. `answerHealth` returns undefined for all
- * other paths. The function does not check access.
+ * Responds to requests for health, metrics, settings and debug endpoints. For any other path, the result is undefined.
+ * Access is checked elsewhere.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

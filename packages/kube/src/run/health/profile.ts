@@ -23,7 +23,7 @@ let recording = false;
 
 /**
  * Records CPU time or allocations for some seconds. The result is JSON for the developer tools of Chromium
- * (`.cpuprofile`, `.heapprofile`). `recordProfile` returns undefined if another recording is running.
+ * (`.cpuprofile`, `.heapprofile`). If another recording is running, the result is undefined.
  */
 export async function recordProfile(
   kind: ProfileKind,

@@ -17,7 +17,7 @@ export interface PlainRequest {
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The response body. The response to a HEAD request has no body, but it has the length of this body. */
+  /** The response body. The response to a HEAD request has no body, but the length of this body. */
   readonly body: string;
 }
 

@@ -4,13 +4,13 @@ import { type Clock, realClock } from '../../clock/clock.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../../transports/undici.ts';
 import { type MemoryUse, watchMemory } from './memory.ts';
 
-/** The functions of the process that a binary needs. Tests pass another implementation. */
+/** The functions of the process that a binary needs. Tests pass a simulated process. */
 export interface Host {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Unique name of this process. The leader election uses this name as the identity. */
+  /** Unique name of this process. The leader election uses the name of the process as the identity. */
   readonly identity: string;
   print(line: string): void;
   printError(line: string): void;
@@ -20,7 +20,7 @@ export interface Host {
   onCrash?(callback: (error: unknown) => void): void;
   /** Calls `callback` after each full garbage collection, until the returned function is called. */
   onCollection?(callback: (use: MemoryUse) => void): () => void;
-  /** The default is the network. */
+  /** The network of the process, by default the real network. */
   readonly dial?: (options: UndiciTransportOptions) => UndiciTransport;
   exit(code: number): void;
 }
@@ -38,7 +38,7 @@ const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-gr
  */
 const compileInFront = (): void => setFlagsFromString('--no-concurrent-sparkplug');
 
-/** Only `main` may call this function. */
+/** The real process; only `main` may call this function. */
 export function processHost(hostname: string): Host {
   keepYoungGenerationSmall();
   compileInFront();
@@ -57,7 +57,7 @@ export function processHost(hostname: string): Host {
       if (process.connected) process.on('disconnect', () => callback('the parent process ended'));
     },
     onCrash(callback) {
-      process.on('uncaughtException', callback); // This event also reports unhandled rejections.
+      process.on('uncaughtException', callback);
     },
     onCollection: watchMemory,
     exit: (code) => process.exit(code),

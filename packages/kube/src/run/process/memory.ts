@@ -39,7 +39,7 @@ function read(heapLimit: number): MemoryUse {
 
 /**
  * Calls `callback` with the used memory after each full garbage collection, because only then the used memory is known.
- * `watchMemory` returns a function that stops the calls.
+ * The returned function stops the calls.
  */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));

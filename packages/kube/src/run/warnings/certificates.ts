@@ -79,7 +79,7 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new authority to CA',
 };
 
-/** For messages without a configured certificate authority. */
+/** The source of the authority in messages if none is configured. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {
@@ -89,7 +89,7 @@ const codeOf = (error: unknown): string | undefined => {
 };
 
 /**
- * Returns the problem of an untrusted server certificate, or undefined for all other failures.
+ * Returns the problem of an untrusted server certificate, or undefined for any other failure.
  * @param ca the source of the certificate authority
  */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {

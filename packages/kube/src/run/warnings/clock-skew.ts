@@ -2,7 +2,7 @@
 export interface DatedAnswer {
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** The `Date` header of the answer. The server rounds it down to seconds. */
+  /** The `Date` header of the answer. The server rounds the time down to seconds. */
   readonly date: number;
 }
 

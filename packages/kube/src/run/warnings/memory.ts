@@ -17,8 +17,8 @@ const HINT = 'increase the memory of the container (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
- * Warns if memory is nearly exhausted. `checkMemory` returns a reason if the process must end now, for its log. If V8
- * aborted the process, the log would contain only a native stack trace.
+ * Warns if memory is nearly exhausted. The returned reason is for the log of a process that must end now. If V8 aborted
+ * the process, the log would contain only a native stack trace.
  */
 export function checkMemory(
   { heap, heapLimit, resident, residentLimit }: MemoryUse,
