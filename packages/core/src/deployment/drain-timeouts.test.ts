@@ -25,8 +25,10 @@ const patches = (world: World): number => world.writes.get('PATCH machines') ?? 
 
 test('before the deletion for a rollout, the manager records the cause with the time, if the cause has a timeout', async () => {
   await using world = await start({ [Annotations.RolloutDrainTimeout]: '20m' });
+  const before = patches(world);
   await world.changeClass('large');
   await world.until(async () => (await records(world)).length === 1, HOUR);
+  expect(patches(world)).toBe(before + 1);
   const [deleted] = (await world.machines()).filter(({ metadata }) => metadata.deletionTimestamp);
   expect(await records(world)).toEqual([`Rollout ${deleted?.metadata.deletionTimestamp}`]);
 });
@@ -41,6 +43,23 @@ test('a scale-in has its own cause, and the timeout of a rollout does not count 
   await other.change({ spec: { replicas: 2 } });
   await other.until(async () => (await records(other)).length === 1, HOUR);
   expect([await records(other), patches(other)]).toEqual([['none'], before]);
+});
+
+test('a machine that changes after the decision is not deleted before the next decision', async () => {
+  const answers: number[] = [];
+  const fault: WorldOptions['fault'] = async (request, answer) => {
+    const text = request.method === 'PATCH' ? await request.clone().text() : '';
+    if (!text.includes(Annotations.DeletionCause)) return answer();
+    const name = new URL(request.url).pathname.split('/').at(-1) ?? '';
+    if (answers.length === 0) await world.patchMachine(name, { metadata: { labels: { changed: 'true' } } });
+    const answered = await answer();
+    answers.push(answered.status);
+    return answered;
+  };
+  await using world = await start({ [Annotations.ScaleInDrainTimeout]: '5m' }, { fault });
+  await world.change({ spec: { replicas: 2 } });
+  await world.until(async () => (await records(world)).length === 1, HOUR);
+  expect(answers).toEqual([409, 200]);
 });
 
 test.each(['lost', 'refused'] as const)(
