@@ -252,6 +252,11 @@ export const Annotations = {
    */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /**
+   * On a Machine, or on a MachineClass for all its machines, a JSON list of rules. A rule defines whether and in which
+   * order a drain evicts pods. Only in mcm.
+   */
+  DrainRules: 'node.machine.sapcloud.io/drain-rules',
+  /**
    * On a Machine, or on a MachineClass for all its machines, a duration. This drain timeout applies to a machine that
    * mcm deletes because it is unhealthy. Only in mcm.
    */

@@ -6,6 +6,7 @@ import { parseHooks } from '../hooks/definitions.ts';
 import type { Violation } from '../objects/violations.ts';
 import { rolloutSettingViolations } from '../rollout/rollout-gate.ts';
 import { parseRules } from '../rollout/windows/parse.ts';
+import { drainRuleProblems } from '../settings/drain-rules.ts';
 import { drainTimeoutProblems } from '../settings/drain-timeouts.ts';
 import { undrainableProblem } from '../settings/undrainable.ts';
 import { annotationWarnings } from '../settings/validation-warnings.ts';
@@ -40,7 +41,10 @@ const undrainable = ({ metadata }: Annotated): readonly string[] => {
   return problem === undefined ? [] : [problem];
 };
 
-const drainTimeouts = ({ metadata }: Annotated): readonly string[] => drainTimeoutProblems(metadata.annotations);
+const drainSettings = ({ metadata }: Annotated): readonly string[] => [
+  ...drainTimeoutProblems(metadata.annotations),
+  ...drainRuleProblems(metadata.annotations),
+];
 
 const windows = ({ metadata }: Annotated): readonly string[] => sentences(parseRules(metadata.annotations).violations);
 
@@ -63,7 +67,7 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
   ],
   MachineClass: (machineClass) => [
     ...undrainable(machineClass),
-    ...drainTimeouts(machineClass),
+    ...drainSettings(machineClass),
     ...windows(machineClass),
     ...hooks(machineClass),
     ...alternatives(machineClass),

@@ -3,6 +3,7 @@ import type { UndrainablePolicy } from '../settings/undrainable.ts';
 import {
   type Blocker,
   budgetBlocker,
+  completionBlocker,
   heldBlocker,
   misconfiguredBlocker,
   nameOf,
@@ -163,7 +164,7 @@ function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date)
  * eviction attempt of a process is always allowed, because the budgets may have changed before its start.
  */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
-  if (pod.dueAt || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
+  if (verdictOf(pod).pod !== 'evict' || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
   if (pod.budgets.some(({ stale }) => stale)) return false;
   return o.memory.attempts.get(pod.uid)?.budgets !== budgetVersions(pod);
 }
@@ -221,6 +222,7 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const overdue = now >= o.evictUntil && !isHeld(o);
   if (pod.dueAt) return planLeaving(o, pod, pod.dueAt, overdue, now);
+  if (verdictOf(pod).pod === 'wait') return planWaiting(pod);
   if (needsVolumes(o, pod)) return wait(pod, undefined);
   if (!mayMove(o, pod, now)) return { ...wait(pod, nextPlaceAt(o, now)), turn: true };
   if (overdue) return planRemoval(o, pod, now);
@@ -237,6 +239,12 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   }
   return planEviction(pod, attempt, now);
 }
+
+/** The end of another pod, or the end of this pod, starts the next plan. */
+const planWaiting = (pod: DrainPod): PodPlan =>
+  pod.rule?.behavior === 'WaitCompleted'
+    ? { pod, verb: 'wait', blocker: completionBlocker(pod, pod.rule.name) }
+    : wait(pod, undefined);
 
 function planEviction(pod: DrainPod, attempt: Attempt | undefined, now: Date): PodPlan {
   const blocker = budgetBlockerOf(pod);

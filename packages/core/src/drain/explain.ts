@@ -14,7 +14,8 @@ export interface ExplainedPod {
    * - `evict`: the drain evicts the pod now.
    * - `delete`: the drain deletes the pod with grace period 0.
    * - `leaving`: the pod is terminating.
-   * - `turn`: the pod waits for the volumes of other pods, or its budget first allows the disruption of another pod.
+   * - `turn`: the pod waits for the volumes of other pods, or for pods with a lower order. The budget of the pod
+   *   may also first allow the disruption of another pod.
    * - `blocked`: see `blockers`.
    * - `stays`: the drain ignores it.
    */
@@ -122,6 +123,7 @@ function explainPod(
     budgets: pod.budgets.map(({ key }) => key).sort(),
   };
   if (verdict.pod === 'stay') return { ...rest, fate: 'stays', because: verdict.because };
+  if (verdict.pod === 'wait' && !blocker) return { ...rest, fate: 'turn', because: verdict.because };
   if (turn !== undefined) return { ...rest, fate: 'turn', because: turn };
   if (fate) return { ...rest, fate, because: verdict.because };
   if (blocker) return { ...rest, fate: 'blocked', because: blocker.text };

@@ -16,11 +16,13 @@ import type { DrainCaches } from '../cluster/caches.ts';
 import type { VolumeSource } from '../driver/contract/driver.ts';
 import type { InterruptionTimes } from '../interruption/deadlines.ts';
 import { unresponsiveAt } from '../settings/conditions.ts';
+import type { DrainRule } from '../settings/drain-rules.ts';
 import { evictionPeriodMs, type MachineSettings } from '../settings/settings.ts';
 import type { PolicyChoice } from '../settings/undrainable.ts';
 import { after } from '../values/timestamps.ts';
 import { budgetSelects, drainBudget } from './model/budgets.ts';
 import type { AttachRoom, DrainMemory, DrainObservation, DrainPod, UnseenByDrain } from './model/observation.ts';
+import { inOrder, ruleFor } from './model/rules.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
 import { trackVolumes } from './volumes/volumes.ts';
 
@@ -43,6 +45,8 @@ export interface ObserveDrainOptions {
   readonly choice?: PolicyChoice;
   /** The times of the interruption of the VM, if the cloud has announced an interruption. */
   readonly interrupted?: InterruptionTimes | undefined;
+  /** The drain rules of the machine. */
+  readonly rules?: readonly DrainRule[];
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
@@ -66,7 +70,11 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const forceAt = earliest(byHealth, interrupted?.forceAt);
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
   const volumes = new VolumeFinder(caches, options.volumeIdOf);
-  const pods = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches);
+  const evictUntil = earliest(after(since, evictionPeriodMs(settings)), interrupted?.forceAt);
+  // If the VM ends soon, the drain evicts all pods at once. After the eviction timeout, it deletes all pods.
+  const isLate = interrupted?.short === true || (now >= evictUntil && (options.choice?.policy ?? 'Force') === 'Force');
+  const observed = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches, options.rules ?? []);
+  const pods = isLate ? observed.map(withoutWait) : inOrder(observed);
   const used = [...pods.flatMap((pod) => pod.volumes), ...moving];
   const seen: DrainObservation = {
     nodeName,
@@ -78,7 +86,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     podsUnproven: caches.pods.proven ? undefined : true,
     requests: options.requests,
     memory,
-    evictUntil: earliest(after(since, evictionPeriodMs(settings)), interrupted?.forceAt),
+    evictUntil,
     forceAt,
     unresponsive: byHealth < timeout ? true : undefined,
     interrupted: forceAt < byHealth ? true : undefined,
@@ -115,7 +123,15 @@ function attachRoom(
 
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
-function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCaches): DrainPod[] {
+/** A pod that the drain skips stays. */
+const withoutWait = ({ rule, ...pod }: DrainPod): DrainPod => (rule?.behavior === 'Skip' ? { ...pod, rule } : pod);
+
+function observePods(
+  pods: readonly Pod[],
+  finder: VolumeFinder,
+  caches: DrainCaches,
+  rules: readonly DrainRule[],
+): DrainPod[] {
   const volumes = pods.map((pod) => finder.of(pod));
   const uses = new Map<string, number>();
   for (const volume of volumes.flat()) uses.set(volume, (uses.get(volume) ?? 0) + 1);
@@ -124,6 +140,7 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCa
       pod,
       (volumes[i] ?? []).filter((volume) => uses.get(volume) === 1),
       caches,
+      rules,
     ),
   );
 }
@@ -159,7 +176,7 @@ const budgetsOf = (caches: DrainCaches, namespace: string, labels: Labelled): re
 
 type Labelled = Readonly<Record<string, string>> | undefined;
 
-function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): DrainPod {
+function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches, rules: readonly DrainRule[]): DrainPod {
   const { metadata, spec, status } = pod;
   const namespace = metadata.namespace ?? '';
   const ownerKind = controllerOf(pod)?.kind;
@@ -180,6 +197,7 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
     budgets: budgetsOf(caches, namespace, metadata.labels).map(drainBudget),
     ownerKind,
     dueAt,
+    rule: ruleFor(rules, namespace, metadata.labels),
   };
 }
 

@@ -11,6 +11,7 @@ import {
 import { type DrainCaches, targetCaches } from '../cluster/caches.ts';
 import { timesOf } from '../interruption/deadlines.ts';
 import { interruptionOf } from '../interruption/notice.ts';
+import { drainRulesOf } from '../settings/drain-rules.ts';
 import { causeRecord, type RecordedCause } from '../settings/drain-timeouts.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, undrainablePolicyOf } from '../settings/undrainable.ts';
@@ -175,6 +176,7 @@ function explained({
     memory,
     volumeWindow: 1,
     now,
+    rules: drainRulesOf(machine, machineClass).rules,
     choice: defaults.undrainablePolicy && !interruption ? undrainablePolicyOf(machine, machineClass) : FORCED,
     interrupted: interruption && timesOf(interruption, settings.drainTimeoutMs),
   });

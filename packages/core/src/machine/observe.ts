@@ -13,6 +13,7 @@ import { timesOf } from '../interruption/deadlines.ts';
 import { interruptionOf } from '../interruption/notice.ts';
 import { successorOf } from '../interruption/successor.ts';
 import { instanceKey, isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
+import { drainRuleProblems, drainRulesOf } from '../settings/drain-rules.ts';
 import { drainTimeoutProblems, isRepair } from '../settings/drain-timeouts.ts';
 import { type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../settings/undrainable.ts';
@@ -58,8 +59,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
   // The cloud will end the VM, so the undrainable policy cannot keep it.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
-  const created = callMemory.created?.nodeName;
-  const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
+  const nodeOfCreated = caches.target?.nodes.store.get(callMemory.created?.nodeName ?? '');
   const doubt = o.doubt();
   const deleting = machine.metadata.deletionTimestamp !== undefined;
   const drains = deleting || wantsPreservationDrain(machine, node) || wantsInPlaceDrain(machine, node);
@@ -77,6 +77,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           limits: caches.target.csiNodes.refused ? undefined : caches.attachLimits,
           now,
           requests: o.evictions.state(now),
+          rules: drainRulesOf(machine, machineClass).rules,
           choice,
           interrupted: interruption && timesOf(interruption, settings.drainTimeoutMs),
         })
@@ -165,7 +166,8 @@ function alternativeWarnings(
 function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
   const given = Object.entries(machineClass?.metadata.annotations ?? {});
   const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);
-  const problems = drainTimeoutProblems(Object.fromEntries(used));
+  const annotations = Object.fromEntries(used);
+  const problems = [...drainTimeoutProblems(annotations), ...drainRuleProblems(annotations)];
   return problems.map((problem) => `MachineClass ${machineClass?.metadata.name}: ${problem}`);
 }
 

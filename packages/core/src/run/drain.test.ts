@@ -320,6 +320,75 @@ describe('undrainable policy Fail', () => {
   });
 });
 
+describe('drain rules of the class', () => {
+  const RULES = [
+    { name: 'agents', behavior: 'Skip', pods: { matchLabels: { app: 'agent' } } },
+    { name: 'jobs', behavior: 'WaitCompleted', pods: { matchLabels: { app: 'job' } } },
+    { name: 'databases', behavior: 'Drain', order: 10, pods: { matchLabels: { app: 'db' } } },
+  ];
+
+  async function draining(text: string, spec: Partial<Machine['spec']> = {}) {
+    const { rig, requests } = await started(0);
+    const ofClass = { metadata: { annotations: { [Annotations.DrainRules]: text } } };
+    await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body: ofClass });
+    await rig.createMachine('m-0', { drainTimeout: '2h', ...spec });
+    await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+    for (const app of ['agent', 'job', 'db', 'web']) await rig.createPod(app, 'm-0', { app });
+    await rig.deleteMachine('m-0');
+    const asked = (): string[] => evictions(requests).map(({ name }) => name);
+    return { rig, asked };
+  }
+
+  test('evictions have an order, a job completes first, and a skipped pod stays until the VM is deleted', async () => {
+    const { rig, asked } = await draining(JSON.stringify(RULES));
+    await rig.clock.advance(60_000);
+    expect(asked()).toEqual(['web']);
+    await endPods(rig);
+    await rig.until(async () => asked().length === 2, 5_000);
+    expect(asked()).toEqual(['web', 'db']);
+    await endPods(rig);
+    await rig.clock.advance(30 * 60_000);
+    expect(await rig.description('m-0')).toBe(
+      'Waiting: drain rule jobs waits until pod default/job has completed. Initiate node drain',
+    );
+    expect([rig.cloud.vms.length, asked()]).toEqual([1, ['web', 'db']]);
+    const body = { status: { phase: 'Succeeded' } };
+    await rig.admin.resource(pods, NAMESPACE).patch('job', { type: 'merge', body }, { subresource: 'status' });
+    await rig.until(async () => asked().length === 3, 5_000);
+    await endPods(rig);
+    await rig.until(async () => (await rig.machines()).length === 0, 60_000);
+    expect([await rig.podNames(), rig.cloud.vms]).toEqual([['agent'], []]);
+  });
+
+  test('the drain timeout ends the wait for an order and a completion', async () => {
+    const { rig, asked } = await draining(JSON.stringify(RULES), { drainTimeout: '10m' });
+    await rig.clock.advance(9 * 60_000);
+    expect(asked()).toEqual(['web']);
+    await rig.until(async () => (await rig.machines()).length === 0, 5 * 60_000);
+    expect(await rig.podNames()).toEqual(['agent']);
+  });
+
+  test('the eviction timeout ends the wait for an order and a completion', async () => {
+    const { rig } = await draining(JSON.stringify(RULES), { maxEvictRetries: 6 });
+    await rig.clock.advance(119_000);
+    expect(await rig.podNames()).toEqual(['agent', 'db', 'job', 'web']);
+    await rig.until(async () => (await rig.machines()).length === 0, 10 * 60_000);
+    expect(await rig.podNames()).toEqual(['agent']);
+  });
+
+  test('an invalid list has no effect, and an event names the field', async () => {
+    const { rig, asked } = await draining('[{"name": "jobs"}]');
+    await rig.until(async () => asked().length === 4, 60_000);
+    await rig.clock.advance(10_000);
+    const said = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+      ({ reason }) => reason === 'InvalidInput',
+    );
+    expect(said[0]?.message).toContain(
+      `MachineClass small: metadata.annotations[${Annotations.DrainRules}][0].behavior`,
+    );
+  });
+});
+
 test.each([
   ['Rollout', Annotations.RolloutDrainTimeout],
   ['ScaleIn', Annotations.ScaleInDrainTimeout],

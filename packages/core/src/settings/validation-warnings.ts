@@ -12,6 +12,7 @@ import type { Node } from '@mcm/kube';
 import { overrideProblem } from '../disruption/override.ts';
 import type { HookDefinitions } from '../hooks/definitions.ts';
 import { isPostponement } from '../rollout/postponement.ts';
+import { drainRuleProblems } from './drain-rules.ts';
 import { drainTimeoutProblems } from './drain-timeouts.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
@@ -82,7 +83,7 @@ export function annotationWarnings(annotations: Readonly<Record<string, string>>
       `${annotation(Annotations.Priority)}: "${priority}" is not an integer, so mcm uses 3; write an integer such as "1"`,
     );
   said.push(...unclearPreservation(annotations));
-  said.push(...drainTimeoutProblems(annotations));
+  said.push(...drainTimeoutProblems(annotations), ...drainRuleProblems(annotations));
   const override = annotations[Annotations.BreakerOverride];
   const overrideIs = override === undefined ? undefined : overrideProblem(override);
   if (overrideIs) said.push(`${annotation(Annotations.BreakerOverride)}: ${overrideIs}`);

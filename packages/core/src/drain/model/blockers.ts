@@ -89,6 +89,13 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
 /** With `maxUnavailable: 0` or `minAvailable: 100%`, a budget allows no disruption for any number of replicas. */
 const replicasHelp = (rule = ''): boolean => !/^(maxUnavailable: |minAvailable: 100%)/.test(rule);
 
+/** For a pod that a drain rule protects until its completion. */
+export const completionBlocker = (pod: DrainPod, rule: string): Blocker => ({
+  text: `drain rule ${rule} waits until pod ${nameOf(pod)} has completed`,
+  failed: false,
+  hint: 'wait for the end of the pod, or delete the pod by hand',
+});
+
 export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget): Blocker => ({
   text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${key} is misconfigured and requires zero voluntary evictions`,
   failed: true,

@@ -1,3 +1,4 @@
+import type { DrainRule } from '../../settings/drain-rules.ts';
 import type { UndrainablePolicy } from '../../settings/undrainable.ts';
 
 /** A reference to a pod. The UID distinguishes the pod from a later pod with the same name. */
@@ -5,6 +6,13 @@ export interface PodRef {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+}
+
+/** The part of a rule that the plan of a drain needs. */
+export interface PodRule {
+  readonly name: string;
+  readonly behavior: DrainRule['behavior'];
+  readonly order: number;
 }
 
 /** The fields of a pod that a drain reads. */
@@ -29,6 +37,10 @@ export interface DrainPod extends PodRef {
   /** PersistentVolumes of the pod that no other pod on the node uses. */
   readonly volumes: readonly string[];
   readonly budgets: readonly DrainBudget[];
+  /** The drain rule that applies to the pod. */
+  readonly rule?: PodRule | undefined;
+  /** Set if the pod waits for pods with a lower order. */
+  readonly later?: true;
 }
 
 /** The fields of a PodDisruptionBudget that a drain reads. */

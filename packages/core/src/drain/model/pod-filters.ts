@@ -1,10 +1,11 @@
 import type { DrainPod } from './observation.ts';
 
 /**
- * The decision of a filter about a pod: the drain evicts the pod, ignores it, or waits because the pod is terminating.
+ * The decision of a filter about a pod: the drain evicts the pod or ignores it. With `leaving`, the drain waits because
+ * the pod is terminating. With `wait`, the drain waits before the eviction.
  */
 export interface Verdict {
-  readonly pod: 'evict' | 'stay' | 'leaving';
+  readonly pod: 'evict' | 'stay' | 'leaving' | 'wait';
   readonly because: string;
 }
 
@@ -17,11 +18,22 @@ const mirrorPod: PodFilter = (pod) =>
 const daemonSetPod: PodFilter = (pod) =>
   pod.ownerKind === 'DaemonSet' ? { pod: 'stay', because: 'the DaemonSet of the pod would start it again' } : undefined;
 
+const skippedPod: PodFilter = ({ rule }) =>
+  rule?.behavior === 'Skip' ? { pod: 'stay', because: `drain rule ${rule.name} skips the pod` } : undefined;
+
 const leavingPod: PodFilter = (pod) =>
   pod.dueAt ? { pod: 'leaving', because: 'the pod is already being deleted' } : undefined;
 
 const completedPod: PodFilter = (pod) =>
   pod.phase === 'Succeeded' || pod.phase === 'Failed' ? { pod: 'evict', because: 'the pod has ended' } : undefined;
+
+const completingPod: PodFilter = ({ rule }) =>
+  rule?.behavior === 'WaitCompleted'
+    ? { pod: 'wait', because: `drain rule ${rule.name} waits for the completion of the pod` }
+    : undefined;
+
+const laterPod: PodFilter = ({ later }) =>
+  later ? { pod: 'wait', because: 'pods with a lower drain order are evicted first' } : undefined;
 
 const barePod: PodFilter = (pod) =>
   pod.ownerKind === undefined
@@ -37,8 +49,11 @@ const localStoragePod: PodFilter = (pod) =>
 export const POD_FILTERS: readonly PodFilter[] = [
   mirrorPod,
   daemonSetPod,
+  skippedPod,
   leavingPod,
   completedPod,
+  completingPod,
+  laterPod,
   barePod,
   localStoragePod,
 ];

@@ -11,6 +11,7 @@ import { type Journal, subjectOf } from '../../journal/journal.ts';
 import { NodeActions } from '../../machine/calls/node-actions.ts';
 import type { MachineMemory } from '../../machine/model/memory.ts';
 import { instanceKey, isInstance } from '../../node/instance.ts';
+import { drainRulesOf } from '../../settings/drain-rules.ts';
 import { type MachineDefaults, settingsOf } from '../../settings/settings.ts';
 import { FORCED, undrainablePolicyOf } from '../../settings/undrainable.ts';
 import { machineOfOrphanVm } from './orphan-vms.ts';
@@ -148,6 +149,7 @@ export class OrphanDrains {
       memory: memory.drain,
       volumeWindow: 1,
       now,
+      rules: drainRulesOf(machine, machineClass).rules,
       choice: defaults.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED,
     });
   }
