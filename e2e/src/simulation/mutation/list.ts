@@ -143,7 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
     'deletion',
     `${CORE}/set/replicas/machine-writer.ts`,
     ['sick'],
-    ['const preconditions = { uid, resourceVersion };', 'const preconditions = { uid };'],
+    ['const preconditions = { uid, resourceVersion: pending.versionOf(uid) };', 'const preconditions = { uid };'],
   ),
   ...of(
     'drain',
