@@ -37,3 +37,18 @@ test.each<[row: string, nodeMadeAt: number, ready: 'True' | 'Unknown', deleted: 
   const plan = planNameConflict(see(nodeMadeAt, ready), later);
   expect(plan?.actions.map((action) => action.do) ?? []).toEqual(deleted ? ['deleteStaleNode'] : []);
 });
+
+test('a clock behind the API server causes one lookup in 30 seconds, not one after the other', () => {
+  const { machine: m, ...seen } = see(10, 'True');
+  const joining = { ...seen, machine: { ...m, status: { currentStatus: { phase: 'Pending' as const } } } };
+  const after = (kind: 'create' | 'status', seconds: number) => {
+    const instance = { providerId: 'a:///mine', nodeName: 'n' };
+    const last = { kind, at: NOON, failures: 0, inputs: 'i', outcome: { ok: true as const, instance } };
+    const o: MachineObservation = { ...joining, calls: { last } };
+    return planNameConflict(o, new Date(NOON.getTime() + seconds * 1_000));
+  };
+  const lookup = [{ do: 'call', call: 'status' }];
+  expect(after('create', 0)?.actions).toEqual(lookup);
+  expect(after('status', 29)).toMatchObject({ actions: [], next: { instant: new Date(NOON.getTime() + 30_000) } });
+  expect(after('status', 30)?.actions).toEqual(lookup);
+});

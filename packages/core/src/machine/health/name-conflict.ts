@@ -12,6 +12,12 @@ import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 const LET_BE_MS = 60_000;
 
 /**
+ * The time between two lookups for one Node. If the clock of this process is behind the clock of the API server, each
+ * lookup seems older than the Node.
+ */
+const LOOKUP_MS = 30_000;
+
+/**
  * Handles a Node with the name of the machine's Node and the ID of an unknown VM. There are four cases:
  * - A Node that is older than the machine is stale.
  * - A Node without reports of its kubelet is stale.
@@ -53,8 +59,13 @@ function planReported(
   const reported = last && last.at.getTime() >= since ? vmOf(last) : undefined;
   if (reported !== undefined) return isInstance(reported, machine.spec.providerID) ? leftOver : undefined;
   if (!driver.status) return undefined;
-  if (last?.kind !== 'status' || last.outcome.ok)
+  if (last?.kind !== 'status') return act('finding the VM of the machine', { do: 'call', call: 'status' });
+  if (last.outcome.ok) {
+    const again = new Date(last.at.getTime() + LOOKUP_MS);
+    if (now < again)
+      return wait('the last lookup of the VM is older than the Node with the name of the machine', again);
     return act('finding the VM of the machine', { do: 'call', call: 'status' });
+  }
   const { error } = last.outcome;
   const retryAt = new Date(last.at.getTime() + retryAfter(CREATE_RETRY[error.code], error, last.failures));
   if (now < retryAt) return wait('the cloud did not return the VM of the machine', retryAt);
