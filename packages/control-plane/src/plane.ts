@@ -130,6 +130,11 @@ export interface ControlPlane {
   readonly caCertificate: string | undefined;
   /** Copies the store. A second control plane can start with the copy. */
   snapshot(): StoreSnapshot;
+  /**
+   * Removes all earlier changes, like a compaction of etcd. A new watch or a further page from an older version gets the
+   * status 410.
+   */
+  compact(): void;
   /** Ends watches and controllers, and closes the socket and the store. */
   close(): Promise<void>;
 }
@@ -232,6 +237,7 @@ async function serve(
     adminToken,
     caCertificate,
     snapshot: () => store.snapshot(),
+    compact: () => store.compact(),
     close: async () => {
       await stop();
       try {

@@ -1,4 +1,5 @@
 import { type ControlPlane, type ControlPlaneOptions, type PlaneRequest, startControlPlane } from './plane.ts';
+import { unlessAborted } from './server/transport.ts';
 import type { StoreSnapshot } from './store/store.ts';
 
 /** Options of a restore. */
@@ -12,38 +13,62 @@ export interface RestoreOptions {
 
 /** A control plane in this process that can be restored from a backup. Requests go to the current control plane. */
 export interface RestorablePlane
-  extends Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'close' | 'kubeconfig'> {
+  extends Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'compact' | 'close' | 'kubeconfig'> {
   /**
    * Ends the current control plane and its watches, and then starts a control plane with the objects and the revision
    * of the backup.
    */
   restore(snapshot: StoreSnapshot, options?: RestoreOptions): Promise<void>;
+  /**
+   * Ends all connections immediately, as after a crash. All requests are refused until `restart`. The current control
+   * plane may still write its store, so copy the files before the next turn of the event loop.
+   */
+  crash(): void;
+  /** Starts a control plane with a store after `crash`. */
+  restart(store: NonNullable<ControlPlaneOptions['store']>): Promise<void>;
 }
 
 const RESET = 'read ECONNRESET';
+const REFUSED = 'connect ECONNREFUSED';
 
-/** Starts a control plane that supports restores. The control plane is in memory and has no socket. */
-export async function startRestorablePlane(
-  options: Omit<ControlPlaneOptions, 'store' | 'port'> = {},
-): Promise<RestorablePlane> {
+/** Starts a control plane that supports restores and crashes. The control plane has no socket. */
+export async function startRestorablePlane(options: Omit<ControlPlaneOptions, 'port'> = {}): Promise<RestorablePlane> {
   let plane = await startControlPlane(options);
   let life = new AbortController();
+  let closed: Promise<void> = Promise.resolve();
+  const end = (): void => {
+    const ended = life;
+    life = new AbortController();
+    ended.abort(new Error(RESET));
+  };
   const bound = (signal: AbortSignal | undefined): AbortSignal =>
     signal === undefined ? life.signal : AbortSignal.any([signal, life.signal]);
   return {
-    fetch: (request) => plane.fetch(new Request(request, { signal: bound(request.signal) })),
+    fetch: async (request) => {
+      life.signal.throwIfAborted();
+      return unlessAborted(plane.fetch(new Request(request, { signal: bound(request.signal) })), life.signal);
+    },
     transport: (request: PlaneRequest) => plane.transport({ ...request, signal: bound(request.signal) }),
     snapshot: () => plane.snapshot(),
+    compact: () => plane.compact(),
     kubeconfig: () => plane.kubeconfig(),
     close: () => plane.close(),
     restore: async (snapshot, restored = {}) => {
       const { adminToken } = plane;
       await plane.close();
-      const next = await startControlPlane({ ...options, adminToken, store: { snapshot, ...restored } });
-      const ended = life;
+      plane = await startControlPlane({ ...options, adminToken, store: { snapshot, ...restored } });
+      end();
+    },
+    crash: () => {
+      end();
+      life.abort(new Error(REFUSED));
+      closed = plane.close();
+    },
+    restart: async (store) => {
+      const { adminToken } = plane;
+      await closed;
+      plane = await startControlPlane({ ...options, adminToken, store });
       life = new AbortController();
-      plane = next;
-      ended.abort(new Error(RESET));
     },
   };
 }

@@ -18,8 +18,8 @@ import type { WorldOptions } from '../world/world.ts';
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories, each deployment has a
  *   machine config pool.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
- * - `disks`: the local cloud and the control plane store their data in files. The cloud is often killed, and its last
- *   write is incomplete.
+ * - `disks`: the local cloud and the control plane store their data in files. Both are often killed, and their last
+ *   writes are incomplete. The history of the API server is compacted.
  * - `restores`: the cluster is restored to older backups during rollouts and scalings.
  */
 export const FLEET_MODES = [

@@ -27,6 +27,8 @@ const MAX_ZONE_REPLICAS = 7;
 const MAX_PAUSE_MS = 60_000;
 
 const MAX_ROLL_MS = 30_000;
+/** After a longer outage, a controller lists its objects again, so a compaction has no effect. */
+const MAX_GAP_MS = 25_000;
 /** The duration of the last pause, after all faults are removed. */
 const LULL_MS = 900_000;
 
@@ -50,7 +52,19 @@ const MISFORTUNES = [
 const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as const;
 const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
 const CRD_ACTS = [...OFTEN, ...MISFORTUNES, ...Array<'exchange'>(6).fill('exchange'), 'delete CRD'] as const;
-const DISK_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')] as const;
+const DISK_ACTS = [
+  ...[...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'restart cloud'>(6).fill('restart cloud')],
+  ...([
+    'crash plane',
+    'crash plane',
+    'crash plane',
+    'crash plane',
+    'crash plane',
+    'crash plane',
+    'compact',
+    'compact',
+  ] as const),
+] as const;
 const INTERRUPTION_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'interrupt'>(14).fill('interrupt')] as const;
 const CAPACITY_ACTS = [...OFTEN, ...OFTEN, ...MISFORTUNES, ...Array<'empty'>(14).fill('empty')] as const;
 const ZONE_ACTS = [
@@ -76,6 +90,7 @@ type ActName =
   | (typeof CRD_ACTS)[number]
   | (typeof LARGE_ACTS)[number]
   | (typeof RESTORE_ACTS)[number]
+  | (typeof DISK_ACTS)[number]
   | (
       | 'agents'
       | 'select'
@@ -227,6 +242,8 @@ export class RandomHistory {
       kill: () => this.#kill(),
       freeze: () => this.#freeze(),
       'restart cloud': () => this.#restartCloud(),
+      'crash plane': () => this.#crashPlane(),
+      compact: () => this.#compact(),
       sicken: () => this.#sicken(),
       agents: () => this.#agents(),
       select: () => this.#select(),
@@ -621,6 +638,28 @@ export class RandomHistory {
     if (this.#dice.number(2) === 0) return;
     await this.#world.clock.advance(this.#dice.number(ms));
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
+  }
+
+  /** The control plane crashes while the controllers work. */
+  async #crashPlane(): Promise<void> {
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
+    await this.#world.clock.advance(this.#dice.pause(4_000));
+    const ms = this.#dice.pause(60_000);
+    this.#note(`the control plane crashes and is unreachable for ${ms} ms`);
+    await this.#world.crashPlane(ms);
+  }
+
+  /** The API server compacts its history while controllers are not connected, so their next watches start too late. */
+  async #compact(): Promise<void> {
+    const world = this.#world;
+    const callers = this.#dice.one(GROUPS) ?? [];
+    const ms = this.#dice.pause(MAX_GAP_MS);
+    this.#note(`the API server is unreachable for ${callers.join(', ')} for ${ms} ms, and compacts its history`);
+    world.network.cut(...callers);
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
+    await world.clock.advance(ms);
+    world.compact();
+    world.network.mend();
   }
 
   async #restartCloud(): Promise<void> {

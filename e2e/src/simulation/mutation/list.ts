@@ -18,6 +18,7 @@ export const TOPICS = [
   'capacity',
   'hooks',
   'zones',
+  'plane',
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -29,6 +30,8 @@ const P = ['join', 'pools'] as const;
 const C = ['capacity'] as const;
 const H = ['hooks'] as const;
 const Z = ['zones'] as const;
+const STORE = 'packages/control-plane/src/store';
+const D = ['disks'] as const;
 
 type Change = readonly [find: string, replace: string];
 
@@ -338,4 +341,9 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (created !== undefined) return zones.find(({ name }) => name === created);', 'if (created) return zones[0];'],
   ),
   ...of('zones', `${CORE}/zones/places.ts`, Z, ['  return order < 0;', '  return order > 0;']),
+  ...of('plane', `${STORE}/file-store.ts`, D, [
+    '      this.#write(pending);\n',
+    '      setImmediate(() => setImmediate(() => !this.#closed && this.#write(pending)));\n',
+  ]),
+  ...from(16, of('plane', `${STORE}/history.ts`, D, ['    if (revision < this.#compacted) return undefined;\n', ''])),
 ];

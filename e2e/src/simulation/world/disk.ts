@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,6 +11,8 @@ const LOG_HEADER = 32;
 const FRAME = 24 + 4_096;
 const CLOUD_FILES = ['cloud.sqlite'];
 const PLANE_FILES = ['store.sqlite'];
+/** The keys, certificates and tokens of the control plane. */
+const KEPT = /\.(?:key|crt|token)$/;
 
 /**
  * The files of the local cloud and of the control plane. After a crash, the files contain an incomplete write at the
@@ -21,13 +23,27 @@ export class Disk {
   readonly #random: Random;
   #crashes = 0;
   #cloud = join(this.#base, 'cloud');
+  #plane = join(this.#base, 'plane');
 
   constructor(random: Random) {
     this.#random = random;
   }
 
   get plane(): string {
-    return join(this.#base, 'plane');
+    return this.#plane;
+  }
+
+  /**
+   * The control plane crashes. The next process opens a copy of the files from this time. Returns the revision in these
+   * files.
+   */
+  crashPlane(): number {
+    const kept = readdirSync(this.#plane).filter((name) => KEPT.test(name));
+    this.#plane = this.#torn(this.#plane, [...PLANE_FILES, ...kept]);
+    const database = new DatabaseSync(join(this.#torn(this.#plane, PLANE_FILES), 'store.sqlite'));
+    const { revision } = database.prepare('SELECT revision FROM counter').get() ?? {};
+    database.close();
+    return Number(revision);
   }
 
   openCloud(): CloudStore {

@@ -1,11 +1,5 @@
 import { Annotations, crds, Labels, type Machine, machineClasses } from '@mcm/api';
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  type RestorablePlane,
-  startControlPlane,
-  startRestorablePlane,
-} from '@mcm/control-plane';
+import { type ControlPlaneOptions, startControlPlane, startRestorablePlane } from '@mcm/control-plane';
 import {
   controllerOf,
   createClient,
@@ -27,6 +21,7 @@ import { Controllers } from './controllers.ts';
 import { Disk } from './disk.ts';
 import { Fleet } from './fleet.ts';
 import { accountsOf, asInstalled, makeRoles } from './installed-roles.ts';
+import { type Plane, PlaneProcess } from './plane-process.ts';
 import { WorldCache } from './world-cache.ts';
 import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
@@ -49,9 +44,6 @@ export interface Wanted {
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
-type Plane = Pick<ControlPlane, 'fetch' | 'transport' | 'close' | 'kubeconfig'> &
-  Partial<Pick<RestorablePlane, 'restore'>> &
-  Pick<ControlPlane, 'snapshot'>;
 type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 
 /**
@@ -74,6 +66,7 @@ export class World extends Fleet {
   wantsWarm = 0;
   readonly #options: WorldOptions;
   readonly #plane: Plane;
+  readonly #planeProcess: PlaneProcess;
   readonly #cache: WorldCache;
   readonly #cloud: CloudProcess;
   readonly #controllers: Controllers;
@@ -90,9 +83,13 @@ export class World extends Fleet {
       limit: options.maxUnhealthyReplacements ?? 1,
       lagMs,
     });
-    const apiServer = plane.transport;
-    super({ clock, reporter, admin: createClient({ transport: apiServer, userAgent: 'simulation', clock }) }, options);
     const { seed = 1 } = options;
+    const planeProcess = new PlaneProcess({ plane, disk, clock, reporter, random: seededRandom(seed + 5) });
+    const { transport: apiServer, adminTransport } = planeProcess;
+    super(
+      { clock, reporter, admin: createClient({ transport: adminTransport, userAgent: 'simulation', clock }) },
+      options,
+    );
     const log = createMemoryLogger();
     const steps = new StepLimit(clock, reporter);
     const network = new Network({
@@ -103,10 +100,12 @@ export class World extends Fleet {
       kill: (caller) => caller !== 'kubelets' && this.kill(caller),
       note: (text) => reporter.note('act', text),
       isOver: () => steps.isOver,
+      compact: () => plane.compact(),
     });
     this.#options = options;
     this.lagMs = lagMs;
     this.#plane = plane;
+    this.#planeProcess = planeProcess;
     this.#disk = disk;
     this.#cache = cache;
     this.log = log;
@@ -146,12 +145,10 @@ export class World extends Fleet {
     };
     const { port } = options;
     const disk = options.disks ? new Disk(seededRandom((options.seed ?? 1) + 4)) : undefined;
-    const plane = await (options.restorable
-      ? startRestorablePlane(how)
-      : startControlPlane({
-          ...how,
-          ...withoutUndefined({ port, store: disk === undefined ? undefined : { dir: disk.plane } }),
-        }));
+    const store = disk && { dir: disk.plane };
+    const plane = await (options.restorable || disk
+      ? startRestorablePlane({ ...how, ...withoutUndefined({ store }) })
+      : startControlPlane({ ...how, ...withoutUndefined({ port }) }));
     world = new World(options, clock, plane, disk);
     await world.#furnish();
     await makeRoles(world.admin, options.isSeparate);
@@ -223,6 +220,11 @@ export class World extends Fleet {
     return this.#plane.snapshot();
   }
 
+  /** Removes the earlier changes from the history of the API server. */
+  compact(): void {
+    this.#plane.compact();
+  }
+
   /** Restores the cluster to a backup. All later changes are lost. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
     if (!this.#plane.restore) throw new Error('the simulation did not start with `restorable`');
@@ -259,10 +261,17 @@ export class World extends Fleet {
     this.#cloud.restart(downMs);
   }
 
+  /** Crashes the control plane during a write. The control plane starts again after `downMs`. */
+  crashPlane(downMs: number): Promise<void> {
+    return this.#planeProcess.crash(downMs);
+  }
+
   /** Verifies that the files of the control plane contain every confirmed change. */
   async verifyDisk(): Promise<void> {
     if (!this.#disk) return;
     await this.clock.settle();
+    const older = this.log.lines.find(({ message }) => message.startsWith('API server has an older state'));
+    if (older) this.reporter.violate(`a crash undid changes that a controller had read: ${JSON.stringify(older)}`);
     for (const loss of this.#disk.planeLosses(this.#plane.snapshot())) this.reporter.violate(loss);
   }
 

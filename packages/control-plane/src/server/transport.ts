@@ -28,7 +28,7 @@ const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, s
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 /** Rejects when the signal aborts. The handler may still continue. */
-function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
+export function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

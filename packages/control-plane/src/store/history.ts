@@ -97,6 +97,12 @@ export class History {
     this.#forget(event.time - this.#limits.maxAgeMs);
   }
 
+  /** Removes all changes up to a revision. */
+  compact(revision: number): void {
+    this.#forget(Number.POSITIVE_INFINITY);
+    this.#compacted = Math.max(this.#compacted, revision);
+  }
+
   /** Removes all changes from a revision on, because the write of these changes failed. */
   takeBack(revision: number): void {
     for (;;) {

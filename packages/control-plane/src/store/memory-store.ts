@@ -49,6 +49,10 @@ export class MemoryStore implements Store {
     return this.#resource(resource).history.compactedRevision;
   }
 
+  compact(): void {
+    for (const { history } of this.#resources.values()) history.compact(this.#revision);
+  }
+
   get(resource: string, namespace: string, name: string): StoredRecord | undefined {
     return this.#resources.get(resource)?.table.get(namespace, name);
   }

@@ -77,6 +77,8 @@ export interface Store {
   deliveredRevision(): number;
   /** The oldest revision after which all changes of this resource are available. */
   compactedRevision(resource: string): number;
+  /** Removes all earlier changes, like a compaction of etcd. Pages and replays from an older revision are then refused. */
+  compact(): void;
   get(resource: string, namespace: string, name: string): StoredRecord | undefined;
   list(resource: string, options?: PageOptions): RecordPage;
   count(resource: string): number;
