@@ -1,5 +1,6 @@
 import { seededRandom, sleep, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { SimulatedProcess } from '../processes/simulated-process.ts';
 import { Network } from './network.ts';
 import type { ProfileName } from './profiles.ts';
 
@@ -184,4 +185,37 @@ test('a request at which one of two processes dies ends that process', async () 
   void wires[1]?.({ method: 'PATCH', path: '/a', headers: {} });
   await clock.settle();
   expect([died, killed]).toEqual([['b'], []]);
+});
+
+/** Runs processes that send two requests in one turn, until each of them is killed. Returns the requests of each process. */
+async function doubleRequests(): Promise<readonly string[][]> {
+  const { clock, network } = stage('hostile');
+  const sent: string[][] = [];
+  for (let count = 0; count < 40; count += 1) {
+    const life = new AbortController();
+    const requests: string[] = [];
+    sent.push(requests);
+    const proc = new SimulatedProcess(undefined, () => life.abort());
+    const wire = proc.wrap(async ({ path }) => {
+      requests.push(path);
+      return new Response(path);
+    });
+    const own = network.clock('manager', clock, { life: life.signal, kill: () => proc.kill() });
+    const work = async (): Promise<void> => {
+      own.setTimeout(() => void work(), 100);
+      void wire({ method: 'PATCH', path: 'first', headers: {} });
+      for (let step = 0; step < 10; step += 1) await Promise.resolve();
+      void wire({ method: 'PATCH', path: 'second', headers: {} });
+    };
+    void work();
+  }
+  await clock.advance(3_600_000);
+  return sent;
+}
+
+test('a process can be killed between two requests of one turn, at an await without a timer or response', async () => {
+  const sent = await doubleRequests();
+  const halves = sent.filter((requests) => requests.at(-1) === 'first');
+  expect(halves.length).toBeGreaterThan(0);
+  expect(halves.length).toBeLessThan(sent.length);
 });

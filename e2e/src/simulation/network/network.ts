@@ -29,6 +29,8 @@ export interface NetworkOptions {
   readonly note: (text: string) => void;
   /** Whether the history has ended. After its end, no request of the history gets a response. */
   readonly isOver?: () => boolean;
+  /** Compacts the history of the API server. */
+  readonly compact?: () => void;
 }
 
 const placeOf = (path: string): string => path.split('?')[0] ?? path;
@@ -52,6 +54,9 @@ const PASS_MS = 1_000;
 const MAX_SPARED_KUBELET_MS = 1_000;
 /** The number of sequential requests of a pass, from its first read to its last write. */
 const REQUESTS_A_PASS = 4;
+
+/** A kill happens up to this number of steps after an input. In half of the kills, the number is 0. */
+const MOST_STEPS = 40;
 
 /** A process of a caller that has several processes. */
 export interface Peer {
@@ -101,6 +106,7 @@ export class Network {
     this.#keyed = new KeyedRandom(options.seed);
     this.#profile = PROFILES[options.profile ?? 'none'];
     this.#worst = this.#profile;
+    this.#scheduleCompaction();
   }
 
   /** The number of watches of all callers until now. */
@@ -280,11 +286,34 @@ export class Network {
     return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 
+  /** Compacts the history of the API server again and again, until all faults are removed. */
+  #scheduleCompaction(): void {
+    const { clock, compact, note } = this.#options;
+    if (compact === undefined || this.#profile.compactMs === 0) return;
+    clock.setTimeout(
+      () => {
+        if (this.#profile.compactMs === 0) return;
+        note('the API server compacts its history');
+        compact();
+        this.#scheduleCompaction();
+      },
+      this.#keyed.delay('compaction', this.#profile.compactMs),
+    );
+  }
+
   #isKilledNow(caller: Caller, peer: Peer | undefined): boolean {
     const { crash } = this.#profile;
     if (crash === 0 || caller === 'kubelets' || this.#keyed.draw(`${caller} lives`) >= crash) return false;
+    const steps = Math.floor((2 * this.#keyed.draw(`${caller} dies`) - 1) * MOST_STEPS);
+    if (steps > 0) void this.#killAfter(steps, caller, peer);
+    else this.#kill(caller, peer);
+    return steps <= 0;
+  }
+
+  /** Kills a process at an await of its next work, even if the process waits there for no timer, event or response. */
+  async #killAfter(steps: number, caller: Caller, peer: Peer | undefined): Promise<void> {
+    for (let step = 0; step < steps; step += 1) await Promise.resolve();
     this.#kill(caller, peer);
-    return true;
   }
 
   #kill(caller: Caller, peer: Peer | undefined): void {

@@ -20,6 +20,8 @@ export interface Profile {
   /** The probability that a watch stops delivering, or expires (410), within `WATCH_MS` after its start. */
   readonly silentWatch: number;
   readonly expiredWatch: number;
+  /** The maximum time between two compactions of the API server's history. With 0, there is no compaction. */
+  readonly compactMs: number;
   /** The probability that a process is killed at a timer, at a watch event, or at a response. */
   readonly crash: number;
 }
@@ -27,7 +29,7 @@ export interface Profile {
 /** The time within which a watch stops delivering or expires. */
 export const WATCH_MS = 240_000;
 
-const CALM = { reads: {}, expiredPage: 0, silentWatch: 0, expiredWatch: 0, crash: 0 } as const;
+const CALM = { reads: {}, expiredPage: 0, silentWatch: 0, expiredWatch: 0, compactMs: 0, crash: 0 } as const;
 
 /** The network profiles. With `none`, responses and events have no latency. */
 export const PROFILES = {
@@ -41,6 +43,7 @@ export const PROFILES = {
     pageSize: 2,
     expiredPage: 0.1,
     crash: 0.0005,
+    compactMs: 120_000,
     reads: { conflict: 0.01, throttled: 0.03, internal: 0.03, lost: 0.03 },
     silentWatch: 0.05,
     expiredWatch: 0.1,
