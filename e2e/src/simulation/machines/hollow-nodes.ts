@@ -1,6 +1,7 @@
 import {
   type Change,
   type Clock,
+  isInvalid,
   type KubeClient,
   KubeError,
   type Node,
@@ -235,7 +236,13 @@ export class HollowNodes implements InstanceHost {
       const body = { metadata: { uid }, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
       this.#try(async () => {
         await this.#mount(node.instance.name, this.#cache.volumesOf(pod), true);
-        await this.#client.resource(pods, namespace).patch(name, { type: 'merge', body }, { subresource: 'status' });
+        await this.#client
+          .resource(pods, namespace)
+          .patch(name, { type: 'merge', body }, { subresource: 'status' })
+          .catch((error: unknown) => {
+            // During the request, another pod took over the name, so the server refused the UID.
+            if (!isInvalid(error)) throw error;
+          });
       });
     }, READY_AFTER_MS);
   }

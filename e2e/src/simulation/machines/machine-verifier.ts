@@ -204,6 +204,11 @@ export class MachineVerifier {
     }
   }
 
+  #isForcedNode(node: string): boolean {
+    const machine = this.#o.cache.machines.store.list().find((each) => label(each, 'node') === node);
+    return machine !== undefined && isForced(machine);
+  }
+
   /** Rule (b): a Machine may be deleted only after its VM. */
   #gone(machine: Machine): void {
     const { name, uid } = machine.metadata;
@@ -231,7 +236,10 @@ export class MachineVerifier {
     if (change.type === 'updated' && isReady(object) && !isReady(change.old)) this.#startedHere(object, name);
   }
 
-  /** Rule (e): a pod must not start while its volume is attached to two nodes, or mounted by another kubelet. */
+  /**
+   * Rule (e): a pod must not start while its volume is attached to two nodes, or mounted by another kubelet. With
+   * `force-deletion`, a user accepts that the kubelet still has the volume.
+   */
   #startedHere(pod: Pod, name: string): void {
     for (const volume of this.#o.cache.volumesOf(pod)) {
       const elsewhere = this.#o.cache.attachments.store
@@ -239,7 +247,7 @@ export class MachineVerifier {
         .filter(({ spec }) => spec.nodeName !== pod.spec.nodeName);
       if (elsewhere.length > 0)
         this.#violate('e', `pod ${name} runs while volume ${volume} is also attached to another node`);
-      const users = this.#o.usersOf(volume).filter((node) => node !== pod.spec.nodeName);
+      const users = this.#o.usersOf(volume).filter((node) => node !== pod.spec.nodeName && !this.#isForcedNode(node));
       if (users.length > 0) this.#violate('e', `pod ${name} runs while ${volume} is mounted on ${users}`);
     }
   }
