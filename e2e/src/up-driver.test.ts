@@ -107,3 +107,16 @@ test('a package whose dependencies are not installed is an error that names the 
     expect.stringMatching(/the package needs @mcm\/conformance .*run "npm install" in this folder/),
   ]);
 });
+
+test(
+  'mcm up --provider FILE runs an example of the conformance package in the clone',
+  async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'mcm-example-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+    const driver = join(EXAMPLES, 'toy-driver.ts');
+    const { code, stdout } = await mcm(['up', '--provider', driver, '--exit-when-ready'], { cwd, program }).ended;
+    expect(code).toBe(0);
+    expect(stdout).toContain('ready: 3 machines Running');
+  },
+  PATIENCE_MS,
+);

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type ConformanceConfig, readConfig } from '@mcm/conformance';
 import { errorText } from '@mcm/kube';
@@ -21,6 +21,7 @@ interface DriverPlace {
 }
 
 interface Manifest {
+  readonly name?: unknown;
   readonly mcm?: { readonly driver?: unknown };
 }
 
@@ -79,7 +80,7 @@ export function findDriver(text: string, from: string): DriverPlace {
  * different error classes.
  */
 function programOf({ module, folder }: DriverPlace, name: string): string {
-  const kit = installed('@mcm/conformance', dirname(module));
+  const kit = isKit(folder) ? folder : installed('@mcm/conformance', dirname(module));
   const needs = `--provider ${folder}: the package needs @mcm/conformance ${version()} or newer: run "npm install" in this folder`;
   if (kit === undefined) throw new UserError(needs);
   try {
@@ -89,8 +90,23 @@ function programOf({ module, folder }: DriverPlace, name: string): string {
   }
 }
 
+/** Whether a driver is an example of the conformance package itself. */
+function isKit(folder: string): boolean {
+  const file = join(folder, 'package.json');
+  return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Manifest).name === '@mcm/conformance';
+}
+
+/**
+ * The possible configurations of a driver. A folder with several drivers has one file for each driver, for example
+ * `toy.yaml` for `toy-driver.ts`.
+ */
+export function configPlaces({ module, folder }: DriverPlace): readonly string[] {
+  const own = `${basename(module, extname(module)).replace(/-driver$/, '')}.yaml`;
+  return [join(dirname(module), CONFIG), join(dirname(module), own), join(folder, CONFIG)];
+}
+
 function configOf({ module, folder }: DriverPlace): ConformanceConfig {
-  const file = [dirname(module), folder].map((place) => join(place, CONFIG)).find((path) => existsSync(path));
+  const file = configPlaces({ module, folder }).find((path) => existsSync(path));
   if (file === undefined)
     throw new UserError(`--provider ${folder}: needs ${CONFIG} with a valid machineClass and secret`);
   try {
