@@ -13,6 +13,7 @@ import type { WorldOptions } from '../world/world.ts';
  * - `zones`: the deployment has three zones. Users evacuate and return zones, and all machines of a zone become
  *   unreachable for hours.
  * - `hooks`: machines wait for hooks in all stages. The owners of the hooks are often away for longer than the timeouts.
+ *   A webhook owns some hooks. The webhook is slow, loses answers, and sends wrong and forged answers.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later. In
  *   every third history, the clocks of the four processes differ by up to four minutes.
  * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories, each deployment has a

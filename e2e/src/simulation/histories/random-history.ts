@@ -5,6 +5,7 @@ import { HoldVerifier } from '../verifiers/hold-verifier.ts';
 import { HOOKS, HookVerifier } from '../verifiers/hook-verifier.ts';
 import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
 import { RestoreVerifier } from '../verifiers/restore-verifier.ts';
+import { SimulatedWebhook } from '../verifiers/simulated-webhook.ts';
 import { WarmVerifier } from '../verifiers/warm-verifier.ts';
 import { ZONE_LIST, ZoneVerifier } from '../verifiers/zone-verifier.ts';
 import { ConfigWorld } from '../world/config-world.ts';
@@ -68,6 +69,11 @@ function skewOf(seed: number): NonNullable<WorldOptions['skewMs']> {
   return { manager: [skew(), skew()], 'machine-controller': [skew(), skew()] };
 }
 
+function annotationsOf(mode: FleetMode, seed: number, windows: string | undefined): WorldOptions['annotations'] {
+  if (windows !== undefined) return { [Annotations.RolloutWindows]: windows };
+  return mode === 'zones' ? zoneAnnotations(seed) : warmAnnotations(mode, seed);
+}
+
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
   const { seed, profile, wrap, journal } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
@@ -79,6 +85,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
       : // Without a Lease, a process that was not connected during a restore may not detect the restore.
         { elections: mode === 'restores' };
   const capacity = mode === 'capacity' ? new CapacityVerifier() : undefined;
+  const webhook = mode === 'hooks' ? new SimulatedWebhook(new Dice(seed + 6_000_000)) : undefined;
   const restored = mode === 'restores' ? new RestoreVerifier() : undefined;
   const worldOptions: WorldOptions = {
     seed,
@@ -86,16 +93,12 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     machine,
     kubelets: { joinDelay: hold ? (hold === windows ? 10_000 : 2_000) * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),
-    annotations:
-      hold === windows
-        ? { [Annotations.RolloutWindows]: windows.annotation }
-        : mode === 'zones'
-          ? zoneAnnotations(seed)
-          : warmAnnotations(mode, seed),
+    annotations: annotationsOf(mode, seed, hold === windows ? windows.annotation : undefined),
     moreClasses: mode === 'large' ? ['red'] : undefined,
     disks: mode === 'disks',
     restorable: restored !== undefined,
     interruptions: mode === 'interruptions',
+    hookWebhooks: webhook?.options,
     classAnnotations: capacity
       ? { [Annotations.CapacityAlternatives]: ALTERNATIVES }
       : mode === 'hooks'
@@ -118,7 +121,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const interruptions = mode === 'interruptions' ? InterruptionVerifier.watch(world, end.signal) : undefined;
   const warm = mode === 'warm' ? WarmVerifier.watch(world, end.signal) : undefined;
   const zones = mode === 'zones' ? ZoneVerifier.watch(world, end.signal) : undefined;
-  const hooks = mode === 'hooks' ? HookVerifier.watch(world, new Dice(seed + 3_000_000), end.signal) : undefined;
+  const hooks = webhook && HookVerifier.watch(world, new Dice(seed + 3_000_000), webhook, end.signal);
   const restores = restored && new Restores(world, restored, new Dice(seed + 5_000_000));
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];

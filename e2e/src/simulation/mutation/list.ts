@@ -332,6 +332,15 @@ export const MUTANTS: readonly Mutant[] = [
     "planHooks(o, 'before-create', now,",
     "planHooks({ ...o, interruptions: undefined, machineClass: undefined }, 'before-create', now,",
   ]),
+  ...of('hooks', `${CORE}/hooks/webhooks/call.ts`, H, ['if (status < 200 || status > 299)', 'if (status < 200)']),
+  ...of('hooks', `${CORE}/hooks/webhooks/caller.ts`, H, [
+    "    if (answer.is === 'finished') {",
+    "    if (answer.is !== 'failed') {",
+  ]),
+  ...of('hooks', `${CORE}/hooks/webhooks/call.ts`, H, [
+    'const signatures = keys.map(',
+    'const signatures = keys.slice(1).map(',
+  ]),
   ...of(
     'zones',
     `${CORE}/zones/spread.ts`,

@@ -2,6 +2,7 @@ import { Annotations, type Machine, machines, parseTime } from '@mcm/api';
 import { type Change, createInformer, ignoreNotFound, type Node, nodes, seededRandom } from '@mcm/kube';
 import type { Dice } from '../script/dice.ts';
 import { NAMESPACE, type World } from '../world/world.ts';
+import { type SimulatedWebhook, WEBHOOK } from './simulated-webhook.ts';
 
 type Stage = 'before-create' | 'after-ready' | 'before-drain' | 'before-delete';
 
@@ -10,6 +11,8 @@ interface Hook {
   readonly name: string;
   readonly timeoutMs: number;
   readonly afterTimeout: 'Continue' | 'Block';
+  /** Without an owner, the verifier ends the hook. */
+  readonly owner?: typeof WEBHOOK;
 }
 
 const MINUTE = 60_000;
@@ -19,11 +22,14 @@ const ALL: readonly Hook[] = [
   { stage: 'after-ready', name: 'check', timeoutMs: MINUTE, afterTimeout: 'Continue' },
   { stage: 'before-drain', name: 'backup', timeoutMs: 4 * MINUTE, afterTimeout: 'Continue' },
   { stage: 'before-delete', name: 'detach', timeoutMs: MINUTE, afterTimeout: 'Block' },
+  { stage: 'before-create', name: 'quota', timeoutMs: 2 * MINUTE, afterTimeout: 'Continue', owner: WEBHOOK },
+  { stage: 'before-delete', name: 'snapshot', timeoutMs: MINUTE, afterTimeout: 'Block', owner: WEBHOOK },
 ];
 
 /** The hooks of all classes in the histories `hooks`, as the text of the annotation. */
 export const HOOKS = ALL.map(
-  ({ stage, name, timeoutMs, afterTimeout }) => `${stage} ${name} owner ${timeoutMs / MINUTE}m ${afterTimeout}`,
+  ({ stage, name, timeoutMs, afterTimeout, owner = 'owner' }) =>
+    `${stage} ${name} ${owner} ${timeoutMs / MINUTE}m ${afterTimeout}`,
 ).join('; ');
 
 /** The states of a VM after a request to delete the VM. */
@@ -47,10 +53,12 @@ const begunAt = ({ metadata }: Machine, stage: Stage): Date | undefined =>
  * - A machine is not `Running` before its `after-ready` hook has ended.
  * - The machine controller deletes no VM before the `before-drain` and `before-delete` hooks have ended.
  * - The machine controller ends a hook only after its timeout, and never a hook with `Block`.
+ * - The machine controller ends the hook of a webhook earlier only if the webhook has finished its step.
  */
 export class HookVerifier {
   readonly #world: World;
   readonly #dice: Dice;
+  readonly #webhook: SimulatedWebhook;
   readonly #machines = new Map<string, Machine>();
   /** The hooks that were begun, as `<uid> <key>`, and whether the owner has ended them. */
   readonly #hooks = new Map<string, 'begun' | 'ended'>();
@@ -62,14 +70,16 @@ export class HookVerifier {
   #awayUntil = 0;
   #verified = 0;
 
-  private constructor(world: World, dice: Dice) {
+  private constructor(world: World, dice: Dice, webhook: SimulatedWebhook) {
     this.#world = world;
     this.#dice = dice;
+    this.#webhook = webhook;
   }
 
   /** Verifies a world until `signal` aborts. */
-  static watch(world: World, dice: Dice, signal: AbortSignal): HookVerifier {
-    const verifier = new HookVerifier(world, dice);
+  static watch(world: World, dice: Dice, webhook: SimulatedWebhook, signal: AbortSignal): HookVerifier {
+    webhook.attach(world);
+    const verifier = new HookVerifier(world, dice, webhook);
     const { admin, clock, log } = world;
     const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
     all.onChange((change) => verifier.#changed(change));
@@ -91,6 +101,7 @@ export class HookVerifier {
   /** The owners end no hook for a while. */
   away(ms: number): void {
     this.#awayUntil = this.#now + ms;
+    this.#webhook.away(this.#awayUntil);
   }
 
   get #now(): number {
@@ -116,15 +127,20 @@ export class HookVerifier {
     const isPending = machine.metadata.annotations?.[key] !== undefined;
     if (isPending && !this.#hooks.has(id)) {
       this.#hooks.set(id, 'begun');
-      this.#endLater(machine, key);
+      if (hook.owner === undefined) this.#endLater(machine, key);
     }
     if (isPending || before?.metadata.annotations?.[key] === undefined) return;
     this.#verified++;
-    if (this.#hooks.get(id) === 'ended') return;
+    if (this.#hasEnded(id)) return;
     const since = begunAt(machine, hook.stage)?.getTime() ?? Number.NaN;
     const isExpired = this.#now >= since + hook.timeoutMs;
     if (hook.afterTimeout === 'Block' || !isExpired)
       this.#violate(`the machine controller ended the hook ${key} of ${machine.metadata.name}`);
+  }
+
+  /** True if the owner of the hook has finished its step. */
+  #hasEnded(id: string): boolean {
+    return this.#hooks.get(id) === 'ended' || this.#webhook.hasFinished(id);
   }
 
   #endLater(machine: Machine, key: string): void {
@@ -151,7 +167,7 @@ export class HookVerifier {
     return [...HOOK_OF].every(([key, hook]) => {
       if (hook.stage !== stage || machine.metadata.annotations?.[key] === undefined) return true;
       const isExpired = hook.afterTimeout === 'Continue' && this.#now >= since + hook.timeoutMs;
-      return isExpired || this.#hooks.get(`${machine.metadata.uid} ${key}`) === 'ended';
+      return isExpired || this.#hasEnded(`${machine.metadata.uid} ${key}`);
     });
   }
 

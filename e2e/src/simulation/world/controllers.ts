@@ -201,7 +201,7 @@ export class Controllers {
   ): Promise<void> {
     const { random, network } = this.#parts;
     const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
-    const { wrapCloud = (transport) => transport, tracer, interruptions, journal } = this.#options;
+    const { wrapCloud = (transport) => transport, tracer, interruptions, hookWebhooks, journal } = this.#options;
     const log = this.#parts.log.with({ process: name });
     const cloud = (): Transport =>
       this.#fences.wrap(
@@ -224,6 +224,11 @@ export class Controllers {
       runtime: { clock, random, log, freeze: true },
       fence,
       interruptions: interruptions ? { observe: () => undefined } : undefined,
+      hookWebhooks: hookWebhooks && {
+        webhooks: hookWebhooks.webhooks,
+        observe: hookWebhooks.observe,
+        connect: (webhook) => proc.wrap(hookWebhooks.connect(webhook)),
+      },
     }).run(signal);
   }
 }

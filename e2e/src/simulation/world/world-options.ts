@@ -1,5 +1,5 @@
 import type { crds } from '@mcm/api';
-import type { DriverTracer, Journal } from '@mcm/core';
+import type { buildMachineController, DriverTracer, Journal } from '@mcm/core';
 import type { KubeClient, Transport } from '@mcm/kube';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import type { ProfileName } from '../network/profiles.ts';
@@ -30,6 +30,8 @@ export interface WorldOptions {
   readonly kubelets?: KubeletBehaviour;
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
+  /** The webhooks that run the steps of hooks. */
+  readonly hookWebhooks?: Parameters<typeof buildMachineController>[0]['hookWebhooks'];
   /** The flag `--interruptions` of the machine controller. */
   readonly interruptions?: boolean;
   /** The flag `--max-unhealthy-replacements` of both controllers. */
