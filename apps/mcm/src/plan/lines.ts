@@ -30,6 +30,7 @@ function deploymentPlanLines(plan: DeploymentPlan, wide: boolean): string[] {
     `  wants  ${plan.wants}`,
     `  does   ${totals(plan)}`,
     `  takes  about ${plan.lasts}; at least ${plan.leastAvailable} ${plan.leastAvailable === 1 ? 'is' : 'are'} available and at most ${plan.most} exist at any time`,
+    ...(plan.costs === undefined ? [] : [`  costs  ${plan.costs}`]),
     `  ends   ${plan.ends}`,
     ...(rows.length > 0 ? ['', ...columns([head, ...rows])] : []),
     ...list('Blocked by:', plan.blockers),

@@ -183,6 +183,22 @@ describe('mcm plan', () => {
     expect(planLines(plans, false)).toContain('  does   no machine is made, deleted or updated');
   });
 
+  test('mcm plan prints the costs of a rollout, and a quota that is too small', async () => {
+    expect(planLines(await plan(file('large', 3)), false).join('\n')).not.toContain('costs');
+    for (const [name, price] of [
+      ['small', '0.1 USD'],
+      ['large', '0.2 USD'],
+    ] as const) {
+      const annotations = { [Annotations.HourlyPrice]: price, [Annotations.Quota]: '2' };
+      await client.resource(machineClasses, NS).patch(name, { type: 'merge', body: { metadata: { annotations } } });
+    }
+    const text = planLines(await plan(file('large', 3)), false).join('\n');
+    expect(text).toMatch(
+      /^ {2}costs {2}0.3 USD per hour now, at most \S+ USD per hour during the plan, 0.6 USD per hour/m,
+    );
+    expect(text).toContain('Blocked by:\n  - MachineClass large: the plan needs 3 machines at the same time');
+  });
+
   test('a selector limits the deployments of the files', async () => {
     const path = join(folder, 'two.yaml');
     await writeFile(

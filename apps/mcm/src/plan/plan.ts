@@ -19,6 +19,7 @@ import { isPastDrain, machineWait } from '../explain/machine/machine-wait.ts';
 import { managerHold, waitUnder } from '../explain/reasons/stopped-controllers.ts';
 import type { MachineSettings } from '../explain/settings/machine-settings.ts';
 import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
+import { costsOf } from './cost.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
 
 interface PlannedStep {
@@ -45,6 +46,8 @@ export interface DeploymentPlan {
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
+  /** The prices of the machines of the deployment. Absent if no MachineClass has a price. */
+  readonly costs?: string | undefined;
   /** The state at the end of the plan, or the event for which the deployment then waits. */
   readonly ends: string;
   readonly blockers: readonly string[];
@@ -95,7 +98,8 @@ export async function planDeployment(
   const asAssumed = looked.every((machine) => known.gone(machine) === assumed.gone(machine));
   const simulation = asAssumed ? before : simulated(source, known, now);
   const unseen = disrupted.length - (seen === null ? 0 : looked.length);
-  return described(source, simulation, drains, { unseen, given, now });
+  const { gone } = asAssumed ? assumed : known;
+  return described(source, simulation, drains, { unseen, given, now, gone });
 }
 
 /** Machines of the deployment that are in deletion and whose nodes may still have pods. */
@@ -134,11 +138,18 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
 /** Rounds to seconds, because the estimate is not more precise. */
 const estimate = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
+interface Estimates {
+  readonly unseen: number;
+  readonly given: GivenDurations;
+  readonly now: Date;
+  readonly gone: SimulatedDurations['gone'];
+}
+
 function described(
   source: PlanSource,
   simulation: Simulation,
   drains: ReadonlyMap<string, DrainExplanation>,
-  { unseen, given, now }: { readonly unseen: number; readonly given: GivenDurations; readonly now: Date },
+  { unseen, given, now, gone }: Estimates,
 ): DeploymentPlan {
   const { deployment, ofMachines, controllers = [] } = source;
   const count = (wanted: PlannedStep['action']): number =>
@@ -146,6 +157,7 @@ function described(
   const machines = { made: count('make'), deleted: count('delete'), updated: count('hand over') };
   const { end, because } = simulation;
   const { classProblem } = source;
+  const costs = costsOf({ ...source, steps: simulation.steps, gone });
   const noVm =
     classProblem === undefined || count('make') === 0
       ? undefined
@@ -168,11 +180,13 @@ function described(
     machines,
     leastAvailable: simulation.leastAvailable,
     most: simulation.most,
+    costs: costs.text,
     ends: complete
       ? 'the deployment matches its spec'
       : `the deployment does not match its spec: ${endOf(deployment, noVm ?? awaitedBy(end, because.replace(/^waiting: /, '')))}`,
     blockers: [
       ...(noVm === undefined ? [] : [noVm]),
+      ...costs.shortages,
       ...budgetBlocker(deployment),
       ...simulation.problems,
       ...waitLines(stuck, now),
@@ -185,6 +199,7 @@ function described(
         deployment.spec.template.spec.class.name ?? '',
         machines,
       ),
+      ...costs.remarks,
       ...assumptions(source, unseen),
     ],
   };

@@ -48,6 +48,16 @@ export const Annotations = {
    */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /**
+   * On a MachineClass, the price of one machine for an hour in the format `0.096 USD`. `mcm plan` prints the costs of a
+   * plan. Only in mcm.
+   */
+  HourlyPrice: 'capacity.machine.sapcloud.io/hourly-price',
+  /**
+   * On a MachineClass, the number of machines that the quota of the cloud allows. `mcm plan` reports a plan that needs
+   * more machines. Only in mcm.
+   */
+  Quota: 'capacity.machine.sapcloud.io/quota',
+  /**
    * On a MachineClass, MachineDeployment, MachineSet or Machine, a JSON list. mcm uses these alternative offerings for
    * new VMs if the cloud has no capacity. Only in mcm.
    */

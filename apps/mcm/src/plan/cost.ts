@@ -1,0 +1,139 @@
+import { Annotations, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
+import type { Simulation } from '@mcm/core';
+import { controllerOf } from '@mcm/kube';
+
+/** What the estimates of prices and quotas need. */
+export interface CostInput {
+  readonly deployment: MachineDeployment;
+  readonly sets: readonly MachineSet[];
+  /** All machines of the namespace. */
+  readonly fleet: readonly Machine[];
+  readonly classes: readonly MachineClass[];
+  readonly steps: Simulation['steps'];
+  /** Time in milliseconds until the VM of a deleted machine is gone. */
+  readonly gone: (machine: Machine) => number;
+}
+
+export interface Costs {
+  /** The prices of the machines of the deployment. Undefined if no class has a price. */
+  readonly text: string | undefined;
+  /** Classes whose quota is too small for the plan. */
+  readonly shortages: readonly string[];
+  /** Invalid annotations, and classes without a price. */
+  readonly remarks: readonly string[];
+}
+
+interface Price {
+  readonly amount: number;
+  readonly currency: string;
+}
+
+type Counts = ReadonlyMap<string, number>;
+
+const PRICE = /^(\d{1,9}(?:\.\d{1,6})?)(?: ([A-Z]{3}))?$/;
+const QUOTA = /^\d{1,9}$/;
+
+const { HourlyPrice, Quota } = Annotations;
+
+const textIn = ({ metadata }: MachineClass, key: string): string | undefined => metadata.annotations?.[key]?.trim();
+
+function priceOf(machineClass: MachineClass): Price | undefined {
+  const [, amount, currency = ''] = PRICE.exec(textIn(machineClass, HourlyPrice) ?? '') ?? [];
+  return amount === undefined ? undefined : { amount: Number(amount), currency };
+}
+
+function quotaOf(machineClass: MachineClass): number | undefined {
+  const text = textIn(machineClass, Quota) ?? '';
+  return QUOTA.test(text) ? Number(text) : undefined;
+}
+
+const classIn = ({ spec }: Pick<Machine, 'spec'>): string => spec.class.name ?? '';
+
+/**
+ * Returns the numbers of machines of each class: now, and after each change of the plan. A deleted machine counts until
+ * its VM is gone.
+ */
+function countsOf({ deployment, sets, fleet, steps, gone }: CostInput): readonly Counts[] {
+  const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+  const own = fleet.filter((machine) => uids.has(controllerOf(machine)?.uid ?? ''));
+  const byName = new Map(own.map((machine) => [machine.metadata.name, machine]));
+  const ofSet = (name: string | undefined): string =>
+    sets.find(({ metadata }) => metadata.name === name)?.spec.template.spec.class.name ??
+    deployment.spec.template.spec.class.name ??
+    '';
+  const changes = steps.flatMap(({ afterMs, action, name, set }) => {
+    const machine = byName.get(name);
+    const machineClass = machine ? classIn(machine) : ofSet(set);
+    if (action === 'make') return [{ at: afterMs, machineClass, by: 1 }];
+    return action === 'delete' ? [{ at: afterMs + (machine ? gone(machine) : 0), machineClass, by: -1 }] : [];
+  });
+  let counts: Counts = new Map([...Map.groupBy(own, classIn)].map(([name, machines]) => [name, machines.length]));
+  const all = [counts];
+  // A blocked drain never ends, so its VM stays.
+  const ending = changes.filter(({ at }) => Number.isFinite(at));
+  for (const { machineClass, by } of ending.toSorted((a, b) => a.at - b.at || b.by - a.by)) {
+    counts = new Map(counts).set(machineClass, (counts.get(machineClass) ?? 0) + by);
+    all.push(counts);
+  }
+  return all;
+}
+
+function priceText(all: readonly Counts[], classes: readonly MachineClass[]): string | undefined {
+  const prices = new Map(classes.map((one) => [one.metadata.name, priceOf(one)]));
+  const used = [...new Set(all.flatMap((counts) => [...counts.keys()]))].flatMap((name) => prices.get(name) ?? []);
+  if (used.length === 0) return undefined;
+  const currencies = [...new Set(used.map(({ currency }) => currency))];
+  if (currencies.length > 1) return `unknown, because the prices have different currencies: ${currencies.join(', ')}`;
+  const sums = all.map((counts) =>
+    [...counts].reduce((sum, [name, count]) => sum + count * (prices.get(name)?.amount ?? 0), 0),
+  );
+  const unit = currencies[0] ? ` ${currencies[0]}` : '';
+  const print = (sum: number): string => `${Number(sum.toFixed(4))}${unit} per hour`;
+  return `${print(sums[0] ?? 0)} now, at most ${print(Math.max(...sums))} during the plan, ${print(sums.at(-1) ?? 0)} at the end`;
+}
+
+function shortagesOf(all: readonly Counts[], { fleet, sets, classes }: CostInput): readonly string[] {
+  const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+  return classes.flatMap((one) => {
+    const { name } = one.metadata;
+    const quota = quotaOf(one);
+    const peak = Math.max(...all.map((counts) => counts.get(name) ?? 0));
+    const isUsed = peak > (all[0]?.get(name) ?? 0);
+    if (quota === undefined || !isUsed) return [];
+    const others = fleet.filter((machine) => classIn(machine) === name && !uids.has(controllerOf(machine)?.uid ?? ''));
+    const needed = peak + others.length;
+    return needed <= quota
+      ? []
+      : [`MachineClass ${name}: the plan needs ${needed} machines at the same time, but ${Quota} is ${quota}`];
+  });
+}
+
+function remarksOf(all: readonly Counts[], classes: readonly MachineClass[], hasPrice: boolean): readonly string[] {
+  const used = new Set(all.flatMap((counts) => [...counts.keys()]));
+  return classes
+    .filter(({ metadata }) => used.has(metadata.name))
+    .flatMap((one) => {
+      const { name } = one.metadata;
+      const [price, quota] = [textIn(one, HourlyPrice), textIn(one, Quota)];
+      return [
+        ...(price !== undefined && priceOf(one) === undefined
+          ? [`MachineClass ${name}: mcm ignores ${HourlyPrice} "${price}"; write a price such as "0.096 USD"`]
+          : []),
+        ...(quota !== undefined && quotaOf(one) === undefined
+          ? [`MachineClass ${name}: mcm ignores ${Quota} "${quota}"; write a number of machines`]
+          : []),
+        ...(hasPrice && price === undefined ? [`the costs do not contain machines of MachineClass ${name}`] : []),
+      ];
+    });
+}
+
+/** Estimates the costs of a plan, and compares its machines with the quotas. The function is pure. */
+export function costsOf(input: CostInput): Costs {
+  const all = countsOf(input);
+  const text = priceText(all, input.classes);
+  return {
+    text,
+    shortages: shortagesOf(all, input),
+    remarks: remarksOf(all, input.classes, text !== undefined),
+  };
+}
