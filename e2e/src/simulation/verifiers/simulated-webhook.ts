@@ -11,9 +11,8 @@ type HookWebhooks = NonNullable<Parameters<typeof buildMachineController>[0]['ho
 export const WEBHOOK = 'webhook';
 
 const KEYS = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
-/** After this number of calls for a hook, the webhook answers correctly, so that each history ends. */
-const MOST_FAULTS = 4;
-const SLOWEST_MS = 20_000;
+/** The webhook answers correctly after the most faults of a hook, so that each history ends. */
+const FAULTS = { most: 4, slowestMs: 20_000 } as const;
 
 interface Call {
   readonly stage: string;
@@ -89,7 +88,7 @@ export class SimulatedWebhook {
     const calls = (this.#calls.get(id) ?? 0) + 1;
     this.#calls.set(id, calls);
     if (world.clock.now().getTime() < this.#awayUntil) throw new Error('the webhook is away');
-    if (calls > MOST_FAULTS) return this.#finish(id);
+    if (calls > FAULTS.most) return this.#finish(id);
     switch (this.#dice.number(6)) {
       case 0:
         return this.#slow(id, request, world);
@@ -113,7 +112,7 @@ export class SimulatedWebhook {
 
   /** The step may end after the timeout of the call. */
   async #slow(id: string, { signal }: TransportRequest, { clock }: World): Promise<TransportResponse> {
-    const ms = this.#dice.number(SLOWEST_MS);
+    const ms = this.#dice.number(FAULTS.slowestMs);
     const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();
     clock.setTimeout(() => resolve(this.#finish(id)), ms);
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
