@@ -98,7 +98,7 @@ const flags = {
     'webhook-configurations': textFlag({
       placeholder: '<name>',
       default: 'machine-controller-manager',
-      help: 'webhook configurations for the authority of the self-signed certificates; the manager writes the authority to them; empty: none',
+      help: 'webhook configurations to which the manager writes the CA of its self-signed certificates; empty: none',
     }),
   }),
   ...flagGroup('Cluster autoscaler', {

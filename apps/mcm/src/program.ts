@@ -24,7 +24,11 @@ import { addTree } from './tree/command.ts';
 import { compileUpOptions, type UpFlags } from './up/options.ts';
 import { addZone } from './zone/command.ts';
 
-const dataDirOption = ['--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR] as const;
+const dataDirOption = [
+  '--data-dir <dir>',
+  'directory with the stores, logs and kubeconfig of the local instance',
+  DEFAULT_DATA_DIR,
+] as const;
 
 /** The inputs and outputs of the process. */
 export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'signal'> &

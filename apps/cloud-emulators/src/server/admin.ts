@@ -50,7 +50,7 @@ const interruption = z.strictObject({
 function interrupt(emulator: Emulator, body: string): Answer {
   const parsed = interruption.safeParse(jsonOf(body));
   if (!parsed.success) return refuse(400, z.prettifyError(parsed.error));
-  if (!emulator.interrupt) return refuse(501, 'this cloud announces no interruptions');
+  if (!emulator.interrupt) return refuse(501, 'the emulator of this cloud announces no interruptions');
   const { name, kind, noticeMs } = parsed.data;
   return emulator.interrupt(name, { kind, noticeMs }) ? jsonAnswer(202, {}) : refuse(404, `there is no VM ${name}`);
 }

@@ -125,7 +125,7 @@ async function read(request: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
-    if (size > LARGEST_BODY) throw new Error(`a body of more than ${LARGEST_BODY} bytes`);
+    if (size > LARGEST_BODY) throw new Error(`the request body is larger than ${LARGEST_BODY} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

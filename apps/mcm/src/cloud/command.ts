@@ -10,7 +10,11 @@ export function addCloud(program: Command, say: (line: string) => void): void {
     cloud
       .command('list')
       .description('list the instances, volumes or disks, and network interfaces that the cloud reports')
-      .option('--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR),
+      .option(
+        '--data-dir <dir>',
+        'directory with the stores, logs and kubeconfig of the local instance',
+        DEFAULT_DATA_DIR,
+      ),
   ).action(async ({ dataDir, output }: { dataDir: string; output: OutputFormat }) => {
     const { cloudLines } = await import('./list.ts');
     for (const line of await cloudLines(dataDir, output)) say(line);
@@ -20,7 +24,11 @@ export function addCloud(program: Command, say: (line: string) => void): void {
       .command('interrupt')
       .argument('<machine...>', 'NAME of the machine, or machine/NAME')
       .description('announce an interruption of the VM of a machine, as the cloud does')
-      .option('--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR)
+      .option(
+        '--data-dir <dir>',
+        'directory with the stores, logs and kubeconfig of the local instance',
+        DEFAULT_DATA_DIR,
+      )
       .option('--notice <duration>', 'time between the notice and the end of the VM', '2m')
       .option('--kind <kind>', 'Terminate, Maintenance, Ended, Freeze or Rebalance', 'Terminate'),
   ).action(async (words: string[], options: InterruptOptions) => {

@@ -107,7 +107,7 @@ describe('without permission to read some kinds', () => {
   test('the tree contains the names of the nodes, and says that they could not be read', async () => {
     const { out, err } = await run('little', 'tree');
     expect(out).toMatch(
-      /^machine\/m-0 .*\n└─ node\/ip-10 {2}could not be read\n\nNo permission to read:\n {2}- .*list resource "nodes"/m,
+      /^machine\/m-0 .*\n└─ node\/ip-10 {2}the node could not be read\n\nNo permission to read:\n {2}- .*list resource "nodes"/m,
     );
     expect(out).toContain('(grant the roles mcm-read of docs/permissions.md, "The mcm command")');
     expect(err).toBe('');
@@ -115,7 +115,7 @@ describe('without permission to read some kinds', () => {
 
   test('JSON output contains only the tree, and standard error contains the missing permissions', async () => {
     const { out, err } = await run('little', 'tree', '-o', 'json');
-    expect(JSON.parse(out)).toMatchObject([{ name: 'web' }, { children: [{ state: 'could not be read' }] }]);
+    expect(JSON.parse(out)).toMatchObject([{ name: 'web' }, { children: [{ state: 'the node could not be read' }] }]);
     expect(err).toMatch(/No permission to read:\n {2}- .*list resource "nodes"/);
   });
 

@@ -38,15 +38,16 @@ export const EXIT_CODES: readonly ExitCode[] = [
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'the rollout is complete; with --no-watch: no failure so far',
       plan: 'the deployment matches its spec, so the plan has no steps',
-      replay: 'this version makes the same decisions',
-      'config diff': 'the cluster already contains the same objects',
+      replay: 'this version makes the recorded decisions',
+      'config diff': 'the cluster already contains these objects without differences',
     },
   },
   {
     code: 1,
     means: 'error; the message is on standard error',
     of: {
-      'rollout status': 'the rollout failed, needs a user or timed out; the deployment was deleted; another error',
+      'rollout status':
+        'the rollout failed, timed out or needs a user action; the deployment was deleted; another error',
       plan: 'the plan has steps, and the rollout completes',
       replay: 'this version makes a different decision, or does not support a recorded kind of decision',
       'config diff': 'the objects would change the cluster',
@@ -56,7 +57,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     code: PLAN_EXIT.problem,
     of: {
       plan: 'error; the message is on standard error',
-      replay: 'error, or incomplete records',
+      replay: 'an error occurred, or the records are incomplete',
       'config diff': 'error; the message is on standard error',
     },
   },

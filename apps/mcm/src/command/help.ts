@@ -80,7 +80,9 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm zone evacuate local-b', 'replaces all machines of the zone, within the limits of each deployment'],
     ],
   },
-  'zone return': { examples: [['mcm zone return local-b', 'creates machines in the zone again until it is balanced']] },
+  'zone return': {
+    examples: [['mcm zone return local-b', 'creates machines in the zone again until the zones are balanced']],
+  },
   'fleet status': {
     examples: [['mcm fleet status -n mcm', 'lists the replicas of the fleet with the number of their clusters']],
   },

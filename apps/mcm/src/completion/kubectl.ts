@@ -54,6 +54,6 @@ const offers = (all: readonly string[], begun: string): readonly string[] =>
 /** The content of the executable `kubectl_complete-mcm`. */
 export const kubectlScript = (name: string): string =>
   `#!/bin/sh
-# completion of "kubectl ${name}". Run: ${name} completion kubectl > kubectl_complete-${name}. Then make it executable and put it into the PATH.
+# completion of "kubectl ${name}". Run: ${name} completion kubectl > kubectl_complete-${name}. Make that file executable, and move the file to a directory of the PATH.
 exec kubectl ${name} __complete "$@"
 `;

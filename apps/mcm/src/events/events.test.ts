@@ -83,7 +83,7 @@ test('prints events as text', () => {
   const before = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString();
   expect(eventLines([], NOW, { wide: false, since: before(3600) })).toEqual([none]);
   expect(eventLines([], NOW, { wide: false, since: before(4) })).toEqual([
-    'the object has no events yet; it is 4s old. To follow new events, add --watch',
+    'the object is 4s old and has no events yet. To follow new events, add --watch',
   ]);
 });
 

@@ -66,7 +66,7 @@ const HOUR_MS = 3_600_000;
 function noEvents(now: Date, since: string | undefined): string {
   const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);
   if (ageMs >= HOUR_MS) return 'no events; the API server deletes events after an hour';
-  return `the object has no events yet; it is ${age(ageMs)} old. To follow new events, add --watch`;
+  return `the object is ${age(ageMs)} old and has no events yet. To follow new events, add --watch`;
 }
 
 interface EventTable {

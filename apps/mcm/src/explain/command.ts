@@ -54,7 +54,7 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
         .description(
           'show the drain of a machine in deletion, or preview the drain of another machine; changes nothing',
         )
-        .argument('<machine...>', 'its name, or machine/NAME')
+        .argument('<machine...>', 'name of the machine, or machine/NAME')
         // Commander does not require the option, because commander would report a missing option before a misspelled
         // flag.
         .option(

@@ -20,7 +20,7 @@ export function addLogs(program: Command, { say, signal }: Pick<CommandEnvironme
       .option('--machine <name>', 'print only lines about this machine')
       .addOption(new Option('--level <level>', 'print only lines of this level and higher levels').choices(LEVELS))
       .option('--tail <count>', 'print only the given number of most recent lines', count)
-      .option('--data-dir <dir>', 'directory of the instance', DEFAULT_DATA_DIR),
+      .option('--data-dir <dir>', 'directory of the local instance', DEFAULT_DATA_DIR),
   ).action(async (programs: string[], flags: LogFlags) => {
     const { showLogs } = await import('./show.ts');
     await showLogs(programs, flags, { say, signal: signal() });

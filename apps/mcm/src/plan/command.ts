@@ -28,7 +28,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           .option(...RECURSIVE)
           .option(
             '--join-time <duration>',
-            `time until a new machine joins (default: the median of existing machines, or ${inMinutes(GUESSES.join)})`,
+            `time until the node of a new machine joins (default: the median of existing machines, or ${inMinutes(GUESSES.join)})`,
           )
           .option(
             '--drain-time <duration>',

@@ -69,9 +69,9 @@ function joinLine(
   if (given.join !== undefined) return `${rounded(given.join)}, from --join-time`;
   const [own, all] = [joinTimes(machines, nodes, className), joinTimes(machines, nodes)];
   const ofOwn = median(own);
-  if (ofOwn !== undefined) return `${rounded(ofOwn)}, the median of ${own.length} of class ${className}`;
+  if (ofOwn !== undefined) return `${rounded(ofOwn)}, the median of ${own.length} machines of class ${className}`;
   const ofAll = median(all);
-  if (ofAll !== undefined) return `${rounded(ofAll)}, the median of ${all.length} of other classes`;
+  if (ofAll !== undefined) return `${rounded(ofAll)}, the median of ${all.length} machines of other classes`;
   return `${rounded(GUESSES.join)}, the default of --join-time: no machine has joined yet`;
 }
 

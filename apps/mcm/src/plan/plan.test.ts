@@ -461,10 +461,10 @@ test('a plan names the origin of each assumed duration', () => {
   const fleet = { machines: ['a', 'b', 'c'].map(machine), nodes: [node('a', 2), node('b', 9), node('c', 4)] };
   const steps = { made: 1, deleted: 0, updated: 0 };
   expect(durationLines(fleet, {}, 'small', steps)).toEqual([
-    'a new machine joins after 4m0s, the median of 3 of class small',
+    'a new machine joins after 4m0s, the median of 3 machines of class small',
   ]);
   expect(durationLines(fleet, {}, 'large', steps)).toEqual([
-    'a new machine joins after 4m0s, the median of 3 of other classes',
+    'a new machine joins after 4m0s, the median of 3 machines of other classes',
   ]);
   expect(durationLines(fleet, { update: MINUTE }, 'small', { made: 0, deleted: 0, updated: 2 })).toEqual([
     'a drain without blockers takes 2m0s, the default of --drain-time',

@@ -35,7 +35,12 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
       ),
     );
 
-  withOutput(action('status', 'print the progress of the rollout until it is complete (exit code 0) or has failed (1)'))
+  withOutput(
+    action(
+      'status',
+      'print the progress of the rollout until the rollout is complete (exit code 0) or has failed (exit code 1)',
+    ),
+  )
     .option('-w, --watch', 'follow the rollout (default)')
     .option('--no-watch', 'print only the current state')
     .option('--timeout <duration>', 'longest time to follow the rollout; 0s means no limit', '0s')
@@ -51,7 +56,7 @@ export function addRollout(program: Command, environment: CommandEnvironment): v
   change(action('pause', 'pause the rollout'), 'pause');
   change(action('resume', 'continue a paused rollout'), 'resume');
   change(
-    action('promote', 'skip the soak time of the canaries or the pause between batches of this rollout'),
+    action('promote', 'skip the soak time of the canaries, or the pause between the batches of the rollout'),
     'promote',
   );
   change(action('restart', 'replace all machines, with the rollout strategy of the deployment'), 'restart');

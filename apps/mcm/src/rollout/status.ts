@@ -57,7 +57,7 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   const { replicas: wanted = 0 } = spec;
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
   if (observedGeneration < (metadata.generation ?? 0))
-    return wait('the controller has not observed the change yet', '');
+    return wait('the controller has not observed the change of the deployment yet', '');
   if (blocked && PERMANENT.has(blocked.reason ?? ''))
     return { kind: 'failed', text: `the rollout of ${name} cannot continue: ${blocked.message ?? blocked.type}` };
   if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''), '');

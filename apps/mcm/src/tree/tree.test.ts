@@ -194,7 +194,7 @@ test('unreadable Nodes have a name and no state', () => {
   const lines = treeLines(fleetTree({ ...source, nodes: undefined }), false, NOW);
   const ofNodes = lines.filter((line) => line.includes('node/'));
   expect(ofNodes).toHaveLength(3);
-  for (const line of ofNodes) expect(line).toMatch(/└─ node\/node-\w+ {2}could not be read$/);
+  for (const line of ofNodes) expect(line).toMatch(/└─ node\/node-\w+ {2}the node could not be read$/);
 });
 
 test('an empty tree is a sentence', () => {

@@ -207,7 +207,7 @@ function branchOfMachine(
 }
 
 function unseenNode(name: string, read: boolean): Branch {
-  return { kind: 'Node', name, state: read ? 'does not exist' : 'could not be read', more: {}, children: [] };
+  return { kind: 'Node', name, state: read ? 'does not exist' : 'the node could not be read', more: {}, children: [] };
 }
 
 function branchOfNode(node: Node, problem?: string): Branch {

@@ -62,11 +62,15 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   Progressing: {
-    means: 'Progress of the current rollout. Between rollouts: result of the previous rollout.',
+    means:
+      'The progress of the current rollout of the deployment. Between rollouts, the condition contains the result of the previous rollout.',
     reasons: {
       NewMachineSetCreated: { status: 'True', means: 'The manager created the MachineSet of a new template.' },
       FoundNewMachineSet: { status: 'True', means: 'An existing MachineSet has the template.' },
-      MachineSetUpdated: { status: 'True', means: 'The rollout made progress at `lastUpdateTime`.' },
+      MachineSetUpdated: {
+        status: 'True',
+        means: 'The rollout most recently made progress at the time in `lastUpdateTime`.',
+      },
       NewMachineSetAvailable: {
         status: 'True',
         means: 'The rollout is complete: all machines have the template and are Running.',
@@ -82,7 +86,7 @@ export const DEPLOYMENT_CONDITIONS = {
         help: 'Runbook McmRolloutStuck.',
       },
       DeploymentPaused: { status: 'Unknown', means: '`spec.paused` is true.', help: 'Run `mcm rollout resume NAME`.' },
-      DeploymentResumed: { status: 'Unknown', means: '`spec.paused` is false again. The rollout continues.' },
+      DeploymentResumed: { status: 'Unknown', means: 'A user set `spec.paused` to false, so the rollout continues.' },
     },
   },
   ReplicaFailure: {
@@ -136,8 +140,8 @@ export const DEPLOYMENT_CONDITIONS = {
       },
       InPlaceUpdateFailed: {
         status: 'True',
-        means: 'Updates in place failed. The message lists the nodes.',
-        help: 'Correct the template, or run `mcm rollout undo NAME`. If an update succeeds later, the manager accepts it.',
+        means: 'Updates in place failed. The message of the condition lists the nodes with a failed update.',
+        help: 'Correct the template, or run `mcm rollout undo NAME`. If an update of a node succeeds later, the manager accepts the update.',
       },
       NoTargetCluster: {
         status: 'True',
@@ -147,24 +151,24 @@ export const DEPLOYMENT_CONDITIONS = {
       NodesNotReadable: {
         status: 'True',
         means: 'The manager has no permission to list or watch nodes, so it cannot update machines in place.',
-        help: 'Apply the RBAC roles of this version of mcm. Then the manager continues.',
+        help: 'Apply the RBAC roles of this version of mcm. After you apply the roles, the manager continues.',
       },
       PlanRefused: {
         status: 'True',
         means:
-          'The manager did not execute its next step, because the step violates a limit. The cause is a bug of mcm. The manager retries.',
+          'The manager did not execute its next step, because the step violates a limit. A bug of mcm causes the violation. The manager retries.',
         help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
       },
       RollbackRevisionNotFound: {
         status: 'True',
-        means: 'A rollback requested a revision that does not exist. The manager removed the request.',
+        means: 'A rollback requested a revision that does not exist. The manager removed the request for the rollback.',
         help: 'Choose a revision from `mcm rollout history NAME`.',
       },
     },
   },
   Ready: {
     means:
-      'True when all machines have the current template and are available. Tools can wait for this condition. The condition exists only with the flag `--ready-condition`. The original MCM does not have this condition.',
+      'True when all machines have the current template and are available. Tools can wait for the condition `Ready`. The condition exists only with the flag `--ready-condition`. The original MCM does not have this condition.',
     reasons: {
       Complete: { status: 'True', means: 'All machines have the current template and are available.' },
       Incomplete: { status: 'False', means: 'Some machines are missing, are unavailable, or have an older template.' },
@@ -198,12 +202,12 @@ export const DEPLOYMENT_CONDITIONS = {
     reasons: {
       OutsideWindow: {
         status: 'True',
-        means: 'No rollout window is open. The message contains the time at which the rollout continues.',
+        means: 'No rollout window is open. The message contains the time at which the rollout may continue.',
         help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       InFreeze: {
         status: 'True',
-        means: 'A freeze forbids rollouts. The message contains the end and the reason of the freeze.',
+        means: 'A freeze forbids rollouts. The message contains the end time and the reason of the freeze.',
         help: 'To continue now, set the annotation `rollout.machine.sapcloud.io/open-until`.',
       },
       NodePostponed: {
@@ -222,7 +226,7 @@ export const DEPLOYMENT_CONDITIONS = {
         status: 'True',
         means:
           'The rollout windows or freezes of the MachineClass are invalid, so the deployments of the class start no rollout.',
-        help: 'Correct the annotation of the MachineClass. The message names the annotation and the error.',
+        help: 'Correct the annotation of the MachineClass. The message contains the name of the annotation and the error.',
       },
     },
   },
@@ -238,7 +242,7 @@ export const DEPLOYMENT_CONDITIONS = {
       AnnotationNotUnderstood: {
         status: 'True',
         means: 'An annotation has an invalid value.',
-        help: 'The message shows a valid value.',
+        help: 'The message shows a valid value of the annotation.',
       },
       LabelNotUnderstood: {
         status: 'True',
@@ -312,14 +316,15 @@ export const NODE_CONDITIONS = {
       UpdateSuccessful: { status: 'True', means: 'The agent reported a successful update.' },
       UpdateFailed: {
         status: 'True',
-        means: 'The agent reported a failed update. The message contains the error that the agent reported.',
+        means:
+          'The agent reported a failed update. The message contains the error that the agent on the node reported.',
         help: 'Correct the template, or undo the rollout.',
       },
     } satisfies Record<InPlaceUpdateReason, ReasonMeaning>,
   },
   Preserved: {
     means:
-      'Whether the machine of the node is preserved. The message states when the preservation ends, and the result of the drain.',
+      'Whether the machine of the node is preserved. The message contains the end of the preservation and the result of the drain.',
     reasons: {
       'Preserved by MCM.': {
         status: 'True',
@@ -337,7 +342,7 @@ export const NODE_CONDITIONS = {
     reasons: {
       ScaleDown: {
         status: 'True',
-        means: 'The node is healthy. The deletion comes from a user, a scale-in or a rollout.',
+        means: 'The node is healthy. A user, a scale-in or a rollout deletes the machine.',
       },
       Unhealthy: { status: 'True', means: 'The node is not healthy.' },
     } satisfies Record<keyof typeof TerminatingReasons, ReasonMeaning>,

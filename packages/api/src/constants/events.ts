@@ -64,13 +64,13 @@ export const EVENTS = {
   DeploymentRollbackRevisionNotFound: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'The requested revision of a rollback does not exist.',
+    means: 'A user requested a rollback to a revision that does not exist.',
     help: 'Choose a revision from `mcm rollout history NAME`. To keep more revisions, raise `spec.revisionHistoryLimit`.',
   },
   DeploymentRollbackTemplateUnchanged: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'The requested revision of a rollback has the current template.',
+    means: 'A user requested a rollback to a revision that has the current template.',
     help: 'Choose another revision from `mcm rollout history NAME`.',
   },
   RolloutPaused: {
@@ -103,7 +103,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. The rollout is stopped.',
-    help: 'Apply the roles of this version. The manager then continues.',
+    help: 'Apply the roles of this version. After you apply the roles, the manager continues.',
   },
   SelectionTakenOff: {
     on: DEPLOYMENT,
@@ -116,7 +116,7 @@ export const EVENTS = {
     on: [...DEPLOYMENT, ...SET],
     type: 'Warning',
     means:
-      'A field, label or annotation has an invalid or misleading value. The manager ignores this value and applies all other values.',
+      'A field, label or annotation has an invalid or misleading value. The manager ignores the invalid value and applies all other values.',
     help: 'Correct the field, label or annotation that the message names.',
   },
   ScaleInAccepted: {
@@ -128,33 +128,33 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager refused a scale-in, or ignored one name in the list of machines to delete. The message contains the reason.',
+      'The manager refused a scale-in, or ignored one name in the list of machines to delete. The message contains the reason for the refusal.',
     help: 'Read the current replicas and machines, then write the annotation with a new request ID.',
   },
   ScaleInPending: {
     on: DEPLOYMENT,
     type: 'Normal',
     means:
-      'A machine is marked for deletion, but still exists. The message contains the reason. The next scale-in deletes this machine first.',
+      'A machine is marked for deletion, but the manager did not delete the machine. The message contains the reason. The next scale-in deletes this machine first.',
   },
   InvalidSpec: {
     on: ['MachineDeployment', 'MachineSet'],
     type: 'Warning',
-    means: 'The spec is invalid. The condition of the same name contains the details.',
+    means: 'The spec is invalid. The condition with the name of this event contains the details.',
     help: 'Correct the field that the message names.',
   },
   RolloutBlocked: {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'The manager did not execute its next step, because the step violates a limit. The cause is a bug of mcm. The manager retries.',
+      'The manager did not execute its next step, because the step violates a limit. A bug of mcm causes the violation. The manager retries.',
     help: 'Report the bug with a debug bundle: `mcm debug bundle`.',
   },
   ReplacementHeld: {
     on: ['MachineDeployment', 'MachineSet', 'Machine'],
     type: 'Warning',
     means:
-      'The circuit breaker is open: many machines became unreachable at the same time. The manager replaces none of these machines.',
+      'The circuit breaker is open: many machines became unreachable at the same time. The manager replaces no unreachable machine.',
     help: 'Runbook McmReplacementHeld.',
   },
   ReplacementResumed: {
@@ -176,7 +176,7 @@ export const EVENTS = {
   SuccessfulDelete: {
     on: SET,
     type: 'Normal',
-    means: 'The manager deleted Machine objects. The message contains the cause.',
+    means: 'The manager deleted Machine objects. The message contains the cause of the deletion.',
   },
   FailedDelete: {
     on: SET,
@@ -199,13 +199,13 @@ export const EVENTS = {
   NodeUnhealthy: {
     on: MACHINE,
     type: 'Warning',
-    means: 'A condition of the node reports a problem. The health timeout started.',
+    means: 'A condition of the node reports a problem. The health timeout of the machine started.',
     help: 'Check the node. `mcm explain machine/NAME` shows when the health timeout expires.',
   },
   NodeMissing: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The Node of a machine no longer exists. The health timeout started.',
+    means: 'The Node of a machine no longer exists. The health timeout of the machine started.',
     help: 'Find the cause of the deletion of the Node. Restart the kubelet, so that it registers the Node again.',
   },
   NodeDeleted: {
@@ -219,7 +219,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The cloud announced the end of the VM. The machine controller drains and deletes the machine before the VM ends. The MachineSet then creates a replacement.',
+      'The cloud announced the end of the VM. The machine controller drains and deletes the machine before the VM ends. The MachineSet creates a replacement after the deletion.',
     help: 'None. If interruptions are frequent, use another machine type or on-demand VMs.',
   },
   InterruptionReported: {
@@ -240,13 +240,15 @@ export const EVENTS = {
   HookTimedOut: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The timeout of a hook has passed. With `Continue` the machine continues, and with `Block` it still waits.',
+    means:
+      'The timeout of a hook has passed. The machine continues if the hook has the setting `Continue`, and still waits if the hook has `Block`.',
     help: 'Check the program that owns the hook. To end the hook, remove its annotation from the Machine.',
   },
   HookCallFailed: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The call of the webhook of a hook failed. The message contains the cause. The machine controller retries.',
+    means:
+      'The call of the webhook of a hook failed. The message contains the cause of the failure. The machine controller calls the webhook again.',
     help: 'Check the webhook, its certificate and its key. See [hooks](../hooks.md#webhooks).',
   },
   StaleNode: {
@@ -259,15 +261,16 @@ export const EVENTS = {
   CreationFailed: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The cloud did not create the VM, or the initialization of the VM failed. The machine controller retries.',
-    help: 'The message contains an error code. Look up the code in the reference of error codes.',
+    means:
+      'The cloud did not create the VM, or the initialization of the VM failed. The machine controller retries the call.',
+    help: 'The message contains the error code of the failed call. Look up the error code in the reference of error codes.',
   },
   AlternativeChosen: {
     on: MACHINE,
     type: 'Normal',
     means:
-      'The cloud has no capacity for the first offering, so mcm uses an alternative. The message names the alternative.',
-    help: 'None. The machine controller tries the first offering again later.',
+      'The cloud has no capacity for the first offering, so mcm uses an alternative. The message contains the alternative that mcm uses.',
+    help: 'None. The machine controller requests the first offering again later.',
   },
   ZoneStandby: {
     on: DEPLOYMENT,
@@ -324,14 +327,15 @@ export const EVENTS = {
   Preserved: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The machine is preserved. The message states the end of the preservation and the source of the request.',
+    means:
+      'The machine is preserved. The message contains the end of the preservation, and the object that requests the preservation.',
   },
   PreservationEnded: { on: MACHINE, type: 'Normal', means: 'The preservation of the machine ended.' },
   VMKept: {
     on: MACHINE,
     type: 'Normal',
     means: 'The machine failed and was deleted. mcm keeps its VM, so that a user can investigate the VM.',
-    help: 'Investigate the VM before mcm deletes it. The message states the time. To delete the VM earlier, delete the ConfigMap that the message names.',
+    help: 'Investigate the VM before mcm deletes it. The message contains the time at which mcm deletes the VM. To delete the VM earlier, delete the ConfigMap that the message names.',
   },
   InvalidInput: {
     on: MACHINE,
@@ -343,7 +347,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
-    help: 'The message contains the fix. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
+    help: 'The message contains a hint that ends the wait. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
   },
   DrainFailed: {
     on: MACHINE,
@@ -382,7 +386,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The machine controller deleted the listed pods without a grace period, and ignored their PodDisruptionBudgets.',
-    help: 'The message contains the reason: the drain timeout, an unreachable node, or the label `force-deletion`.',
+    help: 'The message contains the reason: an expired drain timeout, an unreachable node, or the label `force-deletion`.',
   },
   DriverFault: {
     on: MACHINE,
@@ -394,7 +398,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means:
-      'The provider spec or the Secret is invalid, so mcm cannot create VMs. The same event reports an incomplete nodeTemplate.',
+      'The provider spec or the Secret is invalid, so mcm cannot create VMs. The event `InvalidClass` also reports an incomplete nodeTemplate.',
     help: 'Correct the fields that the message names.',
   },
   ClassIsValid: { on: CLASS, type: 'Normal', means: 'The class is valid again.' },
@@ -446,20 +450,20 @@ export const EVENTS = {
   OrphanVM: {
     on: CLASS,
     type: 'Warning',
-    means: 'A VM has no machine. The message contains the next step.',
+    means: 'A VM has no machine. The message describes what mcm does with the VM.',
     help: 'Runbook McmOrphans.',
   },
   OrphanNode: {
     on: ['Node'],
     type: 'Warning',
-    means: 'A Node exists, but its Machine no longer exists. The message contains the next step.',
+    means: 'A Node exists, but its Machine no longer exists. The message describes what mcm does with the Node.',
     help: 'Runbook McmOrphans.',
   },
   MalformedObject: {
     on: ['Machine', 'MachineClass', 'MachineDeployment', 'MachineSet', 'Node'],
     type: 'Warning',
     means:
-      'A field of the object is missing or of the wrong type. The message lists these fields. The controllers ignore the object.',
+      'A field of the object is missing or of the wrong type. The message lists the invalid fields. The controllers ignore the object.',
     help: 'Correct the fields that the message names. With the CRDs of this version, the API server refuses such objects.',
   },
 } as const satisfies Record<string, EventMeaning>;

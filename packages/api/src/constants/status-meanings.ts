@@ -30,12 +30,11 @@ export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   },
   CrashLoopBackOff: {
     means:
-      'The cloud did not create the VM, or the initialization of the VM failed. The machine controller retries until the creation timeout. After the timeout, the machine is Failed.',
+      'The cloud did not create the VM, or the initialization of the VM failed. The machine controller retries until the creation timeout. After the creation timeout, the machine is Failed.',
     help: 'Look up `status.lastOperation.errorCode` in the reference of error codes.',
   },
   Terminating: {
-    means:
-      'The machine is being deleted. The steps are the drain, the deletion of the VM and the deletion of the Node.',
+    means: 'The machine is being deleted. The controller drains the node, deletes the VM and deletes the Node.',
     help: 'If the deletion takes long, follow the runbook McmMachineTerminatingLong.',
   },
   InPlaceUpdating: { means: 'The node was drained, and its agent updates it within the in-place update timeout.' },
@@ -55,17 +54,17 @@ export const OPERATION_MEANINGS: Readonly<Record<MachineOperationType, WordMeani
   InPlaceUpdate: { means: 'The node is updated in place.' },
   DrainNode: { means: 'The node is drained and the machine stays, for an update in place or a preservation.' },
   HealthCheck: { means: 'The machine controller checked the conditions of the node.' },
-  Delete: { means: 'The machine is being deleted. `description` contains the step.' },
+  Delete: { means: 'The machine is being deleted. The field `description` contains the current step of the deletion.' },
 };
 
 /** States in `status.lastOperation.state`. */
 export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
-  Processing: { means: 'The operation is in progress.' },
+  Processing: { means: 'The operation on the machine is in progress.' },
   Failed: {
     means:
-      'The last attempt failed. `description` contains the reason, and `errorCode` contains the kind of failure. The controller retries.',
+      'The most recent attempt of the operation failed. The field `description` contains the reason, and the field `errorCode` contains the kind of failure. The controller retries.',
   },
-  Successful: { means: 'The operation is complete.' },
+  Successful: { means: 'The operation on the machine is complete.' },
 };
 
 /** Steps of a deletion, in order. The text of a step occurs in `status.lastOperation.description`. */
@@ -102,12 +101,12 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   NotFound: {
     means:
-      'Creation: a resource of the class, such as an image or a network, does not exist. Deletion: the VM no longer exists, so the deletion is complete.',
+      'For a creation: a resource of the class, such as an image or a network, does not exist. For a deletion: the VM no longer exists, so the deletion is complete.',
     help: 'Create a class with another name and the correct resource.',
   },
   AlreadyExists: {
     means: 'A resource of the same name exists and does not belong to the machine.',
-    help: 'Find the owner of the resource. Delete the resource, or wait until it is deleted.',
+    help: 'Find the owner of the resource. Delete the resource with the conflicting name, or wait until the cloud has deleted the resource.',
   },
   PermissionDenied: {
     means: 'The credentials are valid, but do not have a required permission.',
@@ -139,7 +138,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
     means: 'The cloud is unreachable, or the cloud throttles the calls.',
     help: 'If the error repeats, follow the runbook McmCloudCallsFail.',
   },
-  DataLoss: { means: 'The cloud reports that it lost data.', help: 'Contact the cloud provider.' },
+  DataLoss: { means: 'The cloud reports a loss of data.', help: 'Contact the cloud provider.' },
   Unauthenticated: {
     means: 'The cloud refuses the credentials.',
     help: 'How-to “Rotate the credentials of a cloud”.',

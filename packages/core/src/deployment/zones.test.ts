@@ -107,7 +107,9 @@ test('a machine that was deleted is replaced in its zone, also if another zone h
     expect(await counts(world)).toEqual([1, 0, 1]);
   }
   const [replacement] = await inZone(world, 'c');
-  expect(replacement?.metadata.annotations?.[Annotations.ZoneReason]).toBe('it replaces a machine of this zone');
+  expect(replacement?.metadata.annotations?.[Annotations.ZoneReason]).toBe(
+    'the new machine replaces a machine of this zone',
+  );
 });
 
 const recordedZones = async (world: World): Promise<string | undefined> =>

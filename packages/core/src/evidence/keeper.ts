@@ -120,7 +120,7 @@ export class EvidenceKeeper {
   async #ask(machine: Machine, gaps: string[], leave: () => void): Promise<InstanceEvidence | undefined> {
     const { invoker } = this.#options;
     if (!invoker.can.evidence) {
-      gaps.push('The driver cannot read the console output');
+      gaps.push('The driver does not support reading the console output of a VM');
       return undefined;
     }
     const deaf = Promise.withResolvers<never>();
@@ -131,7 +131,7 @@ export class EvidenceKeeper {
       });
       return await Promise.race([asked, deaf.promise]);
     } catch (error) {
-      gaps.push(`The driver could not read the console output: ${errorText(error)}`);
+      gaps.push(`The driver could not read the console output of the VM: ${errorText(error)}`);
       return undefined;
     }
   }

@@ -26,11 +26,11 @@ const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
 
 function compiled(text: string): ParseResult {
-  if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
+  if (text.length > LONGEST) throw new Error(`the condition has more than ${LONGEST} characters`);
   if (REGULAR_EXPRESSION.test(text))
-    throw new Error('the function matches is not available; use startsWith or contains');
+    throw new Error('the function matches() is not available in conditions; use startsWith() or contains()');
   if ([...text.matchAll(LOOPS)].length > 1)
-    throw new Error('it has more than one of all, exists, exists_one, map, filter');
+    throw new Error('the condition has more than one of all, exists, exists_one, map, filter');
   return environment.parse(text);
 }
 
@@ -39,7 +39,7 @@ export function conditionProblem(text: string): string | undefined {
   try {
     const { valid, type, error } = compiled(text).check();
     if (!valid) return firstLine(error);
-    return type === 'bool' || type === 'dyn' ? undefined : `its type must be bool, not ${type}`;
+    return type === 'bool' || type === 'dyn' ? undefined : `the type of the condition must be bool, not ${type}`;
   } catch (error) {
     return firstLine(error);
   }

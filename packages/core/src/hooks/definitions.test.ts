@@ -47,9 +47,9 @@ test('the condition of an entry follows the word "if"', () => {
 test.each([
   ['', 'Unexpected token'],
   ['machine.lables.x == "y"', 'No such key: lables'],
-  ['machine.name', 'its type must be bool, not string'],
+  ['machine.name', 'the type of the condition must be bool, not string'],
   ['machine.name ==', 'Unexpected token'],
-  ['machine.name.matches("(a+)+$")', 'the function matches is not available'],
+  ['machine.name.matches("(a+)+$")', 'the function matches() is not available'],
   ['machine.labels.all(a, machine.labels.all(b, a == b))', 'more than one of all, exists'],
   [`machine.name == "${'x'.repeat(1_000)}"`, 'more than 1000 characters'],
   [`${'1==1&&'.repeat(60)}true`, 'Exceeded maxAstNodes'],

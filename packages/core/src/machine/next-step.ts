@@ -117,7 +117,7 @@ function freeze({ o }: Look): Plan | undefined {
 /** Without the finalizer, a deletion could leave a VM behind. */
 function finalizer({ o: { machine } }: Look): Plan | undefined {
   if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
-  return act('it has no finalizer', { do: 'addFinalizer' });
+  return act('the machine has no finalizer', { do: 'addFinalizer' });
 }
 
 function nodesUnseen({ o, now }: Look): Plan | undefined {

@@ -77,7 +77,7 @@ test('a machine that becomes unhealthy: its last conditions are kept, even if th
   await failed(rig, 'm-0');
   const [evidence] = await readEvidence(rig.admin, NAMESPACE, 'm-0');
   expect(evidence?.conditions).toMatch(/^Ready=Unknown since .* NodeStatusUnknown: no word from it$/);
-  expect(evidence?.missing).toBe('The driver cannot read the console output');
+  expect(evidence?.missing).toBe('The driver does not support reading the console output of a VM');
   expect(evidence?.failure).toMatch(/^Machine m-0 health checks failing since last 10m0s minutes/);
 });
 

@@ -78,7 +78,7 @@ test('only the unhealthy conditions are reported', () => {
   const types = MACHINE_DEFAULTS.unhealthyConditionTypes;
   const conditions = Object.entries(base).map(([t, s]) => condition(t, s));
   expect(describeUnhealthy(conditions, types)).toBe('');
-  expect(describeUnhealthy([], types)).toBe('its Node has no conditions');
+  expect(describeUnhealthy([], types)).toBe('the Node of the machine has no conditions');
   const unreachable = { ...condition('Ready', 'Unknown'), reason: 'NodeStatusUnknown', message: 'Kubelet stopped.' };
   expect(describeUnhealthy([condition('DiskPressure', 'Unknown'), unreachable], types)).toBe(
     'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)',

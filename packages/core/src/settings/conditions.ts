@@ -25,7 +25,7 @@ export function describeUnhealthy(
   conditions: readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[],
   unhealthyTypes: readonly string[],
 ): string {
-  if (conditions.length === 0) return 'its Node has no conditions';
+  if (conditions.length === 0) return 'the Node of the machine has no conditions';
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
   // If the kubelet does not report, every condition is Unknown, so the text contains only one condition.

@@ -80,7 +80,7 @@ export function placesFor(states: readonly ZoneState[], request: PlaceRequest): 
     const slot = home ?? slots.reduce((a, b) => (isBetter(b, a) ? b : a));
     if (home) homes.splice(homes.indexOf(home.zone.name), 1);
     const why = home
-      ? 'it replaces a machine of this zone'
+      ? 'the new machine replaces a machine of this zone'
       : `the zone has ${slot.fresh} of ${slot.share} ${request.isOld ? 'new machines' : 'machines'}`;
     places.push({ zone: slot.zone, because: `${why}${closed}` });
     slot.all++;

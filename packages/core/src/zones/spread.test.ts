@@ -83,7 +83,13 @@ test.each<[what: string, annotations: Record<string, string>, machines: readonly
 });
 
 test.each<[what: string, annotations: Record<string, string>, staying: string, lost: string[], place: string]>([
-  ['stays in the zone of the lost machine', {}, 'a', ['c'], 'c because it replaces a machine of this zone'],
+  [
+    'stays in the zone of the lost machine',
+    {},
+    'a',
+    ['c'],
+    'c because the new machine replaces a machine of this zone',
+  ],
   [
     'leaves an evacuated zone',
     { [Annotations.ZonesEvacuated]: 'c' },

@@ -29,7 +29,7 @@ export const POOL_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'All nodes of the pool have the target configuration. `False` means that some nodes do not have the target configuration. `Updating` shows the progress.',
+          'All nodes of the pool have the target configuration. The status `False` of `Updated` means that some nodes do not have the target configuration. The condition `Updating` shows the progress of the update.',
       },
     },
   },
@@ -39,14 +39,14 @@ export const POOL_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The update is in progress. `False` means that the update is complete, paused or blocked. The message contains the cause.',
+          'The update is in progress. The status `False` of `Updating` means that the update is complete, paused or blocked. The message contains the cause.',
         help: '`mcm config explain pool/NAME` shows each node and the reason why the node waits.',
       },
     },
   },
   NodeDegraded: {
     means:
-      'Nodes of the pool cannot continue their update. The reason contains the number of nodes: `2 nodes are reporting degraded status on sync`.',
+      'Nodes of the pool cannot continue their update. The reason of the condition contains the number of nodes: `2 nodes are reporting degraded status on sync`.',
     reasons: {
       '': { status: 'False', means: 'No node is degraded.' },
       'N nodes are reporting degraded status on sync': {
@@ -62,7 +62,8 @@ export const POOL_CONDITIONS = {
     reasons: {
       '': {
         status: 'True',
-        means: 'The message contains the error and the fix. `False` means that no error exists.',
+        means:
+          'The message contains the error and a hint. The status `False` means that the controller can render the pool.',
         help: 'Runbook McmPoolDegraded.',
       },
       SelectingAll: SELECTS_ALL,
@@ -84,7 +85,8 @@ export const POOL_CONDITIONS = {
     reasons: {
       '': {
         status: 'True',
-        means: 'A node of the pool or the rendering is degraded. `False` means that the pool has no problem.',
+        means:
+          'A node of the pool or the rendering is degraded. The status `False` of `Degraded` means that the pool has no problem.',
         help: 'Runbook McmPoolDegraded.',
       },
       SelectingAll: SELECTS_ALL,
@@ -108,14 +110,14 @@ export const POOL_CONDITIONS = {
       Found: { status: 'True', means: 'The controller found all machines.' },
       NotFound: {
         status: 'False',
-        means: 'A referenced object does not exist. The message names the object.',
-        help: 'Create the object, or remove it from `machineRefs`.',
+        means: 'A referenced object does not exist. The message contains the name of the missing object.',
+        help: 'Create the missing object, or remove the reference from `machineRefs`.',
       },
       Forbidden: {
         status: 'False',
         means:
           'The controller cannot use the reference, because of the template, the strategy or a missing permission.',
-        help: 'The message contains the cause and the fix.',
+        help: 'The message contains the cause of the problem and a hint.',
       },
       Ambiguous: {
         status: 'False',
@@ -159,7 +161,7 @@ export const POOL_CONDITIONS = {
       InvalidWindow: {
         status: 'True',
         means: 'A rollout window or a freeze of the pool is invalid, so the pool updates no node.',
-        help: 'Correct the annotation. The message contains the error.',
+        help: 'Correct the annotation. The message contains the error in the window or freeze.',
       },
       NodePostponed: {
         status: 'True',
@@ -179,7 +181,7 @@ export const POOL_CONDITIONS = {
     means:
       'The controller does not have a permission that it needs for its writes. The original does not have this condition.',
     reasons: {
-      '': { status: 'False', means: 'The controller has the permission again.' },
+      '': { status: 'False', means: 'The controller has the missing permission again.' },
       RoleLacksPermission: {
         status: 'True',
         means: 'The API server refuses a write.',
@@ -222,7 +224,7 @@ export const TEMPLATE_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The message contains the generation of the object. `False` means that the MachineConfigs of this generation do not exist yet.',
+          'The message contains the generation of the ControllerConfig. The status `False` means that the MachineConfigs of the current generation do not exist yet.',
       },
     },
   },
@@ -235,8 +237,9 @@ export const TEMPLATE_CONDITIONS = {
     reasons: {
       '': {
         status: 'True',
-        means: 'The message contains the name of the template or field. `False` means that no error exists.',
-        help: 'Correct the template or the field. The controller renders no pool until you correct the error.',
+        means:
+          'The message contains the name of the invalid template or field. The status `False` means that the controller can render the pool.',
+        help: 'Correct the template or the field of the ControllerConfig. The controller renders no pool until you correct the error.',
       },
     },
   },
@@ -253,7 +256,7 @@ export const NODE_CONFIG_CONDITIONS = {
       '': {
         status: 'True',
         means:
-          'The controller applied the object. `False` means that the object is invalid. The message contains the reason.',
+          'The controller applied the object. The status `False` means that the controller did not apply the object. The message contains the reason.',
       },
     },
   },

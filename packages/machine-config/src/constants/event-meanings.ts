@@ -36,7 +36,7 @@ export const CONFIG_EVENTS = {
   },
   SetDesiredConfig: { on: POOL, type: 'Normal', means: 'The controller set the target configuration of some nodes.' },
   Updating: { on: POOL, type: 'Normal', means: 'The pool starts to update its nodes to a new target configuration.' },
-  Completed: { on: POOL, type: 'Normal', means: 'All nodes of the pool have the target.' },
+  Completed: { on: POOL, type: 'Normal', means: 'All nodes of the pool have the target configuration.' },
   DeferringOperatorNodeUpdate: {
     on: POOL,
     type: 'Normal',
@@ -45,7 +45,8 @@ export const CONFIG_EVENTS = {
   RenderFailed: {
     on: POOL,
     type: 'Warning',
-    means: 'The controller cannot render a configuration. The target is still the most recent valid configuration.',
+    means:
+      'The controller cannot render a configuration. The target of the pool is still the most recent valid configuration.',
     help: 'Correct the field that the message names. Runbook McmPoolDegraded.',
   },
   RenderedConfigLarge: {
@@ -87,13 +88,14 @@ export const CONFIG_EVENTS = {
   DrainThresholdExceeded: {
     on: NODE,
     type: 'Warning',
-    means: 'A drain takes longer than expected. The message contains the names of the pods.',
-    help: 'Check the budgets and finalizers of these pods.',
+    means:
+      'The drain of a node takes more than ten minutes. The message contains the names of the pods that mcm has not evicted yet.',
+    help: 'Check the PodDisruptionBudgets and the finalizers of the pods in the message.',
   },
   DrainFailed: {
     on: NODE,
     type: 'Warning',
-    means: 'A drain has taken an hour. The node is Degraded, and the drain continues.',
+    means: 'The drain of a node has taken an hour. The node is Degraded, and the drain continues.',
     help: 'Check the budgets and finalizers of the pods that the message names.',
   },
   EvictionUnavailable: {

@@ -58,7 +58,7 @@ export function gapSentences({ missing, refused, stale, why = '' }: Gaps): reado
   return [
     ...(stale
       ? [
-          `No connection to the API server: ${stale.kinds.join(', ')} are in their state of ${formatTime(stale.since)}. The dashboard reconnects automatically.`,
+          `No connection to the API server: the dashboard shows ${stale.kinds.join(', ')} as of ${formatTime(stale.since)}. The dashboard reconnects automatically.`,
         ]
       : []),
     ...(missing.length > 0 ? [`Still loading: ${missing.join(', ')}.`] : []),

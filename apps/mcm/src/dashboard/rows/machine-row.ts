@@ -148,7 +148,8 @@ export function machineRow(
 
 function whyOf(wait: ReturnType<typeof machineWait>, stage: Stage, around: AroundMachine, className: string): string {
   if (wait === undefined) return '';
-  if (around.blockers.length > 0) return brieflyVisible(`its drain is blocked: ${around.blockers.join('; ')}`);
+  if (around.blockers.length > 0)
+    return brieflyVisible(`the drain of the machine is blocked: ${around.blockers.join('; ')}`);
   if (around.classesAreKnown && around.machineClass === undefined && stage !== 'run') {
     return brieflyVisible(`MachineClass ${className} does not exist`);
   }

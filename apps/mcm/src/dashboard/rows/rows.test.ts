@@ -88,7 +88,7 @@ describe('the level of a machine over time', () => {
     const free = assess(draining, 1);
     expect(free.row).toMatchObject({ level: 'leaving', stage: 'drain' });
     const blocked = assess(draining, 2, free, { blockers: ['budget web'] });
-    expect(blocked.row).toMatchObject({ level: 'blocked', why: 'its drain is blocked: budget web' });
+    expect(blocked.row).toMatchObject({ level: 'blocked', why: 'the drain of the machine is blocked: budget web' });
     expect(assess(draining, 11.9, blocked, { blockers: ['budget web'] }).row.level).toBe('blocked');
     expect(assess(draining, 12, blocked, { blockers: ['budget web'] }).row.level).toBe('failed');
     expect(assess(draining, 13, blocked).row.level).toBe('leaving');

@@ -19,7 +19,7 @@ function machineCure(machine: Machine): MachineCure | undefined {
   if (refusal) return hint('show the error of the cloud');
   if (metadata.deletionTimestamp) return hint('show the blockers of the drain');
   if (phase === 'Failed' && preserveExpiryTime)
-    return hint('show the cause of the preservation, and how to end the preservation');
+    return hint('show the cause of the preservation and the command that ends the preservation');
   if (phase === 'Pending' && spec.providerID) return hint('show its progress');
   if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return hint('show its problem');
   return undefined;

@@ -38,7 +38,9 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     ...(reported.zone
       ? [`  zone   ${reported.zone}${reported.zoneReason ? `, because ${reported.zoneReason}` : ''}`]
       : []),
-    ...(reported.alternative ? [`  from   ${reported.alternative}, because the first offering had no capacity`] : []),
+    ...(reported.alternative
+      ? [`  from   ${reported.alternative}, because the cloud had no capacity for the first offering of the class`]
+      : []),
     ...spaced(controllerLines(reported.controllers, now)),
     ...(reported.interruption ? ['', `${reported.interruption}.`] : []),
     '',
@@ -51,7 +53,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
       reported.hooks.map((hook) => hookLine(name, hook, now)),
     ),
     ...hints.map((hint) => `Hint: ${hint}`),
-    ...list('Requests that have no effect:', reported.askedInVain),
+    ...list('Requests of users that have no effect:', reported.askedInVain),
     ...list('VMs in quarantine:', quarantineLines(reported.quarantinedVms)),
     ...(drain ? ['', ...drainLines(drain, now)] : []),
     ...list('Flags:', reported.remarks),
@@ -68,8 +70,11 @@ function reportedOnce(wait: MachineWait, drain: LivingMachine['drain']): Machine
 
 function hookLine(machine: string, { hook, since, until }: PendingHook, now: Date): string {
   const age = formatDurationMs(Math.floor(Math.max(now.getTime() - since.getTime(), 0) / 1_000) * 1_000);
-  const then = hook.afterTimeout === 'Continue' ? 'then the machine continues' : 'the machine waits without a limit';
-  const timeout = until <= now ? 'its timeout has passed' : `timeout ${formatDurationMs(hook.timeoutMs)}`;
+  const then =
+    hook.afterTimeout === 'Continue'
+      ? 'after the timeout, the machine continues'
+      : 'after the timeout, the machine still waits';
+  const timeout = until <= now ? 'the timeout of the hook has passed' : `timeout ${formatDurationMs(hook.timeoutMs)}`;
   const key = hookKey(hook);
   return `${hook.stage} ${hook.name} of ${hook.owner}, for ${age}, ${timeout}, ${then}. To end the hook: kubectl annotate machine ${machine} ${key}-`;
 }

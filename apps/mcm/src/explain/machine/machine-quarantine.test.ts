@@ -50,10 +50,10 @@ test('shows the zone of a machine and the reason for it', async () => {
   const annotations = {
     [Annotations.ZoneOffering]: '{"zone":"b"}',
     [Annotations.CapacityOffering]: '{"zone":"b"}',
-    [Annotations.ZoneReason]: 'it replaces a machine of this zone',
+    [Annotations.ZoneReason]: 'the new machine replaces a machine of this zone',
   };
   await client.resource<Machine>(machines, NS).create({ metadata: { name: 'm-0', namespace: NS, annotations }, spec });
-  expect(await explain()).toContain('  zone   b, because it replaces a machine of this zone');
+  expect(await explain()).toContain('  zone   b, because the new machine replaces a machine of this zone');
   expect(await explain()).not.toContain('first offering');
 });
 
@@ -63,7 +63,9 @@ test('shows the alternative of a machine, and no line for the first choice', asy
   const resource = client.resource<Machine>(machines, NS);
   const annotations = { [Annotations.CapacityOffering]: '{"machineType":"large","zone":"b"}' };
   await resource.create({ metadata: { name: 'm-0', namespace: NS, annotations }, spec });
-  expect(await explain()).toContain('  from   machineType large, zone b, because the first offering had no capacity');
+  expect(await explain()).toContain(
+    '  from   machineType large, zone b, because the cloud had no capacity for the first offering of the class',
+  );
   const first = { metadata: { annotations: { [Annotations.CapacityOffering]: '{}' } } };
   await resource.patch('m-0', { type: 'merge', body: first });
   expect(await explain()).not.toContain('first offering');

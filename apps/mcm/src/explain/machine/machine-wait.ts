@@ -199,7 +199,7 @@ function deadlineOf(
     case 'Failed':
       return from(machine.status?.currentStatus?.preserveExpiryTime, 0, `the preservation ends, and ${may('deleted')}`);
     case 'InPlaceUpdating':
-      return from(since, settings.inPlaceUpdateTimeoutMs, 'the update has failed');
+      return from(since, settings.inPlaceUpdateTimeoutMs, 'the update in place has failed');
     case 'Terminating':
       if (isWaitingForVolumes(machine))
         return from(machine.status?.lastOperation?.lastUpdateTime, settings.volumeDetachTimeoutMs, LEFT_ATTACHED);

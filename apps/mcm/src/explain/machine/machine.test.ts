@@ -393,7 +393,7 @@ test('requests without effect are shown as long as they exist, longer than event
   await machine({ annotations, status: running });
   const text = await explain();
   expect(text).toContain('phase  Running\n');
-  expect(text).toContain('Requests that have no effect:');
+  expect(text).toContain('Requests of users that have no effect:');
   expect(text).toContain('metadata.annotations[node.machine.sapcloud.io/preserve]: "yes please" is ignored');
   expect(text).toContain('"high" is not an integer, so mcm uses 3');
 });
@@ -410,7 +410,9 @@ test('a machine in a setup without nodes is Available, and no node is read', asy
   await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { labels: { node: null } } } });
   const text = await explain();
   expect(text).toContain('  phase  Available\n');
-  expect(text).toContain('  node   none: its machine controller runs with --target-kubeconfig=none');
+  expect(text).toContain(
+    '  node   none: the machine controller runs without a target cluster (--target-kubeconfig=none)',
+  );
   expect(text).toContain('It is Available. No action is pending.');
 });
 
@@ -426,7 +428,7 @@ test('a machine that waits for a hook: its owner, its age, and the command that 
   const lines = machineLines(await explainMachine(target), clock.now());
   expect(lines.slice(lines.indexOf('Hooks that have not finished:'))).toEqual(
     expect.arrayContaining([
-      '  - before-drain backup of backup-operator, for 2m0s, timeout 30m0s, then the machine continues. To end the hook: kubectl annotate machine m-0 before-drain.hook.machine.sapcloud.io/backup-',
+      '  - before-drain backup of backup-operator, for 2m0s, timeout 30m0s, after the timeout, the machine continues. To end the hook: kubectl annotate machine m-0 before-drain.hook.machine.sapcloud.io/backup-',
     ]),
   );
   expect(lines.join('\n')).not.toContain('audit of');

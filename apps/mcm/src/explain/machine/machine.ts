@@ -310,7 +310,7 @@ function preservation({ metadata, status }: Machine): string | undefined {
 function nodeState(machine: Machine, node: Node | undefined | null, defaults: MachineDefaults): string {
   const name = machine.metadata.labels?.[Labels.Node];
   if (!name && machine.status?.currentStatus?.phase === 'Available')
-    return 'none: its machine controller runs with --target-kubeconfig=none';
+    return 'none: the machine controller runs without a target cluster (--target-kubeconfig=none)';
   if (!name) return 'none yet: the node of this machine has not joined';
   if (node === null) return 'with unknown state (no permission to read the node)';
   if (!node) return 'which does not exist';

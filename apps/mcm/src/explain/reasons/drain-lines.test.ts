@@ -93,8 +93,8 @@ test('a drain in progress shows its pods, their deadlines and its volumes', () =
   expect(text[1]).toMatch(/^ {2}a\/db-0 +is terminating +the wait ends by 2026-01-01T12:01:30Z$/);
   expect(text.slice(3, 6)).toEqual([
     'waits for:',
-    '  - pods a/db-0, a/web-0 to end, the last by 2026-01-01T12:01:30Z (in 1m30s); after 2026-01-01T12:02:00Z it counts as blocked',
-    '  - volume pv-7 to be detached from the node, at most until the detach timeout; see kubectl get volumeattachments',
+    '  - pods a/db-0, a/web-0 to end, the last by 2026-01-01T12:01:30Z (in 1m30s); after 2026-01-01T12:02:00Z the pod counts as blocked',
+    '  - volume pv-7 to be detached from the node, at most until the detach timeout; to list attachments: kubectl get volumeattachments',
   ]);
   const alone = drainLines({ ...drain, pods: [] }, NOW);
   expect(alone).toEqual(['node n-0 has no pods', 'waits for:', text[5]]);

@@ -6,7 +6,7 @@ const FATES: Readonly<Record<DrainExplanation['pods'][number]['fate'], string>> 
   evict: 'mcm evicts the pod now',
   delete: 'mcm deletes the pod without a grace period',
   leaving: 'is terminating',
-  turn: 'waits for the eviction of earlier pods',
+  turn: 'the pod waits until mcm has evicted earlier pods',
   blocked: 'is blocked',
   stays: 'stays',
 };
@@ -42,7 +42,7 @@ function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): strin
   const ends = leaving.flatMap((pod) => (pod.ends ? [pod.ends] : []));
   const last = ends.toSorted((a, b) => b.by.getTime() - a.by.getTime())[0];
   const until = last
-    ? `, ${ends.length > 1 ? 'the last ' : ''}by ${formatTime(last.by)} (${inTime(last.by, now)}); after ${formatTime(last.overdueFrom)} it counts as blocked`
+    ? `, ${ends.length > 1 ? 'the last ' : ''}by ${formatTime(last.by)} (${inTime(last.by, now)}); after ${formatTime(last.overdueFrom)} the pod counts as blocked`
     : '';
   const lines = [
     ...(leaving.length > 0
@@ -55,7 +55,7 @@ function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): strin
       : []),
     ...(detaching.length > 0
       ? [
-          `  - ${named(detaching, 'volume')} to be detached from the node, at most until the detach timeout; see kubectl get volumeattachments`,
+          `  - ${named(detaching, 'volume')} to be detached from the node, at most until the detach timeout; to list attachments: kubectl get volumeattachments`,
         ]
       : []),
   ];

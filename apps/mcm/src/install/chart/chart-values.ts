@@ -154,7 +154,7 @@ function imageGroup(container: Container, program: string): Group {
       pattern: '^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$',
     }),
     digest: value(
-      'Digest of the image, such as sha256:… The digest selects the image, and the tag is then only informative.',
+      'Digest of the image, such as sha256:… The digest selects the image. With a digest, the tag is only informative.',
       '',
       {
         type: 'string',
@@ -254,10 +254,10 @@ const partFields = (shares: number | string): Fields => ({
   }),
   separateController: part(
     false,
-    'Runs the machine controller in separate pods. The pods of the machine-controller-manager then have no roles and no credentials of the machine controller.',
+    'Runs the machine controller in separate pods. With separate pods, the pods of the machine-controller-manager have no roles and no credentials of the machine controller.',
     {
       annotations: value(
-        'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of the value serviceAccount do not apply to it.',
+        'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of the value serviceAccount do not apply to the machine controller.',
         {},
         TEXTS,
       ),
@@ -265,7 +265,7 @@ const partFields = (shares: number | string): Fields => ({
   ),
   fleet: part(
     false,
-    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). The parts rbac, targetRbac, webhooks, workload and networkPolicy are then not installed.',
+    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). With a fleet, the chart does not install the parts rbac, targetRbac, webhooks, workload and networkPolicy.',
     {
       selector: value(
         'Label selector of the namespaces that the fleet serves. Empty: mcm-fleet=PROVIDER.',
@@ -337,7 +337,7 @@ function values(): Fields {
     }),
     images: forEach('Images: registry/repository:tag@digest.', imageGroup),
     kubeconfigs: group(
-      'inClusterConfig, none (only for target), or the path /etc/mcm/control/kubeconfig or /etc/mcm/target/kubeconfig. These files come from the Secrets machine-controller-manager-control and machine-controller-manager-target.',
+      'inClusterConfig, none (only for target), or the path /etc/mcm/control/kubeconfig or /etc/mcm/target/kubeconfig. The Secrets machine-controller-manager-control and machine-controller-manager-target contain the kubeconfigs.',
       {
         control: value('Cluster of the machine objects.', kubeconfigs.control, {
           type: 'string',

@@ -29,14 +29,14 @@ export const CONTROLLERS: BoardSpec = {
           p95('mcm_workqueue_work_duration_seconds', 'name'),
           '{{name}}',
         ]),
-        timeseries('Retries', 'ops', 'Number of failed reconciles. mcm retries each of them.', [
+        timeseries('Retries', 'ops', 'Number of failed reconciles. mcm retries each failed reconcile.', [
           rate('mcm_workqueue_retries_total', 'name'),
           '{{name}}',
         ]),
         timeseries(
           'Longest running',
           's',
-          'Duration of the longest reconcile in progress. An alert fires after ten minutes.',
+          'Duration of the longest reconcile in progress. An alert fires if a reconcile takes ten minutes.',
           ['max by (name) (mcm_workqueue_longest_running_processor_seconds)', '{{name}}'],
         ),
         timeseries('Objects in caches', 'short', 'The memory of the process grows with this number.', [

@@ -34,13 +34,13 @@ export const MACHINES: BoardSpec = {
         stat('Starting', 'Machines in creation, without a joined node, or in an in-place update.', phase(0)),
         stat(
           'Unknown',
-          'Machines with an unhealthy or missing node. These machines become Failed when the health timeout expires.',
+          'Machines with an unhealthy or missing node. Unhealthy machines become Failed when the health timeout expires.',
           phase(-1),
           [1, 5],
         ),
         stat(
           'CrashLoopBackOff',
-          'The cloud refused the creation of these machines. mcm retries the creation.',
+          'The cloud refused the creation of these machines. mcm retries the creation of the machines.',
           phase(-2),
           [1, 5],
         ),
@@ -59,7 +59,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Replicas',
           'short',
-          'Desired, updated and available machines. The numbers are equal when a rollout is complete.',
+          'Desired, updated and available machines. The three numbers of machines are equal when a rollout is complete.',
           [perDeployment('mcm_machine_deployment_info_spec_replicas'), '{{name}} desired'],
           [perDeployment('mcm_machine_deployment_status_updated_replicas'), '{{name}} updated'],
           [perDeployment('mcm_machine_deployment_status_available_replicas'), '{{name}} available'],
@@ -79,7 +79,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Stages, median',
           's',
-          'Duration of each stage from creation to deletion. See also the 95th percentile.',
+          'Duration of each stage from creation to deletion. The next panel shows the 95th percentile.',
           [stageQuantile(0.5), '{{stage}}'],
         ),
         timeseries(
@@ -91,7 +91,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Machines that did not join',
           'short',
-          'VMs that started but did not join in time. Check the user data, image and network of these VMs.',
+          'VMs that started but did not join in time. Check the user data, image and network of VMs that do not join.',
           [
             'sum by (machine_deployment) (increase(mcm_machine_num_failed_join{namespace=~"$namespace"}[$__rate_interval]))',
             '{{machine_deployment}}',
@@ -131,7 +131,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Requests to the cloud',
           'reqps',
-          'Requests by service of the cloud. These requests count against the quota of the cloud.',
+          'Requests by service of the cloud. All requests count against the quota of the cloud.',
           ['sum by (service) (rate(mcm_cloud_api_requests_total[$__rate_interval]))', '{{service}}'],
         ),
         timeseries(

@@ -57,7 +57,7 @@ const ALERTS: readonly Alert[] = [
     'critical',
     '15m',
     'max by (namespace, name) (mcm_machine_deployment_status_condition{condition="ReplacementHeld"} == 1) > 0',
-    'Many machines of {{ $labels.namespace }}/{{ $labels.name }} became unreachable at the same time. mcm replaces none of these machines.',
+    'Many machines of {{ $labels.namespace }}/{{ $labels.name }} became unreachable at the same time. mcm replaces no unreachable machine.',
   ),
   alert(
     'McmSetFrozen',

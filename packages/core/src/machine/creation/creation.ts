@@ -73,7 +73,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
     if (o.offerings && refusedCapacity(o)) return planElsewhere(o, error, now);
     return planCapacity(o, now) ?? planRetry(o, last, error, createBackoff(o, error), creationFailed, now);
   }
-  if (!created) return act('finding the VM that the machine records', { do: 'call', call: 'create' });
+  if (!created) return act('looking up the VM in the provider ID of the machine', { do: 'call', call: 'create' });
   if (isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
   }
@@ -161,8 +161,8 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
-  if (recorded) return act('label or priority is missing', recorded);
-  if (!o.driver.initialize) return act('the VM is complete', pending(o, now));
+  if (recorded) return act('the machine lacks the label of its Node or the priority', recorded);
+  if (!o.driver.initialize) return act('the VM exists and needs no initialization', pending(o, now));
   const initialize = act('initializing the VM', { do: 'call', call: 'initialize' });
   switch (last?.kind) {
     case 'create':
@@ -222,7 +222,7 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
   if (!plan || !('waitsFor' in plan)) return plan;
   const { shortage, until } = plan.waitsFor;
   if (shortage) return planShortage({ ...o, shortage }, now);
-  const because = 'another machine tests whether the offering has capacity';
+  const because = 'another machine tests whether the cloud has capacity for the offering';
   return { ...wait(because, until), awaitsCapacity: true, blockedBy: [capacityBlock(o, because)] };
 }
 
@@ -232,7 +232,9 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
   // overwrite the status of the other.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
-  return planCapacity(o, now) ?? act('an offering has capacity', { do: 'call', call: 'create' });
+  return (
+    planCapacity(o, now) ?? act('the cloud has capacity for an offering of the class', { do: 'call', call: 'create' })
+  );
 }
 
 /** The message of the cloud may contain IDs of requests, and is in the last operation. */

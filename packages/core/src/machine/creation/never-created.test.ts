@@ -57,7 +57,7 @@ test.each<[what: string, calls: CallMemory, unsent: boolean]>([
 );
 
 test('the note is written once, after a refusal, for a machine without a VM', () => {
-  const note = act('no create call was sent', {
+  const note = act('the driver sent no create call for the machine', {
     do: 'annotate',
     annotations: { [Annotations.NoCreateCall]: 'true' },
   });

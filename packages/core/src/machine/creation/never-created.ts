@@ -27,7 +27,7 @@ export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boo
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!(lastCallWasNotSent(o) || lastCallWasRefused(o)) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
   const annotations = { [Annotations.NoCreateCall]: TRUE_LOWER };
-  return act('no create call was sent', { do: 'annotate', annotations });
+  return act('the driver sent no create call for the machine', { do: 'annotate', annotations });
 }
 
 export const isCreation = ({ actions }: Plan): boolean =>

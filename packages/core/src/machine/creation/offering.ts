@@ -34,7 +34,7 @@ export function planOffering(
   const record = o.machine.metadata.annotations?.[Annotations.CapacityOffering];
   const [first] = offerings;
   if (!isFree(o, record)) {
-    if (record === undefined && first) return choose(o, first, 'the create call used the first offering');
+    if (record === undefined && first) return choose(o, first, 'the create call used the first offering of the class');
     return waitFor(
       offerings.filter((each) => each.record === record),
       now,
@@ -44,7 +44,7 @@ export function planOffering(
   if (!best) return record === undefined ? waitFor(offerings, now) : forget();
   if (best.awaitsFirstCall && now < best.awaitsFirstCall) return { waitsFor: { until: best.awaitsFirstCall } };
   if (best.record === record) return undefined;
-  return choose(o, best, 'the first offering with capacity', best === first ? undefined : first);
+  return choose(o, best, 'the create call uses the first offering with capacity', best === first ? undefined : first);
 }
 
 function waitFor(offerings: readonly ObservedOffering[], now: Date): Waiting | undefined {
@@ -58,7 +58,7 @@ function waitFor(offerings: readonly ObservedOffering[], now: Date): Waiting | u
 const forget = (): Plan => ({
   actions: [{ do: 'annotate', annotations: { [Annotations.CapacityOffering]: null } }],
   next: { kind: 'continue' },
-  because: 'no offering has capacity',
+  because: 'the cloud has no capacity for any offering of the class',
 });
 
 function choose(

@@ -45,7 +45,11 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
   const until = repeatAfter(o.reported, report.reports, now);
   return until === undefined
     ? plan
-    : { actions: [], next: nextAt(until), because: `another process overwrites this status: ${plan.because}` };
+    : {
+        actions: [],
+        next: nextAt(until),
+        because: `another process overwrites the status of the machine: ${plan.because}`,
+      };
 }
 
 function planNext(o: MachineObservation, now: Date): Plan {
@@ -118,7 +122,7 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Failed
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };
-    return act('deleting it because it is Failed', { do: 'annotate', annotations });
+    return act('deleting the machine, because it is Failed', { do: 'annotate', annotations });
   }
   const going = o.drain ? planDrain(o.drain, now) : undefined;
   const pods = going ? [...going.evict, ...going.remove, ...going.leaving] : [];
@@ -155,7 +159,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   if (calls.running?.kind === 'status') return planDuringLookup(o, calls.running, now);
   if (calls.running) return undefined;
   if (calls.last?.kind === 'delete') return undefined;
-  if (calls.last?.kind !== 'status') return act('finding the Node of the machine', { do: 'call', call: 'status' });
+  if (calls.last?.kind !== 'status') return act('looking up the Node of the machine', { do: 'call', call: 'status' });
   const { outcome } = calls.last;
   if (outcome.ok) {
     const nodeName = outcome.instance?.nodeName;

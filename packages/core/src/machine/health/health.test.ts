@@ -361,7 +361,7 @@ test.each<[what: string, node: Node | undefined, message: string]>([
   [
     'its node lacks critical components',
     node({ spec: { taints: critical } }),
-    'its Node still has the taint node.gardener.cloud/critical-components-not-ready',
+    'the Node of the machine still has the taint node.gardener.cloud/critical-components-not-ready',
   ],
   [
     'its node has readiness taints',
@@ -370,7 +370,7 @@ test.each<[what: string, node: Node | undefined, message: string]>([
         taints: ['network', 'storage'].map((rule) => ({ key: `readiness.k8s.io/${rule}`, effect: 'NoSchedule' })),
       },
     }),
-    'its Node still has the taints readiness.k8s.io/network, readiness.k8s.io/storage',
+    'the Node of the machine still has the taints readiness.k8s.io/network, readiness.k8s.io/storage',
   ],
 ])('a machine that does not join reports the reason: %s', (_what, n, message) => {
   const conditions = (n?.status?.conditions ?? []) as Condition[];

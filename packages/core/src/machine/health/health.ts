@@ -81,7 +81,7 @@ function undamped(o: MachineObservation, now: Date): HealthPlan {
   if (mirrorChange && base) {
     const due = o.machine.status?.currentStatus?.phase === 'Pending' ? mirrorDue(o) : now;
     if (due <= now) return { status: base, writes: 'mirrored', because: 'node conditions changed' };
-    return { ...planTimeouts(o, now, due), because: 'the node has registered and is not ready yet' };
+    return { ...planTimeouts(o, now, due), because: 'the kubelet registered the Node, and the Node is not Ready yet' };
   }
   return planInPlaceResult(o, now) ?? planTimeouts(o, now);
 }
@@ -281,12 +281,14 @@ function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan
     case 'Pending': {
       const deadline = joinDeadline(o.machine, o.settings);
       return now <= deadline
-        ? { deadline: earliest(deadline, also), because: 'waits for the node to join' }
+        ? { deadline: earliest(deadline, also), because: 'the machine waits until its node joins' }
         : neverJoined(o, now);
     }
     case 'InPlaceUpdating': {
       const deadline = after(current.lastUpdateTime, o.settings.inPlaceUpdateTimeoutMs);
-      return now <= deadline ? { deadline, because: 'waits for the in-place update' } : updateTimedOut(o, now);
+      return now <= deadline
+        ? { deadline, because: 'the machine waits for the end of the in-place update' }
+        : updateTimedOut(o, now);
     }
     case 'Unknown':
     case 'InPlaceUpdateFailed': {
@@ -314,11 +316,11 @@ function missingForJoin(o: MachineObservation, now: Date): string {
   if (!o.node) return `no Node has registered for the machine${contradiction(o)}`;
   const wrong = unhealthyText(o, o.node.status?.conditions);
   if (wrong || waitsForCriticalComponents(o.node)) {
-    return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
+    return wrong || `the Node of the machine still has the taint ${Taints.CriticalComponentsNotReady.key}`;
   }
   if (hasJoined(o) && awaitsReadyHooks(o, now)) return 'the after-ready hooks of the machine have not finished';
   const keys = readinessTaints(o.node);
-  return `its Node still has the ${keys.length === 1 ? 'taint' : 'taints'} ${keys.join(', ')}`;
+  return `the Node of the machine still has the ${keys.length === 1 ? 'taint' : 'taints'} ${keys.join(', ')}`;
 }
 
 function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {

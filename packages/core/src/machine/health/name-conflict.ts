@@ -69,7 +69,7 @@ function planReported(
   const { error } = last.outcome;
   const retryAt = new Date(last.at.getTime() + retryAfter(CREATE_RETRY[error.code], error, last.failures));
   if (now < retryAt) return wait('the cloud did not return the VM of the machine', retryAt);
-  return act('finding the VM of the machine', { do: 'call', call: 'status' });
+  return act('looking up the VM of the machine', { do: 'call', call: 'status' });
 }
 
 const vmOf = ({ outcome }: SettledCall): string | undefined => (outcome.ok ? outcome.instance?.providerId : undefined);

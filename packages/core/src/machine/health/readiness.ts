@@ -21,6 +21,8 @@ export function planReadiness({ machine, node }: MachineObservation, now: Date):
   const since = awaitedReadiness(machine)?.since ?? formatTime(now);
   const wanted = keys === '' ? undefined : `${since} ${keys}`;
   if (wanted === recorded) return undefined;
-  const because = wanted ? 'its Node has readiness taints' : 'its Node has no readiness taints anymore';
+  const because = wanted
+    ? 'the Node of the machine has readiness taints'
+    : 'the Node of the machine has no readiness taints anymore';
   return act(because, { do: 'annotate', annotations: { [Annotations.AwaitsReadiness]: wanted ?? null } });
 }

@@ -25,7 +25,7 @@ export function planHooks(o: MachineObservation, stage: HookStage, now: Date, re
     const names = state.hooks.map(({ name, owner }) => `${name} of ${owner}`).join(', ');
     const message = `The machine waits for ${stage} hooks: ${names}`;
     return act(
-      `beginning its ${stage} hooks`,
+      `starting the ${stage} hooks of the machine`,
       { do: 'annotate', annotations: state.annotations },
       { do: 'say', event: { type: 'Normal', reason: 'HooksBegun', message } },
     );

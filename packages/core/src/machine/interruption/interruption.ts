@@ -18,7 +18,7 @@ export function planNodeNotice({ machine, node, interruptions }: MachineObservat
   if (reported.noticedAt.getTime() < millis(machine.metadata.creationTimestamp)) return undefined;
   const known = interruptionOf(machine);
   if (known && known.deadline <= reported.deadline) return undefined;
-  return act('its Node reports an interruption', {
+  return act('the Node of the machine reports an interruption', {
     do: 'recordInterruption',
     annotation: printInterruption(reported),
     event: { type: 'Warning', reason: 'Interrupted', message: sentenceOf(reported) },
@@ -54,7 +54,7 @@ export function planInterruption(o: MachineObservation, now: Date): Plan | undef
   return {
     actions: [...evidence, { do: 'deleteInterrupted' }],
     next: { kind: 'wait' },
-    because: 'the cloud interrupts its VM',
+    because: 'the cloud interrupts the VM of the machine',
   };
 }
 

@@ -24,10 +24,10 @@ export function planPods(o: MachineObservation, plan: DrainPlan, because: string
   }
   if (plan.remove.length > 0) actions.push({ do: 'deletePods', pods: plan.remove, because: plan.removeBecause });
   if (actions.length > 0) return act(because, ...actions);
-  return plan.readsResponders ? act('reading the Evictions of its pods', { do: 'readEvictions' }) : undefined;
+  return plan.readsResponders ? act('reading the Evictions of the pods', { do: 'readEvictions' }) : undefined;
 }
 
 export const planWithdrawal = (o: MachineObservation): Plan | undefined =>
   o.drain === undefined && o.hasTarget && hasRequests(o)
-    ? act('its drain has ended', { do: 'withdrawEvictions' })
+    ? act('the drain of the Node has ended', { do: 'withdrawEvictions' })
     : undefined;

@@ -129,7 +129,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
     ...(drains ? { tainted: true } : phaseOf(o.machine) === 'Running' ? { tainted: false } : {}),
     now,
   });
-  if (change) return act('marking its Node as preserved', { do: 'syncNode', patch: { main: change } });
+  if (change) return act('marking the Node of the machine as preserved', { do: 'syncNode', patch: { main: change } });
   if (done) return undefined;
   let drained: 'yes' | 'no' | undefined;
   if (drains) {
@@ -138,7 +138,7 @@ function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date
     drained = plan === 'drained' ? 'yes' : 'no';
   }
   const condition = buildCondition(existing, terms, drained, now, phaseOf(o.machine) === 'Running');
-  if (condition) return act('setting the condition of its preserved Node', { do: 'setNodeCondition', condition });
+  if (condition) return act('setting the condition of the preserved Node', { do: 'setNodeCondition', condition });
   return drained === 'no' && o.drain ? wait(o, terms, now) : undefined;
 }
 
@@ -208,7 +208,7 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
     return act('ending its preservation', { do: 'setNodeCondition', condition: { ...existing, ...ended } });
   }
   const change = node && nodeChange(node, { annotations: unprotection(node, remove), tainted: false, now });
-  if (change) return act('removing the preservation marks of its Node', { do: 'syncNode', patch: { main: change } });
+  if (change) return act('removing the preservation marks of the Node', { do: 'syncNode', patch: { main: change } });
   const removal = remove ? removeRequests(machine) : undefined;
   return removal ?? act('removing its preservation', ...withExpiry(o, undefined, endOf(o, now), now));
 }
@@ -233,7 +233,7 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
     (key) => annotations?.[key] !== undefined,
   );
   if (keys.length === 0) return undefined;
-  return act('removing the annotation of its preservation', {
+  return act('removing the annotation that requests the preservation', {
     do: 'annotate',
     annotations: Object.fromEntries(keys.map((key) => [key, null])),
   });

@@ -98,7 +98,7 @@ function planStopped(o: MachineObservation, now: Date): Plan {
   if (phaseOf(o) !== 'Available') {
     const operation: Operation = { description: WarmTexts.stopped, state: 'Processing', type: 'Create' };
     const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
-    return act('its VM is stopped', { do: 'writeStatus', status: { ...status, conditions: [] } });
+    return act('the VM of the machine is stopped', { do: 'writeStatus', status: { ...status, conditions: [] } });
   }
   const because = 'the VM of the warm machine is stopped until a scale-up';
   const { running, last } = o.calls;
@@ -130,9 +130,9 @@ function planStart(o: MachineObservation, power: Power, now: Date): Plan | undef
       return act('a MachineSet uses the warm machine', annotatePower(powerText('Starting', now)));
     return act('a MachineSet uses the warm machine', { do: 'writeStatus', status: pending(o, now) });
   }
-  if (phase === 'Running') return act('its Node is Ready again', annotatePower(null));
+  if (phase === 'Running') return act('the Node of the machine is Ready again', annotatePower(null));
   if (phase !== 'Pending') return undefined;
-  if (running) return wait('its VM is being started', joinDeadline(o.machine, o.settings));
+  if (running) return wait('the cloud is starting the VM of the machine', joinDeadline(o.machine, o.settings));
   if (!isCurrent(last, 'start', power)) return act('starting its VM', { do: 'call', call: 'start' });
   return last.outcome.ok ? undefined : planAgain(o, last, 'Starting the VM of the warm machine failed', now);
 }

@@ -203,7 +203,7 @@ describe('replicas', () => {
   });
 
   test('a plan without actions gives the reason', () => {
-    expect(planReplicas(snapshot(1, machinesOf(1, 'Running'))).because).toBe('the set has all its replicas');
+    expect(planReplicas(snapshot(1, machinesOf(1, 'Running'))).because).toBe('the MachineSet has all its replicas');
     const full = planReplicas(snapshot(2, machinesOf(1, 'Running'), { room: 0 }));
     expect(full).toMatchObject({
       create: 0,

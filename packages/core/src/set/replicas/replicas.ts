@@ -103,8 +103,9 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
   const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));
   const toDelete = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
-  if (toDelete.length === 0 && waiting === undefined) return nothing('the set has all its replicas');
-  const waits = waiting === undefined ? '' : `; ${waiting} wait, because other machines of their zones are missing`;
+  if (toDelete.length === 0 && waiting === undefined) return nothing('the MachineSet has all its replicas');
+  const waits =
+    waiting === undefined ? '' : `; ${waiting} machines wait, because other machines of their zones are missing`;
   return {
     create: 0,
     toDelete,
