@@ -505,6 +505,16 @@ describe('CEL rules', () => {
     expect(problems(withSchema({ a: bounded }))).toEqual([]);
   });
 
+  it('the cost of startsWith and endsWith depends on the prefix, not on the text', () => {
+    const amounts = (...rule: string[]): string[] => {
+      const quantities = { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] };
+      const a = { type: 'object', maxProperties: 20, additionalProperties: quantities };
+      return problems(withSchema({ a: { ...a, 'x-kubernetes-validations': rule.map((each) => ({ rule: each })) } }));
+    };
+    expect(amounts("self.all(k, !self[k].startsWith('-') && quantity(self[k]).isInteger())")).toEqual([]);
+    expect(amounts('self.all(k, isQuantity(self[k]) && quantity(self[k]).isInteger())')).toHaveLength(1);
+  });
+
   it('CEL rules report optionalOldSelf also if the rule does not compile', () => {
     const fields = (rule: Fields): unknown[] => validateCrd(withSchema(rules(rule))).map(({ field }) => field);
     expect(fields({ rule: 'self.x', optionalOldSelf: true })).toEqual([`${at}.rule`, `${at}.optionalOldSelf`]);

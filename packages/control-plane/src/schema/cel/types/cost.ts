@@ -67,7 +67,7 @@ const scan = (size: number): number => Math.ceil(size * TRAVERSAL);
 
 const TRAVERSING = new Set(
   (
-    'startsWith endsWith charAt indexOf lastIndexOf lowerAscii upperAscii replace split substring trim reverse url isURL quantity isQuantity ' +
+    'charAt indexOf lastIndexOf lowerAscii upperAscii replace split substring trim reverse url isURL quantity isQuantity ' +
     'ip isIP cidr isCIDR validate bytes timestamp duration semver isSemver strings.quote'
   ).split(' '),
 );
@@ -84,6 +84,8 @@ export function callCost(name: string, args: readonly Sized[], isSized: (at: num
     return 1 + Math.ceil((sizeAt(args, 0) + 1) * TRAVERSAL) * Math.ceil(Math.max(1, sizeAt(args, 1)) * REGEX);
   }
   if (name === 'contains') return 1 + scan(sizeAt(args, 0)) * Math.max(1, scan(sizeAt(args, 1)));
+  // These functions read no more bytes of the text than the prefix or suffix has.
+  if (name === 'startsWith' || name === 'endsWith') return scan(sizeAt(args, 1));
   if (name === '@in') return 1 + sizeAt(args, 1);
   if (EQUALITY.has(name)) return isSized(0) && isSized(1) ? 1 + scan(Math.min(sizeAt(args, 0), sizeAt(args, 1))) : 1;
   if (name === '_+_') return isSized(0) ? 1 + scan(sizeAt(args, 0) + sizeAt(args, 1)) : 1;
