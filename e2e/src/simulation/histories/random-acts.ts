@@ -296,9 +296,15 @@ export class RandomHistory {
     await this.#roll();
   }
 
-  /** Stores a backup of a complete fleet first, so that each restore has a backup. */
+  /**
+   * Stores a backup first, so that each restore has a backup. If responses are lost, no process may hold its Lease for
+   * long enough to complete the fleet.
+   */
   async #beginBackup(): Promise<void> {
-    await this.#world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
+    const world = this.#world;
+    const { replicas } = this.#first;
+    if (!world.network.losesAnswers) await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
+    else await world.until(async () => (await world.machines()).length === replicas, BOUNDS.settled.ms);
     this.#restores?.backUp(this.#first);
   }
 
