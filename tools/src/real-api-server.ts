@@ -18,7 +18,10 @@ export interface RealApiServer {
   stop(): Promise<void>;
 }
 
-/** Shorter than the timeout of a test hook. So after a failed start, the test reports the end of the log. */
+/**
+ * The time limit of a start, which is shorter than the timeout of a test hook. After a failed start, the test reports
+ * the end of the log.
+ */
 const START_MS = 150_000;
 /** The number of attempts, because another program may use a port after it was found free. */
 const STARTS = 3;
@@ -49,7 +52,6 @@ async function freePorts(count: number): Promise<readonly number[]> {
 const isReady = (url: string, token: string): Promise<boolean> =>
   new Promise((resolve) => {
     const headers = { authorization: `Bearer ${token}` };
-    // The CA is not known yet, so the certificate is not verified. Only the status matters.
     const request = get(`${url}/readyz`, { headers, rejectUnauthorized: false }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200);
@@ -58,7 +60,9 @@ const isReady = (url: string, token: string): Promise<boolean> =>
   });
 
 export interface RealApiServerOptions {
-  /** Whether `kube-controller-manager` also runs, if the folder contains it. By default, `controllers` is true. */
+  /**
+   * Whether `kube-controller-manager` also runs, if the folder contains it. By default, `kube-controller-manager` runs.
+   */
   readonly controllers?: boolean;
   /** The address range of Services as a CIDR. By default, `serviceCidr` is 10.0.0.0/24. */
   readonly serviceCidr?: string;

@@ -17,7 +17,7 @@ import {
 } from './testing.ts';
 
 /**
- * Another client writes between a controller's decision and the arrival of its request. The write contains the version
+ * Another client writes between a controller's decision and the arrival of its request. Each write contains the version
  * that the controller used for its decision, so the API server refuses the write. `World.end` verifies that each write
  * identifies its object.
  */

@@ -22,8 +22,8 @@ await runMachineController(createAwsDriver(options), {
     configure: async (flags) => {
       const warnings = await checkEnvironment(environment);
       const { settings, endpoints } = awsSettings(process.env, flags, await readSharedConfig(environment));
-      // The first machine does not wait for the SDK. If loading fails, the first call that needs the SDK reports the
-      // error.
+      // The SDK is loaded at the start, so that the first machine does not wait for it. If loading fails, the first
+      // call that needs the SDK reports the error.
       loadSdk().catch(() => undefined);
       return { driver: createAwsDriver({ ...options, settings }), endpoints, warnings };
     },

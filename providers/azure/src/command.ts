@@ -14,8 +14,8 @@ await runMachineController(createAzureDriver(environment), {
     flags: azureFlags,
     configure: (flags) => {
       const { settings, endpoints } = azureSettings(process.env, flags);
-      // The first machine does not wait for the SDK. If loading fails, the first call that needs the SDK reports the
-      // error.
+      // The SDK is loaded at the start, so that the first machine does not wait for it. If loading fails, the first
+      // call that needs the SDK reports the error.
       loadSdk().catch(() => undefined);
       return { driver: createAzureDriver({ ...environment, ...settings }), endpoints };
     },

@@ -3,7 +3,7 @@ import { alternativeProblems } from '@mcm/core/driver';
 import { alternatives } from './driver/alternatives.ts';
 import { readSpec } from './driver/decode.ts';
 
-/** Users of this class do not load the SDK of the cloud. */
+/** Users of this module do not load the SDK of the cloud. */
 export { readSpec } from './driver/decode.ts';
 export { gcpFlags } from './driver/settings.ts';
 

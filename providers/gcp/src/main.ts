@@ -5,7 +5,7 @@ const V8_FLAGS = [
   // Without this flag, short-lived objects of the start keep the heap large until the process ends.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // TurboFan uses 3 to 6 MB of memory. Without TurboFan, the CPU time for 150 machines is the same, and a listing of 10,000
+  // TurboFan uses 3 to 6 MB of memory. Without TurboFan, 150 machines need the same CPU time, and a listing of 10,000
   // VMs needs 15 % more.
   '--no-turbofan',
   // The HTTP parser is the only WebAssembly of the process, and its optimizing compilation would use 14 MB. A flag that is

@@ -26,7 +26,7 @@ function reportIn(text: string): Report | undefined {
     const report: unknown = JSON.parse(text);
     return typeof report === 'object' && report !== null && 'advisories' in report ? (report as Report) : undefined;
   } catch {
-    return undefined; // The output is not JSON, so the user gets it unchanged.
+    return undefined;
   }
 }
 
@@ -55,7 +55,7 @@ export function readAudit(printed: string, said: string): Audit {
 export function audit(more: readonly string[] = []): Promise<Audit> {
   const args = ['-y', 'pnpm@12.21.0', 'audit', '--prod', '--json', ...more];
   return new Promise((resolve) => {
-    // The exit code is 1 for a vulnerability, and also if the registry does not respond. So the code parses the output
+    // The exit code is 1 for a vulnerability, and also if the registry does not respond, so the output is parsed
     // instead.
     execFile('npx', args, { cwd: ROOT, maxBuffer: 1 << 26 }, (_error, printed, said) =>
       resolve(readAudit(printed, said)),

@@ -6,7 +6,7 @@ export interface Binary {
   readonly folder: string;
   /** The start module of the program, relative to the folder of the package. */
   readonly entry: string;
-  /** The specifier for `import.meta.resolve`, with which other programs find this program. */
+  /** The specifier for `import.meta.resolve`, with which programs find this program. */
   readonly specifier: string;
   /** Folders of the package that the program reads at run time. */
   readonly assets: readonly string[];
@@ -15,8 +15,8 @@ export interface Binary {
   /** Whether the program has the common flags of `@mcm/kube`. */
   readonly controller: boolean;
   /**
-   * A command line that runs most of the code, needs no environment, and always prints the same text. `sample` is
-   * absent for controllers.
+   * A command line that runs most of the code, needs no environment, and always prints the same text. Controllers have
+   * no sample.
    */
   readonly sample: readonly string[];
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Binary } from './binaries.ts';
 
-/** The name contains the version of Node.js, so that `load-program.ts` finds the file. */
+/** The name of the compile cache contains the version of Node.js, so that `load-program.ts` finds the file. */
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
@@ -17,7 +17,7 @@ const STEADY = [
   ...['--min-semi-space-size=256', '--max-semi-space-size=256', '--initial-old-space-size=2000'],
 ];
 
-/** The position in the cache of V8's flags, which are four bytes. V8 accepts a cache only if its flags are the same. */
+/** The position in the cache of V8's flags, which are four bytes. V8 accepts a cache only if its flags are equal. */
 const NOTED_FLAGS = 12;
 
 /** Runs before the program, and stores the compiled code when the program ends. */
@@ -63,7 +63,7 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
 
 /**
  * Writes the compile cache of a bundle next to the bundle. A controller runs until it would connect to its clusters,
- * and another program runs its sample.
+ * and any other program runs its sample.
  */
 export async function compile({ controller, sample }: Binary, dist: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));

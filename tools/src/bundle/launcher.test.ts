@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** Runs the launcher of the folder from another folder. */
+/** Runs the launcher of a clone from a different working folder. */
 const launch = (args: readonly string[], file = join(clone, 'mcm'), path = process.env.PATH ?? '') =>
   new Promise<{ code: unknown; lines: string[]; log: string }>((done) =>
     execFile(file, args, { cwd: dir, env: { PATH: path } }, (error, stdout, stderr) =>

@@ -26,8 +26,8 @@ const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
 
 /**
- * Converts a lazy import of names to an import of a module with only these names, so that the bundler can omit the
- * others.
+ * Converts a lazy import of names to an import of a module with only these names, so that the bundler can omit all
+ * further names.
  */
 export const importParts = (source: string): string =>
   source.replaceAll(PARTS, (_all, names: string, from: string) => {
@@ -61,7 +61,9 @@ const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
-/** Third-party packages whose regular expressions contain such characters, which the bundler does not escape. */
+/**
+ * Third-party packages whose regular expressions contain characters beyond ASCII, which the bundler does not escape.
+ */
 const BEYOND_ASCII = /\/node_modules\/(?:liquidjs|@marcbachmann\/cel-js)\/.*\.m?js$/;
 
 /** A plugin with which the bundler follows the lazy loads of the workspace, and omits unused parts. */

@@ -19,8 +19,8 @@ declare module 'vitest' {
 const BUILT = join(ROOT, 'tools/node_modules/.cache/programs');
 
 /**
- * Runs once for all test files. The first request bundles every program, and all requests get the same folder.
- * Otherwise, each file that starts programs would build them again. In a task of turbo, the function copies the
+ * Runs once for all test files. The first request bundles every program, and all requests get the same folder. Without
+ * a shared folder, each file that starts programs would build them again. In a task of turbo, the function copies the
  * programs that another task has built.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {

@@ -34,7 +34,7 @@ const NO_LOGINS =
 
 /**
  * The login chain of the AWS SDK. The driver has its own chain, which uses its transport. The chain of the SDK would
- * open other sockets.
+ * open its own sockets.
  */
 const AWS_LOGINS = /\/@aws-sdk\/credential-provider-node\/dist-(cjs|es)\/index\.js$/;
 const NO_AWS_LOGINS =
@@ -66,7 +66,7 @@ const ZOD_LOCALES = /\/zod\/v4\/locales\/index\.js$/;
 const ENGLISH_ONLY = "export { default as en } from './en.js';";
 
 /**
- * The main module of undici. Only the parts in `undiciParts` of `@mcm/kube` are bundled. The other parts (fetch,
+ * The main module of undici. Only the parts in `undiciParts` of `@mcm/kube` are bundled. The omitted parts (fetch,
  * WebSocket, mocks, caches) are 500 kB.
  */
 const UNDICI = /\/undici\/index\.js$/;

@@ -101,8 +101,8 @@ export function createPlayer(
       return new Map(
         results.map(({ name, failures = [] }) => [
           name,
-          // A response may lack a value that later steps need. The response of the other server then lacks the value
-          // too, or there is another difference.
+          // A response may lack a value that later steps need. The response of the second server lacks the value too,
+          // or there is an earlier difference.
           failures.filter(({ diffs }) => !diffs[0]?.[0].startsWith('capture ')),
         ]),
       );

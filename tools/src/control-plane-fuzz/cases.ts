@@ -17,7 +17,7 @@ const STEPS = 20;
 /** The distance between the seeds of two runs. The distance is larger than the number of cases in a run. */
 const STRIDE = 1_000_003;
 /**
- * The admission of these kinds reads a cache of the real server. A case with such a kind has no other kind, because
+ * The admission of these kinds reads a cache of the real server. A case with such a kind has no second kind, because
  * responses would depend on the delay of the cache.
  */
 const ALONE = new Set(['LimitRange', 'ResourceQuota']);
@@ -30,12 +30,12 @@ export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).leng
 const FRESH = 0.1;
 const AS_USER = 0.05;
 
-/** Creates the case `index` of `seed`. The result is always the same. */
+/** Creates the case `index` of `seed`. For equal arguments, the result is always the same. */
 export function caseOf(seed: number, index: number, all: readonly Kind[], schemas: Schemas, samples: Samples): Case {
   const draw = createDraw(seededRandom(seed * STRIDE + index));
   const source: Source = { draw, schemas, samples };
   const name = `seed ${seed}, case ${index}`;
-  // Each kind is used in turn. In a third of the cases, there is also a second kind.
+  // Each kind is used in turn, and a third of the cases have a second kind.
   const first = all[index % all.length] as Kind;
   if (draw.chance(FRESH)) return freshCase(source, name);
   const second = draw.pick(all);
@@ -70,7 +70,9 @@ function freshCase(source: Source, name: string): Case {
   return { name: `${name}: new kind`, steps };
 }
 
-/** A case in which a user with few rights sends most of the requests. Half of them are for roles. */
+/**
+ * A case in which a user with few rights sends most of the requests. Half of the requests of the user are for roles.
+ */
 function userCase(source: Source, name: string, given: readonly Kind[], all: readonly Kind[]): Case {
   const { draw } = source;
   const roles = all.filter(({ kind, namespaced }) => namespaced && /^Role(Binding)?$/.test(kind));

@@ -31,16 +31,17 @@ export interface Run {
 export interface Outcome {
   readonly requests: number;
   /**
-   * The number of requests up to the first difference of their case. Later requests are not compared, because the
-   * servers then have different states.
+   * The number of requests up to the first difference of their case. Requests after a difference are not compared,
+   * because the servers then have different states.
    */
   readonly compared: number;
   /** Cases during which the real server closed the connection. */
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /**
-   * Differences that did not occur again. Field managers are sorted by their times, which are in seconds. A write that
-   * only changes this order creates a new version. So the responses of one server depend on the time of the requests.
+   * Differences that did not occur again when the case was repeated. Field managers are sorted by their times, which
+   * are in seconds. A write that only changes the order of field managers creates a new version. As a result, the
+   * responses of one server depend on the time of the requests.
    */
   readonly unsteady: readonly Difference[];
   /** The number of differences that each rule explains. */

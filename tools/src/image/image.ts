@@ -9,8 +9,8 @@ export interface ImageSettings {
   /** The Node.js binaries, one for each architecture. */
   readonly nodes: readonly string[];
   /**
-   * The folder of an OCI layout. The image of the layout contains a C library. If `base` is absent, the libraries of
-   * this machine are used.
+   * The folder of an OCI layout with a base image. The image of the layout contains a C library. Without a base image,
+   * the libraries of this machine are used.
    */
   readonly base?: string | undefined;
   /** The time of every file and of the image, as Unix time in seconds. */
@@ -85,7 +85,7 @@ export async function writeImages(
   return manifests;
 }
 
-/** Writes the content of an image without a base image as files, for other tools that build images. */
+/** Writes the content of an image without a base image as files, for programs that build images. */
 export async function writeRoot(bundle: Bundle, into: string, node: string): Promise<void> {
   const { entries } = await runtime(node);
   for (const { path, mode, data } of [...entries, ...(await programFiles(bundle))]) {
@@ -117,7 +117,6 @@ async function putManifest(
       User: `${NONROOT}:${NONROOT}`,
       Entrypoint: [`/${NODE_PATH}`, `/${HOME}/dist/main.js`],
       WorkingDir: '/',
-      // Limits the C library to two memory pools instead of one per thread, which saves 5 MB.
       Env: ['PATH=/usr/local/bin', 'NODE_ENV=production', 'MALLOC_ARENA_MAX=2'],
       Labels: labels,
     },

@@ -64,7 +64,6 @@ function inOrder(all: readonly PublicPackage[]): readonly PublicPackage[] {
 export async function buildPackages(packages: readonly PublicPackage[]): Promise<void> {
   for (const { folder } of packages) await rm(join(folder, 'dist'), { recursive: true, force: true });
   for (const { folder } of packages) {
-    // Only one checker is used, because several would duplicate work on a machine with few cores.
     await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--checkers', '1'], { cwd: folder });
   }
 }

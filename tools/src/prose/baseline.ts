@@ -42,7 +42,7 @@ export function excesses(found: ReadonlyMap<string, readonly Violation[]>, basel
 /**
  * The new baseline. No count is larger than before, with one exception:
  * - If a text moved to another file, the counts move with the text, and the sum over all files stays.
- * - Otherwise, a file gets the smaller number of its old and its new count.
+ * - If no text moved, a file gets the smaller number of its old and its new count.
  */
 export function shrink(counts: Counts, baseline: Counts): Counts {
   const shrunk: Record<string, Partial<Record<Rule, number>>> = {};

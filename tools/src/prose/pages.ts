@@ -71,7 +71,7 @@ function shown(node: Nodes): string {
   return 'children' in node ? node.children.map(shown).join('') : '';
 }
 
-/** The text for the search of phrases. A placeholder replaces code, because the search ignores names. */
+/** The text for the search of phrases. Code is replaced by a placeholder, because the search ignores names. */
 function plain(node: Nodes): string {
   if (node.type === 'inlineCode') return CODE;
   if (node.type === 'text') return node.value;

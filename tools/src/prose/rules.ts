@@ -20,7 +20,7 @@ const MAX_CELL = 200;
 /** The maximum number of words in a sentence. Titles and table cells are not full sentences, so they have no limit. */
 const MAX_WORDS: Partial<Record<Kind, number>> = { doc: 25, comment: 25, message: 20 };
 
-/** Nouns for persons. After one of them, `who` is correct. */
+/** Nouns for persons. After a noun for persons, `who` is correct. */
 const PERSONS = new Set(
   `administrator administrators author authors contributor contributors developer developers everyone engineer engineers maintainer maintainers operator
   operators people person persons reader readers researcher researchers team teams those user users`.split(/\s+/),
@@ -75,7 +75,7 @@ export function check({ kind, line, text, shown = text.length }: Text, phrases: 
 }
 
 /**
- * Parses the text as a tree. Offsets refer to the text.
+ * Parses the text as a tree. Offsets in the tree refer to the text.
  * - The parser joins a sentence with the previous sentence if it starts with a small letter, like the name `mcm`.
  * - Each item of a list becomes a paragraph.
  */
@@ -99,7 +99,7 @@ function mayContain(phrases: Phrases, text: string): boolean {
   return pattern.test(text);
 }
 
-/** Whether a sentence of a text may start with a pronoun. Only such texts are parsed. */
+/** Whether a sentence of a text may start with a pronoun. Texts without such a start are not parsed. */
 const mayPointBack = (start: RegExp | undefined, text: string): boolean =>
   start !== undefined && text.split(/(?<=[.!?:;])\s+|\n[-*]? */).some((part) => start.test(part));
 

@@ -26,8 +26,8 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 /**
- * The name of the MachineConfig with the certificates of a pool. The MachineConfig has no labels, so no pool selects
- * it.
+ * The name of the MachineConfig with the certificates of a pool. No pool selects this MachineConfig, because it has no
+ * labels.
  */
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 
@@ -72,7 +72,9 @@ function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   }
 }
 
-/** Whether content can be read. If it cannot be read, the rendering refuses it, and the pool reports the error. */
+/**
+ * Whether content can be read. Content that cannot be read is refused by the rendering, and the pool reports the error.
+ */
 function isReadable({ contents }: IgnitionFile): boolean {
   try {
     decodeContents(contents?.source, contents?.compression);
@@ -83,7 +85,10 @@ function isReadable({ contents }: IgnitionFile): boolean {
   }
 }
 
-/** With the path of each certificate on a node. Source: the original's certificate writer. */
+/**
+ * Returns the certificates of the controller, with the path of each certificate on a node. Source: the original's
+ * certificate writer.
+ */
 function controllerCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { kubeAPIServerServingCAData, cloudProviderCAData, internalRegistryPullSecret } = config?.spec ?? {};
   return [
@@ -104,7 +109,7 @@ export function registryCertificates(config: ControllerConfig | undefined): read
   });
 }
 
-/** @param data base64. Undefined or null if the certificate does not exist */
+/** @param data base64, or undefined or null if the certificate does not exist */
 function certificateFile(path: string, data: string | null | undefined, mode = 0o644): readonly IgnitionFile[] {
   if (data === undefined || data === null || (data === '' && !path.startsWith(REGISTRY_CERTIFICATES_DIRECTORY)))
     return [];
@@ -134,7 +139,7 @@ export function certificatesVersion(config: MachineConfig): string {
 /** The name of the MachineConfig in a version of certificates. */
 export const certificatesConfigOf = (version: string): string => version.replace(/@[^@]*$/, '');
 
-/** The certificate files of a MachineConfig. Other files are ignored. */
+/** The certificate files of a MachineConfig. Files that are no certificates are ignored. */
 export const certificateFiles = (config: MachineConfig): readonly IgnitionFile[] =>
   (ignitionOf(config)?.storage?.files ?? []).filter(({ path }) => isCertificatePath(path));
 

@@ -4,7 +4,7 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 
 type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
 
-/** A condition to set, with a reason from the table of its type. {@link withCondition} adds the transition time. */
+/** A condition to set, with a reason from the table of its type. */
 export type WantedCondition = {
   [Type in keyof Tables]: {
     readonly type: Type;
@@ -17,7 +17,7 @@ export type WantedCondition = {
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
- * Returns the condition with a type. If there are several such conditions, returns the last one, because a changed
+ * Returns the condition with a type. If several conditions have the type, the last one is returned, because a changed
  * condition moves to the end. Source: the original's GetMachineConfigPoolCondition.
  */
 export const conditionOf = (
@@ -32,7 +32,7 @@ export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type:
 /**
  * Sets a condition and keeps entries of other types.
  * - If status, reason and message are the same, nothing changes.
- * - Otherwise the condition moves to the end. The time of the condition changes only with the status.
+ * - A changed condition moves to the end. The time of the condition changes only with the status.
  * - If there are several entries of the type, the last one is compared, and the result replaces all of them.
  * @param now RFC 3339
  */

@@ -18,7 +18,7 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
 /** Verb, resource and hint of a missing permission. */
 export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   const permission = refusedPermission(message);
-  // Admission plugins also respond with 403. Their message contains the reason.
+  // Admission plugins also respond with 403. The message of an admission plugin contains the reason.
   if (permission === undefined) return message;
   return (
     `the machine-config-controller has no permission to ${permissionText(permission)}: ` +

@@ -59,7 +59,7 @@ export const isTargeted = (node: Node, pool: MachineConfigPool): boolean =>
 export const isUpdated = (node: Node, pool: MachineConfigPool): boolean =>
   isDone(node) && isTargeted(node, pool) && !has(node, DesiredImage);
 
-/** A node must also be updated to count as ready. */
+/** Returns true if the node is updated and ready; a node that is not updated does not count as ready. */
 export const isUpdatedAndReady = (node: Node, pool: MachineConfigPool): boolean =>
   isUpdated(node, pool) && isReady(node);
 
@@ -70,7 +70,8 @@ export const isDegraded = (node: Node): boolean => {
 };
 
 /**
- * Whether the node failed to apply its target. The node may get another target, so it does not count as unavailable.
+ * Whether the node failed to apply its target. A failing node may get a new target, so it does not count as
+ * unavailable.
  */
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
@@ -92,7 +93,7 @@ export const awaitsConfig = (node: Node): boolean =>
 export const isUnavailable = (node: Node): boolean =>
   !isReady(node) || (!isDone(node) && !isFailing(node) && !awaitsConfig(node));
 
-/** Whether a node still needs the target. The node may be ready or not. */
+/** Whether a node still needs the target. A node that needs the target may be ready or not. */
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 

@@ -72,7 +72,7 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
   });
 }
 
-/** The last source with the path decides its content. */
+/** The last source with the path decides the content of the file. */
 const ownerOf = (sources: readonly MachineConfig[], path: string, kind: Kind): string | undefined =>
   sources.findLast((source) => {
     const config = ignitionOf(source);

@@ -1,6 +1,6 @@
 /**
- * The files on a node with the state that the daemon needs after a restart. All names except the journal are the same
- * as in the original.
+ * The files on a node with the state that the daemon needs after a restart. All names except the journal are those of
+ * the original.
  */
 export const DaemonPaths = {
   /**
@@ -9,8 +9,8 @@ export const DaemonPaths = {
    */
   CurrentConfig: '/etc/machine-config-daemon/currentconfig',
   /**
-   * The record of the certificates on the disk. These certificates take precedence over the certificates of a config.
-   * Only in mcm.
+   * The record of the certificates on the disk. The certificates of this record take precedence over the certificates
+   * of a config. Only in mcm.
    */
   Certificates: '/etc/machine-config-daemon/currentcertificates',
   /** The update in progress, with all data that is needed to continue or undo it. Only in mcm. */
@@ -27,7 +27,7 @@ export const DaemonPaths = {
   VendorUnits: '/usr/lib/systemd/system',
   SshKeys: '/home/core/.ssh/authorized_keys.d/ignition',
   Shadow: '/etc/shadow',
-  /** This file contains credentials. Other users can never read it, even if the config sets another mode. */
+  /** This file contains credentials. Only root can read the kubeconfig, even if the config sets a wider mode. */
   Kubeconfig: '/etc/kubernetes/kubeconfig',
   /** The kubelet writes this kubeconfig after it has joined the cluster. */
   JoinedKubeconfig: '/var/lib/kubelet/kubeconfig',

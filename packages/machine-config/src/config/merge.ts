@@ -28,8 +28,8 @@ const DEFAULT_KERNEL = 'default';
 const OTHER_KERNELS = ['realtime', '64k-pages'];
 
 /**
- * Merges several MachineConfigs into one MachineConfig. The function is pure: the result depends only on their names,
- * role labels and specs, and not on their order.
+ * Merges several MachineConfigs into one MachineConfig. The result depends only on the names, role labels and specs of
+ * the MachineConfigs, and not on their order.
  * @returns undefined for an empty list
  * @throws RenderError, IgnitionError
  */
@@ -94,8 +94,8 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * A file without content only sets a mode or appends, so Ignition refuses `overwrite` in this file. The original also
- * sets it there, and cannot read the resulting config.
+ * A file without content only sets a mode or appends, so Ignition refuses `overwrite` in this file. The original sets
+ * `overwrite` for a file without content, and cannot read the resulting config.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;

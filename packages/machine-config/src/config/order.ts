@@ -16,8 +16,8 @@ export const byName = <T extends { readonly metadata: { readonly name: string } 
   objects.toSorted((a, b) => compareBytes(a.metadata.name, b.metadata.name));
 
 /**
- * The order is: MachineConfigs of the role worker, and then all others. Each group is sorted by name. A MachineConfig
- * of a custom role always overrides MachineConfigs of the role worker.
+ * Sorts MachineConfigs: those of the role worker, and then those of custom roles. Each group is sorted by name. A
+ * MachineConfig of a custom role always overrides MachineConfigs of the role worker.
  * @throws RenderError for a MachineConfig without labels
  */
 export function mergeOrder(configs: readonly MachineConfig[]): readonly MachineConfig[] {

@@ -17,7 +17,7 @@ export interface Irreconcilable {
 }
 
 /**
- * Returns why a running machine cannot change to another config.
+ * Returns why a running machine cannot change to a new config.
  * @returns undefined if the machine can change
  */
 export function irreconcilable(
@@ -51,7 +51,7 @@ function read(config: MachineConfig, which: 'old' | 'new'): { config: IgnitionCo
   return { message: `${prefix}${reason}\nReport: ` };
 }
 
-/** The result is false for a MachineConfig that cannot be read. */
+/** A MachineConfig that cannot be read does not contain the file. */
 const holding =
   (part: (config: IgnitionConfig) => unknown) =>
   (machineConfig: MachineConfig): boolean => {
@@ -79,7 +79,7 @@ function passwdChange(old: IgnitionConfig, next: IgnitionConfig): Irreconcilable
   return problem === undefined ? undefined : refuse(problem, (config) => config.passwd?.users);
 }
 
-/** The daemon can set these fields of a user. Changes of other fields need a new machine. */
+/** The daemon can set these fields of a user. A change of any further field of a user needs a new machine. */
 const SETTABLE = new Set(['name', 'passwordHash', 'sshAuthorizedKeys']);
 const UNSUPPORTED = 'ignition passwd user section contains unsupported changes: ';
 

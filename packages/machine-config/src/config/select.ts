@@ -9,7 +9,7 @@ export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 
 /**
- * In the given order. An absent selector selects none.
+ * Returns the MachineConfigs that a pool selects, in the given order. An absent selector selects no MachineConfig.
  * @throws RenderError for an invalid selector
  */
 export function selectMachineConfigs(

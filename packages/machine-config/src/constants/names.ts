@@ -1,7 +1,7 @@
 /** Name of the only ControllerConfig. */
 export const CONTROLLER_CONFIG_NAME = 'machine-config-controller';
 
-/** Taint of nodes that wait for an update, so that the scheduler prefers other nodes. */
+/** Taint of nodes that wait for an update, so that the scheduler prefers nodes without it. */
 export const UPDATE_IN_PROGRESS_TAINT = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' } as const;
 
 /** The pool of control plane nodes. */
@@ -14,7 +14,7 @@ export const ARBITER_POOL = 'arbiter';
 /** Path of the kubelet's configuration on a node. */
 export const KUBELET_CONF_PATH = '/etc/kubernetes/kubelet.conf';
 
-/** A file that makes the daemon write all files again. A configuration with this path is refused. */
+/** A file that makes the daemon write all files again. A configuration with the path of the force file is refused. */
 export const FORCE_FILE_PATH = '/run/machine-config-daemon-force';
 
 /** Limit of etcd for a rendered MachineConfig as JSON, in bytes. */
@@ -23,5 +23,5 @@ export const MAX_RENDERED_BYTES = 1_572_864;
 /** The controller warns when the size reaches this share of {@link MAX_RENDERED_BYTES}. */
 export const LARGE_RENDERED_SHARE = 0.8;
 
-/** The controller keeps this number of unused rendered MachineConfigs for each pool, the newest ones. */
+/** The number of unused rendered MachineConfigs that the controller keeps for each pool, starting with the newest. */
 export const KEPT_RENDERS = 10;

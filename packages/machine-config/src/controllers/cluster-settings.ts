@@ -10,7 +10,7 @@ export interface ClusterSettings {
   readonly latencyProfile?: string | undefined;
 }
 
-/** With a callback for changes. */
+/** A source of cluster settings, with a callback for changes. */
 export interface ClusterSettingsSource {
   get(): ClusterSettings;
   onChange(listener: () => void): void;

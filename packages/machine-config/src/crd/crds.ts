@@ -68,7 +68,7 @@ const machineConfigPoolCrd = customResourceDefinition(machineConfigPools, machin
   ],
 });
 
-/** Generated from the schemas. `deploy/crds` contains them as YAML. */
+/** The CRDs of this package, generated from the schemas. `deploy/crds` contains the CRDs as YAML. */
 export const machineConfigCrds: readonly CustomResourceDefinition[] = [
   machineConfigCrd,
   machineConfigPoolCrd,

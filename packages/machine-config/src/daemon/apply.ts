@@ -10,7 +10,8 @@ import { resolveWanted } from './disk/resolve.ts';
 import { findDrift, mismatch } from './drift.ts';
 
 /**
- * Applies a journal. Every step can be repeated: after a crash between two steps, the next call has the same result.
+ * Applies a journal. A journal can be applied again: after a crash between two steps, the next call has the same
+ * result.
  */
 export async function applyJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;

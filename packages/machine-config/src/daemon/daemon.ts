@@ -52,12 +52,13 @@ export interface NodeDaemonOptions {
    */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
   /**
-   * `ended` returns true after the end of the machine or the process. A failure after this is not caused by a config.
+   * `ended` returns true after the end of the machine or the process. A failure after the end is not caused by a
+   * config.
    */
   readonly ended?: () => boolean;
 }
 
-/** Source: the original's daemon. */
+/** The delays between retries, as in the original's daemon. */
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.1 };
 
 interface Failure {
@@ -73,8 +74,8 @@ type ReadConfig =
   | { readonly config?: undefined; readonly refusal: Exclude<Verdict, { kind: 'fits' }> };
 
 /**
- * The daemon of one node applies the target to the disk and reports the progress. All its state is on the disk and in
- * the Node, so it can continue after a crash at any point.
+ * The daemon of one node applies the target to the disk and reports the progress. The daemon can continue after a crash
+ * at any point, because all its state is on the disk and in the Node.
  */
 export class NodeDaemon {
   readonly #options: NodeDaemonOptions;
@@ -103,8 +104,8 @@ export class NodeDaemon {
   }
 
   /**
-   * Does all steps that are possible without waiting.
-   * @returns milliseconds until the next check; undefined: after the next change
+   * Executes all steps that are possible without waiting.
+   * @returns milliseconds until the next check, or undefined to wait for the next change
    * @throws errors of the API server; check again later
    */
   async look(signal: AbortSignal): Promise<number | undefined> {
@@ -221,7 +222,7 @@ export class NodeDaemon {
         cause: error,
       });
     }
-    // A reboot of a real machine ends this process. A simulated machine continues here with another boot id.
+    // A reboot of a real machine ends this process. A simulated machine continues with a new boot ID.
     this.#bootId = await host.bootId();
   }
 
@@ -285,7 +286,6 @@ export class NodeDaemon {
   /** Refuses a MachineConfig with a field of a wrong type, because the daemon cannot know what it means. */
   async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
     const { client, configs = client } = this.#options;
-    // The refusal below names the malformed field.
     const conforming = conformingClient(configs, () => undefined);
     try {
       const config = await conforming.resource(machineConfigs).get(name, { signal });
@@ -332,7 +332,7 @@ export class NodeDaemon {
       this.#drift = drift;
       return;
     }
-    // Content that cannot be read fails here, before the daemon writes anything.
+    // Content that cannot be read fails before the daemon writes anything.
     await resolveWanted(host.disk, to);
     const actions = carriedOut(postActions(diffConfigs(from, to), policy));
     const commandLine = await host.commandLine();

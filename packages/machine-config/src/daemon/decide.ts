@@ -20,8 +20,8 @@ export interface DaemonView {
         readonly to: string;
         readonly rebootDue: boolean;
         /**
-         * Whether the first boot is not complete yet. In this case, there is no earlier config to which the node can
-         * return.
+         * Whether the first boot is not complete yet. Before the end of the first boot, there is no earlier config to
+         * which the node can return.
          */
         readonly first?: boolean;
       }
@@ -29,7 +29,7 @@ export interface DaemonView {
   readonly drift?: string | undefined;
   /** Whether the force file exists. With this file, the daemon writes all files again and reboots. */
   readonly forced: boolean;
-  /** Whether the node is older than its first config. In this case, the node waits until the rollout selects it. */
+  /** Whether the node is older than its first config. An older node waits until the rollout selects it. */
   readonly settled?: boolean;
   /**
    * The config that the node's pool gives to new nodes. `first` is undefined if the daemon has not read the pools yet,
@@ -55,7 +55,7 @@ export type DaemonStep =
   | { readonly kind: 'certificates'; readonly version: string }
   | { readonly kind: 'resume' | 'undo' | 'finish' | 'reboot' | 'force' };
 
-/** After this time, the daemon reports the failure and requests the drain again. Source: drain.go. */
+/** After this time, the daemon reports the failed drain and requests the drain again. Source: drain.go. */
 export const DRAIN_TIMEOUT_MS = 3_600_000;
 /** The time limit for an uncordon. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
@@ -73,7 +73,7 @@ const IDLE: DaemonStep = { kind: 'idle' };
 /** Prefix of a drain request, before the name of the configuration that needs it. */
 const DRAIN = 'drain-';
 
-/** Decides the next step. The function is pure. The daemon calls it again after each step. */
+/** Decides the next step. `decide` is pure, and the daemon calls it again after each step. */
 export function decide(view: DaemonView): DaemonStep {
   const { annotations, stored, boot, journal } = view;
   const desired = annotations[DesiredConfig] ?? '';
@@ -85,8 +85,8 @@ export function decide(view: DaemonView): DaemonStep {
   }
   // The Node was created again, or it has lost the annotations of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // The API server was restored from a backup that is older than the last update. All nodes notice the restore at the
-  // same time. Each node reports its config and waits until the rollout selects it.
+  // The API server was restored from a backup that is older than the last update. All nodes notice a restore at the
+  // same time. After a restore, each node reports its config and waits until the rollout selects it.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
   // Certificates take precedence over everything for which the node may wait: a changed disk, a refusal, a drain.
@@ -98,7 +98,7 @@ export function decide(view: DaemonView): DaemonStep {
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
 
-/** Whether the node reports Done with a configuration that is not on the disk, and has no other target. */
+/** Whether the node reports Done with a configuration that is not on the disk, without a further target. */
 const isForgotten = (annotations: DaemonView['annotations'], stored: string): boolean =>
   annotations[State] === DaemonStates.Done &&
   annotations[CurrentConfig] !== stored &&
@@ -166,7 +166,7 @@ function done({ annotations }: DaemonView, stored: string): Record<string, strin
   return changes;
 }
 
-/** The disk has the target. The daemon requests the uncordon, waits for it, and then reports Done. */
+/** When the disk has the target, the daemon requests the uncordon, waits for it, and then reports Done. */
 function complete(view: DaemonView, stored: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const asked = annotations[DesiredDrain] ?? '';

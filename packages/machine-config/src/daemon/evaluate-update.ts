@@ -18,7 +18,7 @@ export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
 });
 
 /**
- * Whether a machine can change from one config to another, and whether it must be drained first.
+ * Checks whether a machine can change to a config, and whether it must be drained first.
  * @param from undefined if the machine has no config yet
  */
 export function evaluateUpdate(

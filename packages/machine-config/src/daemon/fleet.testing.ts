@@ -20,7 +20,6 @@ export class PlayedHost implements DaemonHost {
   readonly memory = new MemoryDisk({ '/etc/hostname': { kind: 'file', content: '', mode: 0o644 } });
   readonly disk: NodeDisk;
   readonly actions: string[] = [];
-  /** Such as `Restart kubelet.service`. */
   readonly services: string[] = [];
   /**
    * Number of disk operations that succeed before the process dies. The process gets no result of the next operation.

@@ -2,7 +2,7 @@ import { KUBELET_CA_PATH, ROOT_CA_PATH } from '../config/certificate-paths.ts';
 import { KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
 import { type Entry, type NodeDisk, readText, type WantedFile } from './disk/disk.ts';
 
-/** In YAML and in JSON. */
+/** Matches the CA data of a kubeconfig, in YAML and in JSON. */
 const AUTHORITY_DATA = /(?<=\bcertificate-authority-data["']?\s*:\s*["']?)[A-Za-z0-9+/]+=*/g;
 const AUTHORITY_PATH = /(?<=\bcertificate-authority["']?\s*:\s*["']?)\/[^\s"',}]+/g;
 
@@ -17,8 +17,8 @@ export interface RotatedKubeconfig {
 
 /**
  * The kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. The kubelet copies the CA
- * when it joins, so a new file alone does not reach its client. Only a copy of the old CA is replaced, because a
- * kubeconfig may trust another authority.
+ * when it joins, so a new file alone does not reach its client. A kubeconfig with a foreign CA stays unchanged, because
+ * it may trust another authority.
  * @param wanted the new certificates of the disk, by path
  * @param own the entries of the node's config; a rollout writes the kubeconfigs among them
  */

@@ -16,7 +16,6 @@ const OPEN = machineConfigCrds.map(({ spec, ...crd }) => {
 
 const VALID = { config: { ignition: { version: '3.4.0' } } };
 
-/** A daemon does not read the other fields of the sample. */
 function alone({ spec }: Record<string, unknown>, field: string): object {
   const [, root = ''] = /^spec\.(\w+)/.exec(field) ?? [];
   return root === '' ? { spec } : { spec: { ...VALID, [root]: (spec as Record<string, unknown>)[root] } };
@@ -50,7 +49,7 @@ test('a daemon whose config has any field missing, null or of another type repor
       expect(shown).toEqual([what, 'Unreconcilable', named, 'good']);
       expect(fleet.host(`n${index}`).actions).toEqual([]);
     }
-    // Rendered configs never change, so the corrected config has another name.
+    // Rendered configs never change, so the corrected config has a new name.
     const name = `n${all.findIndex(({ reported }) => reported)}`;
     const body = { metadata: { annotations: { [DesiredConfig]: 'good' } } };
     await client.resource(nodes).patch(name, { type: 'merge', body });

@@ -4,7 +4,7 @@ import type { Change, Pod, PodDisruptionBudget } from '@mcm/kube';
 /**
  * The number of additional pods that may be evicted after a change of a budget.
  * @returns 0 if the change allows none, or if the disruption controller has not processed it yet. The status update of
- * the controller is a second change.
+ * the disruption controller is a second change.
  */
 export function budgetGivesWay(change: Change<PodDisruptionBudget>): number {
   if (change.type === 'deleted') return Number.POSITIVE_INFINITY;

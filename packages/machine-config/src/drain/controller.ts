@@ -31,18 +31,21 @@ import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.
 export interface DrainControllerOptions {
   readonly pods: Informer<Pod>;
   /**
-   * The informer of budgets. A change of a budget retries the pods that it blocked. Without this informer, pods are
-   * retried at a fixed interval.
+   * The informer of budgets. A change of a budget retries the pods that the budget blocked. Without the informer of
+   * budgets, pods are retried at a fixed interval.
    */
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
-  /** Whether a node may be uncordoned; false while its machine is being deleted. Default: always. */
+  /**
+   * Whether a node may be uncordoned; false while its machine is being deleted. By default, every node may be
+   * uncordoned.
+   */
   readonly mayUncordon?: ((node: Node) => boolean) | undefined;
 }
 
 const CONCURRENCY = 5;
 /**
- * The times after which a drain counts as slow or as failed. The drain continues in both cases. Source:
+ * The times after which a drain counts as slow or as failed. A slow or failed drain continues. Source:
  * drain_controller.go.
  */
 const SLOW_MS = 600_000;
@@ -60,8 +63,8 @@ interface UnderWay {
 }
 
 /**
- * Drains and uncordons nodes when their daemons request it. The controller does not wait for pods: their deletion
- * events start the next check.
+ * Drains and uncordons nodes when their daemons request it. The controller does not wait for pods, because their
+ * deletion events start the next check.
  */
 export function createDrainController(context: ConfigContext, options: DrainControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;
@@ -121,8 +124,8 @@ class Drains {
   }
 
   /**
-   * Retries the nodes whose drain a budget blocked, up to the number of evictions that the budget allows. The server
-   * would refuse all other evictions again, so they keep their interval.
+   * Retries the nodes whose drain a budget blocked, up to the number of evictions that the budget allows. The remaining
+   * nodes keep their interval, because the server would refuse their evictions again.
    */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);
@@ -166,7 +169,7 @@ class Drains {
     const { clock, recorder } = this.#context;
     const { name } = node.metadata;
     let state = this.#underWay.get(name);
-    // Another client has uncordoned the node. The node may have new pods, so the drain starts again.
+    // Another client has uncordoned the node, so the drain starts again for new pods.
     const begun = state?.value === request.value && node.spec?.unschedulable === true;
     if (!begun || !state) {
       state = { value: request.value, since: clock.monotonic(), attempts: new Map(), reported: 'nothing' };
@@ -208,7 +211,7 @@ class Drains {
     recorder.event(node, 'Warning', ConfigEvents.EvictionUnavailable, message);
   }
 
-  /** Reads the node again. If another client has uncordoned the node in the meantime, it is not drained. */
+  /** Reads the node again. A node that another client has uncordoned in the meantime is not drained. */
   async #finish(name: string, { value }: DrainRequest): Promise<Outcome> {
     const { client, target = client, caches } = this.#context;
     const node = await ignoreNotFound(target.resource(nodes).get(name));
@@ -241,8 +244,8 @@ class Drains {
 }
 
 /**
- * Whether mcm has drained the node for an in-place update or another reason. In this case, mcm uncordons the node at
- * the end.
+ * Whether mcm has drained the node for an in-place update or another reason. At the end of its own drain, mcm uncordons
+ * the node.
  */
 const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   labels?.[Labels.CandidateForUpdate] !== undefined &&

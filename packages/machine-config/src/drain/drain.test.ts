@@ -53,8 +53,6 @@ test('a node that a client uncordons before it is read again is drained again be
       await createNode(client, 'drain-a', false);
       await clock.advance(5_000);
       expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
-      // Without the write of the other client, the controller would send two writes: one for the cordon, and one for
-      // the response to the daemon.
       expect(nodeWrites(world)).toBe(3);
     },
     {

@@ -5,7 +5,7 @@ import { inParallel } from '../controllers/parallel.ts';
 const PARALLEL = 10;
 
 export interface EvictOptions {
-  /** The last response of the API server for each pod, by UID. {@link evict} updates it. */
+  /** The last response of the API server for each pod, by UID. */
   readonly attempts: Map<string, Attempt>;
   readonly at: Date;
   readonly signal: AbortSignal;

@@ -3,7 +3,9 @@ import { type Attempt, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } f
 import { controllerOf, isReady, type Pod } from '@mcm/kube';
 
 const DEFAULT_GRACE_SECONDS = 30;
-/** A drain for an update is never forced: the daemon stops after its own timeout, and requests it again. */
+/**
+ * A drain for an update is never forced, because the daemon stops after its own timeout and requests the drain again.
+ */
 const NEVER = new Date(8.64e15);
 
 /**

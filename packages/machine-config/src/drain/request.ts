@@ -2,7 +2,10 @@ import type { Node } from '@mcm/kube';
 import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 
-/** A request of the daemon. `value` is the whole annotation. The controller copies this value as its response. */
+/**
+ * A request of the daemon. `value` is the whole annotation. The controller copies the value of the request as its
+ * response.
+ */
 export interface DrainRequest {
   readonly verb: 'drain' | 'uncordon';
   readonly value: string;

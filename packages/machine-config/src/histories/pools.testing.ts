@@ -12,7 +12,7 @@ import { FaultyWire } from './wire.testing.ts';
 const MINUTE = 60_000;
 const ROLE = 'node-role.kubernetes.io/';
 
-/** The workers' pool, with every node that no other pool selects, and two custom pools. */
+/** The workers' pool, with every node that no custom pool selects, and two custom pools. */
 export const POOLS = ['worker', 'infra', 'edge'] as const;
 export type PoolName = (typeof POOLS)[number];
 const CUSTOM: readonly PoolName[] = ['infra', 'edge'];
@@ -41,7 +41,7 @@ export interface PoolsOptions {
   readonly nodes?: Readonly<Partial<Record<PoolName, number>>>;
   readonly limit?: number;
   readonly haltAt?: number;
-  /** Whether the cluster has a single node. In this case, the daemons do not drain. */
+  /** Whether the cluster has a single node. In a cluster with a single node, the daemons do not drain. */
   readonly single?: boolean;
   /** Controllers with a deliberate bug. */
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
@@ -189,7 +189,6 @@ export class PoolsWorld {
     await this.client.resource(machineConfigPools).delete(name);
     const { items } = await this.client.resource(machineConfigs).list();
     for (const one of items) {
-      // Like the garbage collector.
       if (controllerOf(one)?.uid === pool.metadata.uid)
         await this.client.resource(machineConfigs).delete(one.metadata.name);
     }

@@ -116,8 +116,7 @@ export class PoolVerifier {
   #reported(old: Node, node: Node, desired: string): void {
     const [pool, from] = [this.#poolOf(node), poolOfConfig(desired)];
     if (pool === from) {
-      // If another pool drained a node and the node failed, the node is already unavailable. Only a new target can
-      // repair it.
+      // A node that failed after its drain is already unavailable. Only a new target can repair a stranded node.
       const stranded = isFailing(old) && old.spec?.unschedulable === true;
       if (!stranded) this.#charges.set(node.metadata.name, pool);
       return;

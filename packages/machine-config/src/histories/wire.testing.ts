@@ -5,8 +5,8 @@ import { isWatch } from '@mcm/kube';
 export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
 
 /**
- * The time at which the controllers die. The controllers die before they send their n-th request from now on, or after
- * its effect, with a lost response.
+ * The time at which the controllers die. After the n-th request, controllers die before they send it, or after its
+ * effect with a lost response.
  */
 export interface Death {
   readonly requests: number;
@@ -14,7 +14,7 @@ export interface Death {
 }
 
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** The time from a decision to the arrival of its write. The client retries failed requests in this time. */
+/** The time from a decision to the arrival of its write. The client retries failed requests within this time. */
 const WRITE_MS = 15_000;
 const CODES = { conflict: 409, throttled: 429, internal: 500 } as const;
 const REASONS = { conflict: 'Conflict', throttled: 'TooManyRequests', internal: 'InternalError' } as const;
@@ -26,7 +26,7 @@ export class FaultyWire {
   #chance = 0;
   #death: Death | undefined;
   #dead = false;
-  /** For each plural, a promise. Until it resolves, watches of this kind deliver no events. */
+  /** A promise for each plural name of a kind. Until the promise resolves, watches of the kind deliver no events. */
   readonly #held = new Map<string, { readonly until: Promise<void>; readonly release: () => void }>();
   readonly #open = new Map<AbortController, string>();
   /** Periods without events, in virtual milliseconds since 1970. */
@@ -36,7 +36,7 @@ export class FaultyWire {
     [this.#random, this.#onDeath] = [random, onDeath];
   }
 
-  /** From now on this share of all writes fails. */
+  /** Makes this share of all following writes fail. */
   failWrites(chance: number): void {
     this.#chance = chance;
   }
@@ -49,7 +49,7 @@ export class FaultyWire {
     this.#dead = false;
   }
 
-  /** For this time, the caches of a kind receive no events. After this time, they receive all of these events. */
+  /** For this time, the caches of a kind receive no events. After this time, the caches receive all held events. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -55,7 +55,7 @@ type Places = Map<string, number>;
 
 /**
  * The indexes of the newest list in a chain of merges, so that a chain of a hundred merges indexes each entry once. A
- * merge moves the indexes to its result.
+ * merge moves these indexes to its result.
  */
 const known = new WeakMap<object, Places>();
 
@@ -92,7 +92,7 @@ function mergeKeyed(
   return result;
 }
 
-/** Also with duplicate keys and removed entries. */
+/** Merges lists with duplicate keys and removed entries. */
 function mergeThrough(
   plan: Extract<Plan, { kind: 'list' }>,
   parent: readonly unknown[],
@@ -116,14 +116,14 @@ function mergeThrough(
   return result;
 }
 
-/** An entry of the child without a value removes the one of the parent. Only headers have `name` and `value`. */
+/**
+ * Returns true for an entry of the child without a value, which removes the entry of the parent. Only headers have
+ * `name` and `value`.
+ */
 const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
-/**
- * Keys of the child's other lists in the same group. The entries of these lists replace entries with the same key in
- * this list.
- */
+/** Keys of the child's other lists in the same group. Entries of these lists replace entries with equal keys. */
 function keysOfOthers(
   owner: Extract<Plan, { kind: 'object' }>,
   name: string,

@@ -101,7 +101,7 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
 }
 
 /**
- * Converts a valid config to the current version. Changes the config itself, because the decoder just created it.
+ * Converts a valid config to the current version. The config itself changes, because the decoder just created it.
  * Source: ignition, translate.go of each version.
  */
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
@@ -132,7 +132,7 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
   return { version: 2, config: toCurrentV2(config, version.minor) };
 }
 
-/** Writes the fields that were required before 2.2. Changes the config itself. Source: translate.go of each version. */
+/** Writes the fields that were required before 2.2. The config itself changes. Source: translate.go of each version. */
 function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
   config.ignition.version = '2.2.0';
   if (minor >= 2) return config;

@@ -40,8 +40,8 @@ export const UPDATE_STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as
 export type UpdateStrategy = (typeof UPDATE_STRATEGIES)[number];
 
 /**
- * The original's CRD has no bounds. The controller reports an invalid stored value, and an update of other fields may
- * keep it.
+ * The original's CRD has no bounds. The controller reports an invalid stored value, and an update of unrelated fields
+ * may keep it.
  */
 const maxUnavailable = crd(z.union([z.int(), z.string()]), {
   description: 'Maximum number of unavailable nodes: a count, or a percentage such as `10%`. Default 1.',

@@ -21,6 +21,6 @@ type Labelled = { readonly metadata: { readonly labels?: Record<string, string> 
 export const isSelecting = (selector: LabelSelector | null | undefined): selector is LabelSelector =>
   selector !== undefined && selector !== null && !isEmptySelector(selector);
 
-/** Absent and empty selectors select nothing. */
+/** Returns true if the selector matches; absent and empty selectors match nothing. */
 export const selects = (selector: LabelSelector | null | undefined, { metadata }: Labelled): boolean =>
   isSelecting(selector) && selectorMatches(selector, metadata.labels);

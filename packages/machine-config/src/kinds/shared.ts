@@ -2,7 +2,7 @@ import { type LabelSelector, labelSelectorSchema } from '@mcm/api';
 import { CONDITION_FIELDS, crd, int64, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
 
-/** With a description for the field. */
+/** A selector schema with a description for the field. */
 export const selector = (description: string): z.ZodType<LabelSelector, LabelSelector> =>
   crd(labelSelectorSchema, { description, 'x-kubernetes-map-type': 'atomic' });
 
@@ -27,7 +27,7 @@ const conditionSchema = z
   .object({ type: text('Type of the condition.'), ...CONDITION_FIELDS })
   .meta({ description: 'A condition.' });
 
-/** A condition of a kind of this group. */
+/** A condition of a kind in the group of machine configs. */
 export type ConfigCondition = z.infer<typeof conditionSchema>;
 
 /** The conditions of a status. */
@@ -37,6 +37,6 @@ export const conditions = (description: string) =>
 export const observedGeneration = () =>
   optional(int64('Generation of the spec from which the controller derived this status.'));
 
-/** The object is stored unchanged. */
+/** The schema of an object that is stored unchanged. */
 export const rawObject = (description: string) =>
   crd(z.looseObject({}), { description, 'x-kubernetes-preserve-unknown-fields': true });

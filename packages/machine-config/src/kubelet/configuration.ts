@@ -113,8 +113,8 @@ const isZero = (value: unknown): boolean => value === 0 || value === false || va
 
 /**
  * Merges a user's settings into the base. Values of the user replace values of the base. Maps are merged by key, and
- * objects by field. A zero value of the user is written only if the base has no value, because the original cannot
- * distinguish it from an absent value. Source: imdario/mergo v0.3.16, WithOverride.
+ * objects by field. A zero value of the user is written only if the base has no value, because the original does not
+ * distinguish zero from absent. Source: imdario/mergo v0.3.16, WithOverride.
  */
 export const overlayKubelet = (base: KubeletConfiguration, user: KubeletConfiguration): KubeletConfiguration =>
   overlayFields(KUBELET_FIELDS, base, user);
@@ -132,7 +132,7 @@ function overlayFields(fields: Fields, base: Raw, user: Raw): Raw {
   return result;
 }
 
-/** These fields are always written. */
+/** These fields are always written, even with their zero values. */
 function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   const result: Record<string, unknown> = { ...values };
   for (const [name, type] of Object.entries(fields)) {

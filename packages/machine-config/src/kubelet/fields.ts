@@ -1,6 +1,6 @@
 /**
- * `optional…` distinguishes the zero value from an absent one (a pointer in the original). For other types, the zero
- * value counts as absent.
+ * `optional…` distinguishes the zero value from an absent one (a pointer in the original). For types without
+ * `optional`, the zero value counts as absent.
  */
 export type FieldType =
   | 'text'
@@ -32,7 +32,7 @@ export class Pointer {
   }
 }
 
-/** A list of objects. The list is replaced as a whole. */
+/** A list of objects. A merge replaces the list as a whole. */
 export class Entries {
   readonly fields: Fields;
   /** Fields that each entry always has, with their zero values. */

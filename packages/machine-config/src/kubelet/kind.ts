@@ -36,7 +36,10 @@ export const KUBELET_KIND: NodeConfigKind<KubeletConfig> = {
   withVerdict,
 };
 
-/** @throws NodeConfigError if the pool has too many */
+/**
+ * Returns the name of the generated MachineConfig.
+ * @throws NodeConfigError if the pool has too many KubeletConfigs
+ */
 export const nameKubeletConfig = (input: Omit<NamingInput, 'naming'>): NodeConfigName =>
   nameNodeConfig({ ...input, naming: NAMING });
 

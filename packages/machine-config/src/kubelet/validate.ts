@@ -4,13 +4,13 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
-/** The condition of the KubeletConfig shows the message. A retry has the same result. */
+/** The condition of the KubeletConfig shows the message. A retry of a refused KubeletConfig has the same result. */
 export class KubeletConfigError extends NodeConfigError {
   override readonly name: string = 'KubeletConfigError';
 }
 
 const MAX_LOG_LEVEL = 10;
-/** A node with other values of these settings could not work with the cluster. */
+/** A node whose values of these settings differ could not work with the cluster. */
 const FORBIDDEN = ['cgroupDriver', 'clusterDNS', 'clusterDomain', 'featureGates', 'failSwapOn'];
 
 /** As Go does. */

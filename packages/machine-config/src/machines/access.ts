@@ -1,12 +1,12 @@
 import type { Informer, KubeError, KubeObject } from '@mcm/kube';
 import { refusalText } from '../conditions/forbidden.ts';
 
-/** A missing permission to read machines blocks only the pools that refer to machines, and these pools report it. */
+/** Access to machines, whose refusal blocks only the pools that refer to machines. */
 export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
 
-  /** The refusal. `refusal` is undefined if there is no refusal, or if it is not known yet. */
+  /** The refusal of the API server, or undefined if there is none or it is not known yet. */
   get refusal(): string | undefined {
     return this.#refused.size === 0 ? undefined : [...this.#refused.values()].join('; ');
   }
@@ -26,7 +26,7 @@ export class MachineAccess {
 
   isRefused = (resource: string): boolean => this.#refused.has(resource);
 
-  /** Callers do not wait for the informer if its resource was refused. */
+  /** Returns the informer unless its resource was refused, so that callers do not wait for it. */
   unlessRefused<T extends KubeObject>(informer: Informer<T>): Informer<T> {
     const refused = Promise.withResolvers<void>();
     const { isRefused } = this;

@@ -28,9 +28,9 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/** The time for which a machine counts as updating. If a machine fails after this time, it is replaced. */
+/** The time for which a machine counts as updating. A machine that fails after this time is replaced. */
 const UPDATE_MS = 3_600_000;
-/** The time of an update is renewed when less than this remains. */
+/** The time of an update is renewed when less than this time remains. */
 const RENEW_MS = 1_200_000;
 
 /** null removes. */
@@ -46,7 +46,7 @@ export interface CompanionPlan {
 const NOTHING: CompanionPlan = { machine: {}, node: {} };
 
 /**
- * Plans the changes. The function is pure.
+ * Plans the changes of a machine and its node. `planCompanion` is pure.
  * @param node undefined if the machine has no node
  * @param now milliseconds
  */
@@ -59,7 +59,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
-  // The time of an unreachable node is not renewed. After its end, the machine is replaced.
+  // The time of an unreachable node is not renewed, so its machine is replaced after the end of the time.
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
@@ -91,8 +91,8 @@ function set(
 }
 
 /**
- * A scale-in first deletes a machine that cannot be updated. If a machine is already marked for deletion, its priority
- * does not change.
+ * A scale-in first deletes a machine that cannot be updated. The priority of a machine that is already marked for
+ * deletion does not change.
  */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
@@ -108,13 +108,13 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   }
   if (!ours) return;
   changes[ConfigAnnotations.PriorityLowered] = null;
-  // If a client marked the machine for deletion or set another priority, the client has precedence.
+  // If a client marked the machine for deletion or set a different priority, the client has precedence.
   if (!marked && rank === lowered) changes[Annotations.Priority] = normal;
 }
 
 /**
- * Prevents the autoscaler from removing a node during its update. If another client set the annotation, it stays. mcm
- * also sets this annotation, and may remove it although an update still needs it.
+ * Prevents the autoscaler from removing a node during its update. An annotation that another client set stays. mcm also
+ * sets this annotation, and may remove it although an update still needs it.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
@@ -132,7 +132,7 @@ function keepFromAutoscaler(node: Node, working: boolean): Changes {
   return { [Annotations.ScaleDownDisabled]: 'true', [ConfigAnnotations.ScaleDownDisabledByUs]: 'true' };
 }
 
-/** For all nodes of pools that refer to machines. */
+/** Creates the controller for all nodes of pools that refer to machines. */
 export function createCompanionController(context: ConfigContext, own: MachineCaches): Controller {
   const { caches, clock, random, log, metrics, client, target = client } = context;
   const fleet = machineFleet(own);

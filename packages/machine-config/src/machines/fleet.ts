@@ -23,7 +23,7 @@ import { referencesOf } from '../server/machines.ts';
 import { MachineAccess } from './access.ts';
 import { awaitedBy, pausedBy } from './holds.ts';
 
-/** In the cluster of the MachineConfigs. */
+/** The caches of machines in the cluster of the MachineConfigs. */
 export interface MachineCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
@@ -58,12 +58,15 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
   };
 }
 
-/** Finds machines by their owners, and the reverse. Only owner references count, not names or labels of sets. */
+/**
+ * Finds machines by their owners, and owners by their machines. Names and labels of sets do not matter, only owner
+ * references.
+ */
 export interface MachineFleet {
   /** `resolve` returns undefined if the object does not exist. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
   /**
-   * Returns the machines of a node. There are several machines while a machine replaces another machine with the same
+   * Returns the machines of a node. A node has several machines while a machine replaces another machine with the same
    * node name.
    */
   machinesOf(nodeName: string): readonly Machine[];
@@ -96,7 +99,7 @@ interface FleetSource {
   deployment(key: string): MachineDeployment | undefined;
 }
 
-/** The cost of a lookup does not depend on the machines of other pools. */
+/** Creates the lookups of machines, whose cost does not depend on the machines of other pools. */
 export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches): MachineFleet =>
   fleetOf({
     machinesOfSet: (uid) => all.store.byIndex(OWNER, uid),
@@ -159,7 +162,10 @@ function fleetOf(source: FleetSource): MachineFleet {
   };
 }
 
-/** The pools that contain a node because they refer to its machine. If there are none, node selectors decide. */
+/**
+ * The pools that contain a node because they refer to its machine. If no pool refers to the machine, node selectors
+ * decide.
+ */
 export type ClaimsOf = (node: Node) => readonly MachineConfigPool[];
 
 /** {@link ClaimsOf} of a fleet. */

@@ -14,7 +14,7 @@ export interface PoolMembers {
   readonly nodes: readonly Node[];
   readonly refs: readonly PoolRef[];
   readonly machines: readonly Machine[];
-  /** By the name of the node. */
+  /** Returns the machine with this node name. */
   readonly machineOf: ReadonlyMap<string, Machine>;
   /** Whether an object of at least one reference does not exist. */
   readonly unresolved: boolean;
@@ -60,8 +60,6 @@ export function membersOf(
     }
     const node = nodeNameOf(machine) === '' ? undefined : nodeOf(nodeNameOf(machine));
     if (node) {
-      // While a machine replaces another machine with the same node name, the node belongs to the machine that is not
-      // being deleted.
       const other = machineOf.get(node.metadata.name);
       if (!other) nodes.push(node);
       if (!other?.metadata.deletionTimestamp || !machine.metadata.deletionTimestamp) {
@@ -69,7 +67,6 @@ export function membersOf(
       }
     }
     if (!node && AWAY.has(phaseOf(machine) ?? '')) reserved += 1;
-    // A preserved machine does not count as available, even if its node still looks ready.
     if (node && isReady(node) && phaseOf(machine) === 'Failed') reserved += 1;
   }
   return {
@@ -103,7 +100,7 @@ const ambiguous = ({ metadata }: Machine, pools: readonly MachineConfigPool[]): 
   'refer to the machine in machineRefs of one pool only';
 
 /**
- * Whether a machine can get a target. A machine that is being deleted or changed by other controllers gets no target.
+ * Whether a machine can get a target. A machine that is being deleted or changed by another controller gets no target.
  */
 export function isSteady({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase ?? '';
@@ -128,7 +125,10 @@ export function memberStatus(
 
 export type MemberCondition = Extract<WantedCondition, { type: 'MachineRefResolved' }>;
 
-/** All referenced objects must exist, their templates must be allowed, and every machine must belong to one pool. */
+/**
+ * Returns the condition of the members: all referenced objects must exist, their templates must be allowed, and every
+ * machine must belong to one pool.
+ */
 export function memberCondition({ refs, problems, refused }: PoolMembers): MemberCondition {
   const type = PoolConditions.MachineRefResolved;
   const missing = refs.filter(({ found }) => !found).map(({ ref }) => `${ref.kind} ${ref.namespace}/${ref.name}`);

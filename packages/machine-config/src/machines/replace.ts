@@ -36,7 +36,6 @@ export function evaluateStrategy(
   const known = conditionOf(pool.status?.conditions, type);
   const ended = known && { condition: { type, status: 'False' as const } };
   if (updateStrategy === 'Replace') {
-    // Certificates are written to running machines, so their rotation replaces no machine.
     if (!pool.spec?.paused && onlyCertificatesWait(nodes, targetOf(pool), machineConfig)) {
       return { replaces: false, ...ended };
     }
@@ -95,7 +94,7 @@ export interface DeploymentWrite {
 
 /**
  * The writes to the deployments of a pool whose machines are replaced: the target in the template, and the pool's
- * pause. A set without a deployment replaces no machine: its machines get the target when a user deletes them.
+ * pause. Machines of a set without a deployment get the target when a user deletes them.
  * @param closed whether windows or freezes of the pool forbid the start of a rollout
  */
 export function deploymentWrites(
@@ -114,8 +113,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines that were created before the target and have its content need no replacement. Machines that were created
-    // for this target and later changed in place need a replacement, so the rollout gets a new time.
+    // Machines from before the target need no replacement if they have its content. Machines that were created for this
+    // target and later changed in place need a replacement, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
@@ -160,7 +159,7 @@ function awaitMark(
   return nodes.some(isUnmarked) ? {} : { [ConfigAnnotations.AwaitedByPool]: pool };
 }
 
-/** The machine was created without a configuration, or its node has applied one. */
+/** Returns true if the machine was created without a configuration, or if its node has applied one. */
 export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[ConfigAnnotations.TemplateConfig] === undefined ||
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;

@@ -38,7 +38,7 @@ export interface NodeConfigRoom<T extends NodeConfig> {
   readonly refused: ConfigEvent;
 }
 
-/** With the decisions of {@link planNodeConfig}. */
+/** Creates the controller that executes the decisions of {@link planNodeConfig}. */
 export function createNodeConfigController<T extends NodeConfig>(
   context: ConfigContext,
   room: NodeConfigRoom<T>,
@@ -103,8 +103,6 @@ async function sync<T extends NodeConfig>(
   if (!isGoing) await carryOut(context, room, config, plan);
   // Outdated MachineConfigs are deleted last, because nodes use their content until then.
   await removeAll(context, plan.remove, stored);
-  // The MachineConfig is deleted before its finalizer is removed. After a crash between the two, only the deletion is
-  // repeated.
   if (isGoing) await writeObject(context, room, config, plan);
   const { error, verdict = {} } = plan;
   if (verdict.ignored !== undefined && !isIgnoredReported(config, verdict.ignored)) {
@@ -157,8 +155,8 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // When its last finalizer is removed, a terminating object is deleted. The cache must not store the last state of
-  // this object.
+  // When its last finalizer is removed, a terminating object is deleted. The cache must not store the last state of the
+  // deleted object.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;

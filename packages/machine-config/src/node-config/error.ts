@@ -1,4 +1,4 @@
-/** The condition of the object shows the message. A retry has the same result. */
+/** The condition of the object shows the message. A retry of a refused object has the same result. */
 export class NodeConfigError extends Error {
   override readonly name: string = 'NodeConfigError';
   /** `hint` is absent if the message contains the fix. */

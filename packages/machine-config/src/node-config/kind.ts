@@ -31,7 +31,7 @@ export interface NodeConfigKind<T extends NodeConfig> {
   readonly naming: NodeConfigNaming;
   /** The text that names an object for which no pool is known, in messages. */
   readonly noPool: (config: T) => string;
-  /** Unknown fields, one sentence each. The controller applies the other fields. */
+  /** Unknown fields, one sentence each. The controller applies the known fields. */
   readonly unknown: (config: T) => readonly string[];
   /** @throws NodeConfigError naming the field */
   readonly validate: (config: T) => void;

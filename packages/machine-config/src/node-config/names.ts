@@ -26,7 +26,7 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
 
 /**
  * The original has one suffix for all pools of an object, so one object may overwrite the MachineConfig of another.
- * The suffix of the original applies to pools that are missing from the annotation of mcm.
+ * Pools that are missing from the annotation of mcm have the suffix of the original.
  */
 export function suffixOf(config: NodeConfig, pool: string): string | undefined {
   const suffixes = suffixMap(config);
@@ -36,7 +36,7 @@ export function suffixOf(config: NodeConfig, pool: string): string | undefined {
     : config.metadata.annotations?.[ConfigAnnotations.MachineConfigNameSuffix];
 }
 
-/** The annotations with the suffix; other annotations stay. */
+/** Returns the annotations with the suffix, and with all remaining annotations unchanged. */
 export function withSuffixFor(config: NodeConfig, pool: string, suffix: string): Record<string, string> {
   const { annotations = {} } = config.metadata;
   const suffixes = { ...suffixMap(config), [pool]: suffix };
@@ -60,12 +60,12 @@ export interface NamingInput {
 export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;
-  /** The MachineConfig with the name of an older controller. The new MachineConfig replaces it. */
+  /** The MachineConfig with the name of an older controller. The new MachineConfig replaces the former one. */
   readonly former?: string | undefined;
 }
 
 /**
- * The newest object has the largest suffix, so that it has precedence. Gaps are not filled.
+ * The suffix of a new object, which has precedence because its suffix is the largest. Unused suffixes are not filled.
  * @throws NodeConfigError if the pool has too many objects
  */
 export function nameNodeConfig(input: NamingInput): NodeConfigName {

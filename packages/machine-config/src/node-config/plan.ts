@@ -40,7 +40,7 @@ export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
-  /** `annotations` is absent if the stored ones are correct. */
+  /** `annotations` is absent if the stored annotations are correct. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly finalizers?: readonly string[] | undefined;
   readonly verdict?: NodeConfigVerdict;
@@ -76,13 +76,13 @@ export function planNodeConfig<T extends NodeConfig>(
   }
 }
 
-/** Deletes one MachineConfig in each call, in the order of the finalizers. The object is deleted last. */
+/** Deletes one MachineConfig in each call, in the order of the finalizers. The object itself is deleted last. */
 function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   const [first, ...rest] = metadata.finalizers ?? [];
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
-/** There is no free name for the MachineConfig. The original reports this with other words. */
+/** There is no free name for the MachineConfig. The original reports this failure with a different text. */
 class NamingFailure extends NodeConfigError {}
 
 /** If one pool fails, the results of earlier pools stay. */
@@ -206,8 +206,8 @@ const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
 
 /**
  * Finds MachineConfigs that another version of this controller generated and that no object needs. A MachineConfig
- * without a version in its annotation belongs to a user. If another object owns the MachineConfig, that object
- * generates it again: a deletion would remove the user's settings from the pools for a moment.
+ * without a version in its annotation belongs to a user. A MachineConfig that a known object owns stays, because its
+ * deletion would remove the user's settings from the pools for a moment.
  */
 function leftOver<T extends NodeConfig>(
   { naming }: NodeConfigKind<T>,

@@ -11,7 +11,7 @@ const { UnknownFields, Success, Failure } = KubeletConditions;
 export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
   isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 
-/** Whether the condition for this generation has this problem. For undefined: whether it has no problem. */
+/** Whether the condition for this generation has this problem. For undefined, the condition must report no problem. */
 export function isProblemReported({ metadata, status }: Reported, problem: string | undefined): boolean {
   const last = status?.conditions?.at(-1);
   const reported =

@@ -2,13 +2,13 @@ import { Annotations, parseTime } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import type { NodeNotice } from './sources.ts';
 
-/** The start of the IDs of notices that the daemon writes and removes. Other agents use other IDs. */
+/** The start of the IDs of notices that the daemon writes and removes. Agents that are not mcm use different IDs. */
 const OURS = /^(azure|gce)-/;
 
 /**
- * The value of the Node's annotation: a text to write, null to remove it, or undefined for no change. The notice with
- * the earliest deadline counts. A notice keeps its times as long as the metadata service reports it. An edited
- * annotation is written again.
+ * The value of the Node's annotation: a text to write, null to remove it, or undefined for no change. Of several
+ * notices, the one with the earliest deadline counts. A notice keeps its times as long as the metadata service reports
+ * it. An annotation that a user edited is written again.
  */
 export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date): string | null | undefined {
   const stored = node.metadata.annotations?.[Annotations.Interruption];

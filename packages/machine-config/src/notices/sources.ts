@@ -5,9 +5,12 @@ import { z } from 'zod';
 export interface NodeNotice {
   readonly id: string;
   readonly kind: 'Terminate' | 'Maintenance';
-  /** RFC 3339. Absent: the cloud acts within `withinMs` after the first report. */
+  /**
+   * The time at which the cloud acts, in RFC 3339. If `deadline` is absent, the cloud acts within `withinMs` after the
+   * first report.
+   */
   readonly deadline?: string | undefined;
-  /** The minimum time between a notice of this kind and its event. */
+  /** The minimum time between a notice of one kind and its event. */
   readonly withinMs: number;
   readonly detail: string;
 }
@@ -18,8 +21,8 @@ export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promis
 /** Azure gives a spot VM at least this time. Source: learn.microsoft.com, Scheduled Events for Linux VMs. */
 const AZURE_PREEMPT_MS = 30_000;
 /**
- * Azure announces all other events at least this time before they start. Source: learn.microsoft.com, Scheduled Events
- * for Linux VMs.
+ * Azure announces events other than the eviction of a spot VM at least this time before they start. Source:
+ * learn.microsoft.com, Scheduled Events for Linux VMs.
  */
 const AZURE_EVENT_MS = 5 * 60_000;
 /** Source: cloud.google.com, preemption process. */

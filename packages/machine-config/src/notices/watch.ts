@@ -60,7 +60,7 @@ async function look({ source, metadata, client, node, wrote, clock, log }: Notic
     const body = { metadata: { uid, annotations: { [Annotations.Interruption]: value } } };
     wrote(await client.resource(nodes).patch(name, { type: 'merge', body }, { signal }));
   } catch (error) {
-    // The Node was deleted or replaced. The next read writes to the new one.
+    // The Node was deleted or replaced. The next read writes the notice to the new Node.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   } finally {
     timer.cancel();

@@ -8,7 +8,7 @@ interface Line {
   readonly text: string;
 }
 
-/** By the longest common subsequence. */
+/** Compares lines by the longest common subsequence. */
 function compare(old: readonly string[], now: readonly string[]): readonly Line[] {
   const width = now.length + 1;
   const common = new Uint32Array((old.length + 1) * width);
@@ -51,7 +51,7 @@ function changesOf(old: readonly string[], now: readonly string[]): readonly str
 }
 
 /**
- * Returns the differences as lines. The list is empty if there are none.
+ * Returns the differences as lines. Without a difference, the list is empty.
  * @param old undefined if the node has no config yet
  */
 export function diffMachineConfigs(old: MachineConfig | undefined, now: MachineConfig | undefined): readonly string[] {

@@ -9,7 +9,7 @@ export type ConfigParts = ReadonlyMap<string, readonly string[]>;
 const PRIVATE = 0o077;
 const DEFAULT_MODE = 0o644;
 
-/** If only the owner may read the content, it is shown as a digest. */
+/** Content that only its owner may read is shown as a digest. */
 function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly string[] {
   if (contents?.source === undefined) return ['(content of the existing file)'];
   if (!contents.source.startsWith('data:')) return [`(from ${contents.source})`];

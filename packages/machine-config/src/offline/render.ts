@@ -30,8 +30,8 @@ import { unknownInSpec } from './unknown.ts';
 /** Input of a rendering without a cluster. */
 export interface OfflineInput {
   /**
-   * The objects: MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets. All
-   * other objects are ignored.
+   * The objects: MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets.
+   * Objects of any further kind are ignored.
    */
   readonly objects: readonly KubeObject[];
   readonly tree: TemplateTree;
@@ -55,7 +55,7 @@ export interface OfflineResult {
   readonly warnings: readonly string[];
 }
 
-/** Nothing is stored, so all objects have the same version. */
+/** The identity of all objects, which have equal versions because nothing is stored. */
 const IDENTITY: ControllerIdentity = { version: 'offline', hash: 'offline' };
 
 const builtIn = (name: string): MachineConfigPool =>

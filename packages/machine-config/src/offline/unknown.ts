@@ -4,7 +4,7 @@ import { unknownIgnitionFields } from '../ignition/unknown.ts';
 import { unknownField, unknownFieldsText } from '../kinds/unknown-fields.ts';
 
 /**
- * In a cluster, the API server reports unknown fields of the spec. Offline, this function reports them. The Ignition
+ * In a cluster, the API server reports unknown fields of the spec. Offline, this module reports them. The Ignition
  * reader checks the fields of `config`.
  */
 export function unknownInSpec(kind: string, schema: z.ZodObject, spec: unknown): string | undefined {
@@ -21,7 +21,7 @@ function unknownIn(schema: unknown, value: unknown, path: string): readonly stri
     return value.flatMap((entry, index) => unknownIn(schema.element, entry, `${path}[${index}]`));
   }
   if (!(schema instanceof z.ZodObject) || !isRecord(value)) return [];
-  // If an object may have any field, another reader checks its fields: the reader of Ignition, of the kubelet, or of
+  // An object that may have any field is checked by another reader: the reader of Ignition, of the kubelet, or of
   // templates.
   const open = schema.def.catchall !== undefined || schema.meta()?.['x-kubernetes-preserve-unknown-fields'] === true;
   const known = Object.keys(schema.shape);

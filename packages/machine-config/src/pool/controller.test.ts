@@ -41,7 +41,6 @@ const owned = (manifest: object, { kind = '', metadata: { name, uid } }: KubeObj
     },
   }) as never;
 
-/** The node of the machine has an old config. */
 async function machinePool(client: KubeClient, spec: object = {}): Promise<void> {
   await fillWorld(client, { count: 0, spec: { nodeSelector: null, machineRef: REF, ...spec } });
   const made = await client
@@ -219,8 +218,6 @@ test('a rotation of certificates replaces no machine, and its node gets the targ
       return target;
     };
     const old = await has();
-    // The second render replaces the first render as the target. The first render stays, because machines were created
-    // for it.
     for (const text of ['ca-2', 'ca-3']) {
       await write(text);
       await clock.advance(30_000);

@@ -55,9 +55,12 @@ export interface UpdateControllerOptions {
   readonly delayMs?: number;
   /** Filters that exclude candidates temporarily. */
   readonly filters?: readonly CandidateFilter[];
-  /** Number of Degraded nodes with the target at which the rollout stops. The default 0 means no limit. */
+  /**
+   * Number of Degraded nodes with the target at which the rollout stops. By default, `haltAt` is 0, which means no
+   * limit.
+   */
   readonly haltAt?: number;
-  /** Machines, for pools that refer to machines. Without this data, these pools have no nodes. */
+  /** Machines, for pools that refer to machines. Without `machines`, pools that refer to machines have no nodes. */
   readonly machines?: MachineCaches | undefined;
 }
 
@@ -69,7 +72,7 @@ const PARALLEL_WRITES = 32;
 const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
-/** With the decisions of {@link planPools}. */
+/** Creates the controller that executes the decisions of {@link planPools}. */
 export function createUpdateController(context: ConfigContext, options: UpdateControllerOptions = {}): Controller {
   const { caches, clock, random, log, metrics } = context;
   const { delayMs = DELAY_MS } = options;
@@ -180,7 +183,10 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
   return again(RETRY_MS);
 }
 
-/** An operator must grant a missing permission. The pool reports it, and the controller retries at an interval. */
+/**
+ * An operator must grant a missing permission. The pool reports the missing permission, and the controller retries at
+ * an interval.
+ */
 async function reportRefusal(
   context: ConfigContext,
   options: UpdateControllerOptions,
@@ -215,7 +221,7 @@ function snapshotOf(
   return snapshot;
 }
 
-/** This step is the last step, because new machines boot with the config in the status. */
+/** The replacement of machines is the last step, because new machines boot with the config in the status. */
 async function replaceMachines(
   { client, caches, clock }: ConfigContext,
   { machines }: UpdateControllerOptions,

@@ -35,8 +35,8 @@ export interface NodeStanding {
   /** Whether the node takes a slot of maxUnavailable. */
   readonly unavailable: boolean;
   /**
-   * The reason why the node does not have the target, or the current step of the node. The text is '' for a node with
-   * the target.
+   * The reason why the node does not have the target, or the current step of the node. For a node with the target,
+   * `why` is empty.
    */
   readonly why: string;
 }
@@ -67,7 +67,7 @@ const BLOCKING = [
   ...[PoolConditions.RequiresReplacement, PoolConditions.WritesForbidden],
 ];
 
-/** With the decisions of the controller. */
+/** Explains a pool with the decisions of the controller. */
 export function explainPool(
   snapshot: PoolSnapshot,
   snapshotOf: (pool: MachineConfigPool) => PoolSnapshot,

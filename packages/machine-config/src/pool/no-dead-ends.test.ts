@@ -36,7 +36,10 @@ const anyNode = fc.record({
   drain: fc.option(fc.record({ verb: fc.constantFrom('drain', 'uncordon'), of: config, answered: fc.boolean() }), {
     nil: undefined,
   }),
-  /** The config that the Node reports. After a crash or a restore of the cluster it may differ from the disk. */
+  /**
+   * The config that the Node reports. After a crash or a restore of the cluster, the reported config may differ from
+   * the disk.
+   */
   current: fc.constantFrom('disk', TARGET, FORMER, undefined),
   isNew: fc.boolean(),
   drains: fc.boolean(),
@@ -77,7 +80,7 @@ class PlayedNode {
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
-    // A drain starts with the cordon. The node may already be cordoned without a response, but not uncordoned.
+    // A drain starts with the cordon. A node without a response may be cordoned already, but not uncordoned.
     this.#unschedulable = drain !== undefined && (drain.verb === 'drain') === drain.answered;
     this.#born = isNew ? START - 60_000 : START - 48 * HOUR;
   }
@@ -223,7 +226,7 @@ function expectArrival(state: AnyState): void {
   expect([left, conditionOf(pool.status?.conditions, 'Updated')?.status]).toEqual([[], 'True']);
 }
 
-/** A bad target must stop after maxUnavailable nodes. The pool must report each of these nodes with the reason. */
+/** A bad target must stop after maxUnavailable nodes. The pool must report each of the broken nodes with the reason. */
 function expectHonesty(state: AnyState): void {
   const { played, pool, disturbed } = live(state, BAD);
   const isHarmed = ({ node }: PlayedNode) => annotationOf(node, DesiredConfig) === BAD;

@@ -21,11 +21,12 @@ import { checkSettings, settingConditions } from './rollout/settings.ts';
 import { evaluateWindows, type WindowVerdict } from './rollout/windows.ts';
 import { poolStatus } from './status.ts';
 
-/** Null removes a value. */
+/** A change of a node, in which null removes a value. */
 export interface NodeWrite {
   readonly name: string;
   /**
-   * The version of the node that was read. A newer version of the node may belong to another pool or have other taints.
+   * The version of the node that was read. A newer version of the node may belong to another pool or have different
+   * taints.
    */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
@@ -35,7 +36,7 @@ export interface NodeWrite {
 
 /** The actions for a pool. */
 export interface PoolPlan {
-  /** The error that blocks the rollout. The controller writes the status in any case. */
+  /** The error that blocks the rollout. The controller writes the status even with an error. */
   readonly error?: string;
   /** One write for each changed node. */
   readonly nodes: readonly NodeWrite[];
@@ -75,7 +76,7 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
   return withStatus(snapshot, advance(snapshot, maxUnavailable, windows));
 }
 
-/** Even if the rollout is blocked, new machines get their config. */
+/** New machines get their config even if the rollout is blocked. */
 function onlyNew(snapshot: PoolSnapshot): PoolPlan {
   const writes = new NodeWrites(snapshot.nodes);
   targetNew(snapshot, writes);
@@ -248,7 +249,7 @@ function refusalCondition({ pool, refusal }: PoolSnapshot): readonly WantedCondi
 
 const NAMED = 3;
 
-/** Nodes of several custom pools get no target. The original only logs it. */
+/** The conditions about nodes of several custom pools, which get no target. The original only logs such nodes. */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
   // The pool of the workers does not report these nodes, because it never updates them.
   const claims = isCustomPool(pool) ? given : [];
@@ -264,7 +265,7 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }
 
-/** These conditions are also sent as an event with the same name, after each new message. */
+/** Each of these conditions is sent as an event with the same name, after each new message. */
 const REPORTED = [
   PoolConditions.WritesForbidden,
   PoolConditions.NodesClaimed,

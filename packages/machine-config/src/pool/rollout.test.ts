@@ -82,7 +82,6 @@ test('a pool updates its nodes only in its windows, and completes what it began'
     await clock.advance(opens.getTime() - clock.now().getTime() + 20_000);
     expect(await targeted(client)).toBe(2);
     expect((await waiting(client))?.status).toBe('False');
-    // The window closes before the daemons have finished. No further node gets the target.
     await clock.advance(hours(1));
     await settle(world);
     expect(await targeted(client)).toBe(2);

@@ -141,7 +141,7 @@ function keptMachines({
   };
 }
 
-/** Sets without a deployment replace no machines, and the pool reports this. */
+/** Sets without a deployment replace no machines, and the pool reports them. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;

@@ -18,7 +18,7 @@ import type { MemberFacts } from './model/snapshot.ts';
 
 /** Data about members, and additional conditions. */
 export interface StatusFacts extends MemberFacts {
-  /** Additional conditions. If there are several conditions of one type, the last one is used, and is set once. */
+  /** Additional conditions. Of several conditions of one type, the last one is used, and is set once. */
   readonly more?: readonly WantedCondition[];
 }
 
@@ -39,7 +39,6 @@ export function poolStatus(
   // Caches have no order, so the nodes are sorted for the message.
   const degraded = byName(nodes.filter(isDegraded));
   const all = !unresolved && updated === nodes.length && ready === nodes.length && unavailable === 0;
-  // Each type is set once. Setting it twice would give the condition a new time in every run.
   const wanted = new Map(
     [...progress(pool, all, frozen), ...warnings(old.conditions, degraded), ...more].map((one) => [one.type, one]),
   );
@@ -117,7 +116,7 @@ function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonl
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };
-  // No controller in mcm builds images. No controller would clear the condition of an earlier image build.
+  // A stale condition of an image build, which no controller in mcm would clear.
   const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
     ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
     : [];

@@ -110,7 +110,6 @@ test('a node that fails on its first configuration is reported by its pool, and 
     const body = { spec: { config: configOf('two') } };
     await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, ...body });
     await clock.advance(30_000);
-    // Nothing else changes, so the failure alone must start a reconcile of the pool.
     await patch({ [State]: 'Degraded', [Reason]: 'cannot write /etc/a' });
     await clock.advance(5_000);
     const { spec, status } = await poolNow(client, 'worker');

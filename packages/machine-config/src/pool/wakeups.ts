@@ -24,10 +24,7 @@ const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = 
 const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
-/**
- * If several custom pools claim the node, the result contains all of them, because each of these pools reports the
- * node.
- */
+/** If several custom pools claim the node, the result contains all of them, because each of them reports the node. */
 function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
     return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
@@ -46,8 +43,8 @@ export function matters(old: Node, node: Node): boolean {
 }
 
 /**
- * When a node moves, its former pools are also reconciled, because their counts change. This also applies if the node
- * then belongs to no pool or to several pools.
+ * When a node moves, its former pools are also reconciled, because their counts change. Former pools are reconciled
+ * even if the node now belongs to no pool or to several pools.
  */
 export function poolsToWake(
   change: Change<Node>,

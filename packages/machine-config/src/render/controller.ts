@@ -31,7 +31,7 @@ const DELAY_MS = 5000;
 /** Retry interval for a failure that a change of no watched object can fix. */
 const RETRY_MS = 60_000;
 
-/** With the decisions of {@link planRender}. */
+/** Creates the controller that executes the decisions of {@link planRender}. */
 export function createRenderController(context: ConfigContext, options: RenderControllerOptions = {}): Controller {
   const { caches, clock, random, log, metrics } = context;
   const { delayMs = DELAY_MS } = options;
@@ -52,7 +52,7 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     return [];
   };
   controller.watch(caches.pools, (change) =>
-    // A resumed pool is rendered without a delay. Otherwise nodes could get the target from before the pause.
+    // A resumed pool is rendered without a delay. With a delay, nodes could get the target from before the pause.
     isResumed(change) ? [change.key] : later(poolsToRenderWith(change, all())),
   );
   controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));
@@ -85,7 +85,6 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   const newest = await carryOut(context, pool, plan);
   for (const { type, reason, message } of plan.events) recorder.event(newest, type, reason, message);
   const { condition } = plan;
-  // The original reports the failure only in the condition.
   if (condition?.status === 'True') {
     recorder.event(newest, 'Warning', ConfigEvents.RenderFailed, condition.message ?? '');
   }

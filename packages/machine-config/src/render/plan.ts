@@ -38,9 +38,9 @@ export interface RenderSnapshot {
   readonly renderWhilePaused?: boolean | undefined;
 }
 
-/** The actions for a pool, in this order. */
+/** The actions for a pool, in the order of these fields. */
 export interface RenderPlan {
-  /** The certificates of the pool, to be created or updated. The certificates do not wait for the other writes. */
+  /** The certificates of the pool, to be created or updated. Certificates do not wait for the remaining writes. */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
   /** A MachineConfig that does not exist and must be created. */
   readonly create?: MachineConfig | undefined;
@@ -50,7 +50,7 @@ export interface RenderPlan {
   readonly configuration?: PoolConfiguration | undefined;
   /** `condition` is absent if the stored condition is correct. */
   readonly condition?: WantedCondition;
-  /** For a pool whose nodes are not counted. */
+  /** The Degraded condition of a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition | undefined;
   readonly events: readonly PlannedEvent[];
   /** The error for the log. A later change of an object wakes the pool again. */
@@ -107,7 +107,7 @@ function planTarget(snapshot: RenderSnapshot): RenderPlan {
   }
 }
 
-/** The API server refuses these selectors, but an older object may have one. */
+/** The API server refuses such selectors, but an older object may have one. */
 function selectorProblem({ spec }: MachineConfigPool): string | undefined {
   try {
     checkSelector(spec?.machineConfigSelector ?? undefined);
@@ -125,8 +125,8 @@ const SELECTING_ALL: PlannedEvent = {
 };
 
 /**
- * Invalid templates stop the rendering of every pool. The original reports them only in the ControllerConfig. While the
- * TemplateController processes the templates, there is no error yet.
+ * Invalid templates stop the rendering of every pool. The original reports invalid templates only in the
+ * ControllerConfig. While the TemplateController processes the templates, there is no error yet.
  */
 function failingTemplates(
   pool: MachineConfigPool,
@@ -153,8 +153,8 @@ const selectsAllNodes = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.nodeSelector) && !isSelecting(spec?.nodeSelector);
 
 /**
- * The original reports an empty selector only as an event. The UpdateController does not process such a pool, so this
- * controller sets all conditions.
+ * The original reports an empty selector only as an event. The UpdateController does not process such a pool, so the
+ * RenderController sets all conditions.
  */
 function selectingAll(
   pool: MachineConfigPool,
@@ -286,7 +286,9 @@ function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent
   return message === undefined ? [] : [{ type: 'Warning', reason: ConfigEvents.UnknownFields, message }];
 }
 
-/** For each new large render. The user has time to act before the next file is refused. */
+/**
+ * Sends an event for each new large render. With a warning, the user has time to act before the next file is refused.
+ */
 function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: number }): readonly PlannedEvent[] {
   if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);

@@ -18,8 +18,8 @@ export interface PruneSnapshot {
 const PREFIX = 'rendered-';
 
 /**
- * Returns the renders to delete, starting with the oldest. No pool and no node refers to them. The newest unused
- * renders are kept as a history.
+ * Returns the renders to delete, starting with the oldest. The returned renders have no pool and no node that refers to
+ * them. The newest unused renders are kept as a history.
  */
 export function oldRenders({
   pool,
@@ -30,7 +30,7 @@ export function oldRenders({
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
   // Machines may have been created for a config with older certificates. Without this config, the controller would
-  // treat them as outdated.
+  // treat such machines as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
     target !== undefined &&

@@ -7,8 +7,8 @@ import { selects } from '../kinds/selectors.ts';
 import { isCustomPool } from '../pool/membership.ts';
 
 /**
- * Returns the pools of a MachineConfig. For a rendered MachineConfig, this is its owner. Otherwise, these are all pools
- * that select it.
+ * Returns the pools of a MachineConfig. A rendered MachineConfig belongs to its owner. Any other MachineConfig belongs
+ * to all pools that select it.
  */
 function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const owner = controllerOf(config);
@@ -19,7 +19,10 @@ function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): re
   return pools.filter(({ spec }) => selects(spec?.machineConfigSelector, config));
 }
 
-/** A change of labels matters for the old and the new pool. Other metadata does not matter. */
+/**
+ * Returns the pools to render: a change of labels matters for the old and the new pool. A change of other metadata does
+ * not matter.
+ */
 export function poolsToRender(change: Change<MachineConfig>, pools: readonly MachineConfigPool[]): readonly string[] {
   const now = poolsOf(change.object, pools);
   if (change.type !== 'updated') return now.map(({ metadata }) => metadata.name);

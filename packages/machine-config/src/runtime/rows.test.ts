@@ -105,7 +105,6 @@ test('on other nodes the templates with a setting are rendered with it, and only
   expect(filesFrom(templates, { logLevel: 'debug', defaultRuntime: 'crun' })).toEqual({
     '/etc/containerd/config.toml': 'debug crun',
   });
-  // The templates accept the default value, but it changes nothing.
   expect(filesFrom(templates, { defaultRuntime: 'runc' })).toEqual({});
   expect(() => filesFrom(templates, { pidsLimit: 100 })).toThrow(
     'spec.containerRuntimeConfig.pidsLimit is 100: the templates of pool worker do not use this field; set podPidsLimit in a KubeletConfig',

@@ -36,7 +36,7 @@ export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly
 }
 
 /**
- * By the rules of the original.
+ * Validates a ContainerRuntimeConfig by the rules of the original.
  * @throws NodeConfigError naming the field
  */
 export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
@@ -58,7 +58,7 @@ export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
   validateStores(wanted);
 }
 
-/** These stores require a feature gate in the original. No gate is enabled here. */
+/** These stores require a feature gate in the original. In this project, no feature gate is enabled. */
 const STORES = ['additionalLayerStores', 'additionalImageStores', 'additionalArtifactStores'] as const;
 
 function validateStores(wanted: ContainerRuntimeConfiguration): void {

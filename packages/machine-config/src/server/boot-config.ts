@@ -15,7 +15,10 @@ export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotation
 export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
 /** The complete MachineConfig of the first boot. */
 export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
-/** The parts of a config outside of the Ignition part: OS image and kernel arguments. The first boot applies them. */
+/**
+ * The parts of a config outside of the Ignition part: OS image and kernel arguments. The first boot applies the
+ * encapsulated part.
+ */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
 /**
@@ -26,7 +29,6 @@ export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json
  */
 export function bootConfigName({ spec, status }: MachineConfigPool): string | undefined {
   const [target, completed] = [spec?.configuration?.name, status?.configuration?.name];
-  // If machines are replaced, only new machines can get the target, so they boot with it.
   if (comesByMachines({ spec, status } as MachineConfigPool)) return target || completed;
   return ((status?.updatedMachineCount ?? 0) > 0 ? target || completed : completed || target) || undefined;
 }
@@ -45,8 +47,8 @@ export interface BootInput {
   /** The certificates of the pool, which may be newer than the certificates of the MachineConfig. */
   readonly certificates?: MachineConfig | undefined;
   /**
-   * The bootstrap token of the request. The kubelet also uses this token to join. If `bootstrapToken` is undefined, no
-   * kubeconfig is written.
+   * The bootstrap token of the request. The kubelet uses the bootstrap token to join. Without a token, no kubeconfig is
+   * written.
    */
   readonly bootstrapToken?: string;
 }

@@ -26,7 +26,7 @@ export interface ConfigEndpointOptions {
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Caches that find the machine of a token. Absent: the server reads lists. */
+  /** Caches that find the machine of a token. If `caches` is absent, the server reads lists. */
   readonly caches?: TokenCaches | undefined;
   /** Rate limit for each client address. */
   readonly limit?: RateLimit;
@@ -34,8 +34,7 @@ export interface ConfigEndpointOptions {
 }
 
 /**
- * A booting machine sends one request, and repeats it until it gets a response. Several machines may have the same
- * address.
+ * A booting machine sends one request, and repeats it until it gets a response. Several machines may have one address.
  */
 const LIMIT: RateLimit = { burst: 60, perMinute: 120 };
 const POOL_PATH = /^\/config\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
@@ -132,7 +131,10 @@ class Endpoint {
     return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };
   }
 
-  /** The token of a machine is valid only for the pool of the machine. For all other tokens, RBAC decides. */
+  /**
+   * The token of a machine is valid only for the pool of the machine. A token that belongs to no machine is authorized
+   * by RBAC.
+   */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);
     if (pool && id !== undefined && (await this.#machines.isOf(pool, id))) return true;

@@ -8,7 +8,10 @@ export interface RateLimit {
 
 /** Counts the requests of each address, and forgets inactive addresses. */
 export interface RateLimiter {
-  /** Returns undefined if the request is allowed. Otherwise, returns the seconds until a retry. */
+  /**
+   * Takes a request, and returns undefined if the request is allowed. A refused request gets the number of seconds
+   * until a retry.
+   */
   take(address: string): number | undefined;
 }
 
@@ -24,7 +27,8 @@ export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock)
       const now = clock.now().getTime();
       const known = buckets.get(address) ?? { left: burst, at: now };
       const left = Math.min(burst, known.left + ((now - known.at) * perMinute) / MINUTE_MS);
-      // The entry is inserted again. The first entry of the map is always the address with the longest inactivity.
+      // The entry is inserted again, so that the first entry of the map is always the address with the longest
+      // inactivity.
       buckets.delete(address);
       const [quietest] = buckets.keys();
       if (quietest !== undefined && buckets.size >= REMEMBERED) buckets.delete(quietest);

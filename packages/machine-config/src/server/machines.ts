@@ -17,7 +17,7 @@ export interface MachineTokens {
   isOf(pool: MachineConfigPool, tokenId: string): Promise<boolean>;
 }
 
-/** The caller runs these caches. */
+/** The caches for tokens, which the caller runs. */
 export interface TokenCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
@@ -126,7 +126,7 @@ const cached = ({ machines: all, sets }: TokenCaches, namespace: string): Fleet 
   },
 });
 
-/** The caches have the token's machine and all its owners. */
+/** Returns true if the caches have the token's machine and all its owners. */
 function isFollowed(caches: TokenCaches, tokenId: string): boolean {
   const [machine] = caches.machines.store.byIndex(TOKEN, tokenId);
   const owner = machine && controllerOf(machine);

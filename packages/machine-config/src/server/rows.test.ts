@@ -46,7 +46,6 @@ test('the target is served when one node has it, before that the config of all n
   expect(bootConfigName(poolOf(0, 'new', 'old'))).toBe('old');
   expect(bootConfigName(poolOf(undefined, 'new', 'old'))).toBe('old');
   expect(bootConfigName(poolOf(1, 'new', 'old'))).toBe('new');
-  // The first machine of a pool without a completed config.
   expect(bootConfigName(poolOf(0, 'new'))).toBe('new');
   expect(bootConfigName(poolOf(0))).toBeUndefined();
 });

@@ -37,7 +37,7 @@ function parsed(text: string): X509Certificate | undefined {
   }
 }
 
-/** In the order of their fields and files. */
+/** Returns the certificates in the order of their fields and files. */
 export function certificatesOf({ spec = {} }: ControllerConfig): readonly Reported[] {
   const own = FIELDS.flatMap(([name, field]) => certificatesIn(name, spec[field] ?? ''));
   const bundles = [...(spec.imageRegistryBundleUserData ?? []), ...(spec.imageRegistryBundleData ?? [])];

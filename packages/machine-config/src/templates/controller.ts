@@ -29,7 +29,7 @@ export interface TemplateControllerOptions {
   readonly settings?: ClusterSettingsSource;
   /**
    * Whether this controller writes the version to the ControllerConfig, because no other program writes it. By default,
-   * `stampVersion` is true.
+   * the controller writes the version.
    */
   readonly stampVersion?: boolean;
 }

@@ -5,14 +5,16 @@ import { cloudProviderOf, platformOf } from './platform.ts';
 export interface TemplateInputs {
   /** As compact JSON. */
   readonly pullSecret?: string | undefined;
-  /** In the kubelet's spelling: `VersionTLS12`. */
+  /** The minimum TLS version in the kubelet's spelling, such as `VersionTLS12`. */
   readonly tlsMinVersion: string;
   readonly tlsCipherSuites: readonly string[];
-  /** Absent: the defaults of the templates. */
+  /** If `containerRuntime` is absent, the templates have their defaults. */
   readonly containerRuntime?: RuntimeSettings;
 }
 
-/** The variable `containerRuntime` for templates of container runtimes. Absent values are empty, or 0. */
+/**
+ * The variable `containerRuntime` for templates of container runtimes. Absent values of the settings are empty, or 0.
+ */
 export interface RuntimeSettings {
   readonly logLevel?: string;
   readonly defaultRuntime?: string;

@@ -29,10 +29,10 @@ export interface TemplateSnapshot {
   readonly now: string;
 }
 
-/** The actions for the ControllerConfig, in this order. */
+/** The actions for the ControllerConfig, in the order of these fields. */
 export interface TemplatePlan {
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The status at the start of the work. With this status, no pool is rendered from an incomplete state. */
+  /** The status at the start of the work. With the status `begin`, no pool is rendered from an incomplete state. */
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];

@@ -39,7 +39,7 @@ const platformStatusOf = (config: ControllerConfig): Fields =>
 /** The platform of a cluster, for the choice of templates. */
 export interface Platform {
   readonly name: string;
-  /** The platform of the cluster, if it is unknown. In this case, the templates of `none` are used. */
+  /** The platform of the cluster, if it is unknown. For an unknown platform, the templates of `none` are used. */
   readonly unknown?: string;
 }
 
@@ -68,7 +68,7 @@ function hasOwnNames(config: ControllerConfig): boolean {
   return balancer.dnsType === 'ClusterHosted' && balancer.clusterHosted !== undefined;
 }
 
-/** Later directories take precedence. */
+/** Returns the directories of templates; later directories take precedence. */
 export function overlaysOf(config: ControllerConfig, { name }: Platform): readonly string[] {
   const topology = topologyOf(config);
   return [

@@ -16,12 +16,12 @@ export interface CreateOptions {
 
 type Create = CreateRequest<AwsProviderSpec, AwsCredentials>;
 
-/** The retry delays of the original. The original uses the defaults of cenkalti/backoff. */
+/** The retry delays of the original. The original has the default delays of cenkalti/backoff. */
 const FIRST_MS = 500;
 const FACTOR = 1.5;
 const LONGEST_MS = 60_000;
 
-/** The first tokens may belong to VMs that no longer exist. The driver checks at most this number of tokens. */
+/** The maximum number of tokens that the driver tries. The first tokens may belong to VMs that no longer exist. */
 const TOKENS = 5;
 
 const DEAD = new Set(['shutting-down', 'terminated']);
@@ -61,7 +61,7 @@ export async function createInstance(
 
 /**
  * EC2 accepted the VM and then terminated it, for lack of capacity or without access to the key of a disk. The next
- * call uses the next token.
+ * call tries the next token.
  */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
@@ -80,9 +80,9 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 }
 
 /**
- * Calls RunInstances with a token that is derived from the UID of the Machine. If the request is repeated, EC2 returns
- * the VM of the first request. A token is used up if its VM was terminated, or if the class changed and the VM no
- * longer exists.
+ * Calls RunInstances with a token that is derived from the UID of the Machine. If EC2 gets the same token again, it
+ * returns the VM of the first request. A token is used up if its VM was terminated, or if the class changed and the VM
+ * no longer exists.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;

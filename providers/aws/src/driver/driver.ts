@@ -34,7 +34,7 @@ import { volumeIdOf } from './volumes.ts';
 export interface AwsDriverOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The driver calls this function once for each origin. */
+  /** Connects to an origin; the driver calls `connect` once for each origin. */
   readonly connect: (origin: string) => Transport;
   readonly environment: Environment;
   /**
@@ -198,7 +198,6 @@ function connector(options: AwsDriverOptions) {
   };
 }
 
-/** Other errors are unchanged. */
 const uninitialized = (error: MachineError): MachineError =>
   error.code === 'NotFound'
     ? new MachineError('Uninitialized', `machine codes error: code = [${error.code}] message = [${error.message}]`)
@@ -256,8 +255,8 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 });
 
 /**
- * Returns the VM ID that the provider ID contains. Without a provider ID, returns all VMs with the name of the machine,
- * except VMs of other control clusters.
+ * Returns the VM ID that the provider ID contains. Without a provider ID, all VMs with the name of the machine are
+ * returned, except VMs of other control clusters.
  */
 async function idsToDelete(
   request: OnMachine,

@@ -23,8 +23,8 @@ export const isAbsentInstance = (error: unknown): boolean =>
 
 /**
  * Converts an error of EC2 to a machine code.
- * - `otherwise` is the code of all other errors: the original uses `Internal`, and `Uninitialized` for `initialize`.
- * - Throttling is `Unavailable`. With `Internal`, which the original uses, the machine would wait for minutes.
+ * - `otherwise` is the code of all remaining errors: the original has `Internal`, and `Uninitialized` for `initialize`.
+ * - Throttling is `Unavailable`. With `Internal`, as in the original, the machine would wait for minutes.
  * - A cancellation by the caller is `Canceled`.
  */
 export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: MachineCode = 'Internal'): MachineError {
@@ -39,7 +39,7 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/** The service that provides keys cannot respond now. The keys may be valid, and the driver sent no request to EC2. */
+/** The service that provides keys cannot respond now, so the driver sent no request to EC2. The keys may be valid. */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);

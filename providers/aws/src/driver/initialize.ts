@@ -17,9 +17,9 @@ interface PrefixGap {
 }
 
 /**
- * Returns the position of an interface. The device index and the network card determine the position. Without them, the
- * order of the list is used. The original uses only the device index, which is ambiguous if an instance has several
- * network cards.
+ * Returns the position of an interface. The device index and the network card determine the position. Without device
+ * index and network card, the order of the list is used. In the original, only the device index counts, which is
+ * ambiguous if an instance has several network cards.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};
@@ -81,7 +81,6 @@ export async function initializeInstance(
 ): Promise<void> {
   const { spec, signal } = request;
   try {
-    // `SourceDestCheck` of the instance is only the value of its first interface.
     const checked = instance.SourceDestCheck !== false || (instance.NetworkInterfaces ?? []).some(isChecked);
     if (spec.srcAndDstChecksEnabled === false && checked)
       await timed('instance_disable_source_dest_check', () =>
@@ -95,7 +94,7 @@ export async function initializeInstance(
 }
 
 /**
- * If requests fail, throws the last error after the last interface.
+ * Disables the check of each interface, and throws the last error after the last interface.
  * @param fresh the state of the instance, if the driver has read it
  */
 async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {

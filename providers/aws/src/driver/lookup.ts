@@ -49,7 +49,7 @@ export function findByTags(ec2: Ec2, request: Request, name: string): Promise<re
 const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
 
 /**
- * Finds the VMs that may belong to a machine, by its name. These VMs are excluded:
+ * Finds the VMs that may belong to a machine, by its name. The following VMs are excluded:
  * - VMs of another control cluster
  * - VMs that this process has terminated, because EC2 may still show them as running
  *
@@ -88,7 +88,7 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * Finds the VMs of a machine by its name and the tags of cluster and role. Without such a VM, uses the provider ID.
+ * Finds the VMs of a machine by its name and the tags of cluster and role. Without such a VM, the provider ID is used.
  * Terminated VMs are ignored.
  * @throws MachineError `NotFound`, `InvalidArgument` for an invalid provider ID, `Internal`
  */

@@ -19,7 +19,7 @@ export interface Launch {
   readonly spec: AwsProviderSpec;
   readonly userData: Uint8Array;
   readonly rootDevice: string | undefined;
-  /** EC2 returns the same VM if a request has the same token. */
+  /** EC2 returns the same VM for each request with this token. */
   readonly clientToken: string;
 }
 
@@ -60,8 +60,8 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     TagSpecifications: tagSpecifications(
       spec,
       machine.metadata.name,
-      // A request for a spot instance is a separate resource of EC2. Without separate tags, bills and audits would show
-      // this resource without an owner.
+      // A request for a spot instance is a separate resource of EC2. Without tags of its own, a spot request would
+      // appear in bills and audits without an owner.
       market?.MarketType === 'spot' ? [...TAGGED, 'spot-instances-request'] : TAGGED,
     ),
   };

@@ -17,9 +17,8 @@ const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservat
 /**
  * Returns the errors of a provider spec and its Secret, with the texts and the order of the original, or undefined.
  * `ofSecret` is true if one of the errors is about the Secret.
- * @param secret If undefined, only the provider spec is validated. With `none`, the class refers to no Secret. Source:
- *   machine-controller-manager-provider-aws,
- * pkg/aws/apis/validation.
+ * @param secret If `secret` is undefined, only the provider spec is validated. With `none`, the class refers to no
+ * Secret. Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.
  */
 export function validate(
   spec: AwsProviderSpec,
@@ -123,7 +122,6 @@ function checkNetworkInterfaces(interfaces: readonly NetworkInterface[], errors:
   }
 }
 
-/** The errors of the original name this field `instanceMetadata`. */
 function checkMetadata({ instanceMetadataOptions: options }: AwsProviderSpec, errors: FieldErrors): void {
   const path = 'providerSpec.instanceMetadata';
   const hops = options?.httpPutResponseHopLimit;

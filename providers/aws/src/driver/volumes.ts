@@ -10,15 +10,15 @@ const text = (source: unknown, field: string): string | undefined => {
 };
 
 /**
- * If the volume has an in-tree source, its ID is used even if the ID is invalid. Otherwise the ID of the CSI source is
- * used.
+ * If the volume has an in-tree source, its ID is used even if the ID is invalid. Without an in-tree source, the ID of
+ * the CSI source is used.
  */
 export function volumeIdOf(source: VolumeSource | null): string | undefined {
   if (source?.awsElasticBlockStore) return inTreeId(text(source.awsElasticBlockStore, 'volumeID') ?? '');
   return source?.csi?.driver === CSI_DRIVER && source.csi.volumeHandle ? source.csi.volumeHandle : undefined;
 }
 
-/** The in-tree plugin of Kubernetes writes `aws://<zone>/vol-…`. Without this prefix, the whole text is the ID. */
+/** The in-tree plugin of Kubernetes writes `aws://<zone>/vol-…`. A text without this prefix is the ID. */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
   const path = pathOf(id)?.replaceAll(/^\/+|\/+$/g, '');
@@ -38,7 +38,7 @@ function pathOf(id: string): string | undefined {
 
 const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
 
-/** As net/url of Go does. */
+/** Matches user information in a URL, as net/url of Go does. */
 const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
 /**

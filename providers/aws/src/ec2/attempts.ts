@@ -33,7 +33,7 @@ export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
-/** A throttled call had no effect, so the driver allows more attempts than for other calls, at the learned rate. */
+/** A throttled call had no effect, so more attempts are allowed, at the learned rate. */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
@@ -41,7 +41,7 @@ const LONGEST_PAUSE_MS = 20_000;
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The maximum number of attempts. By default, `maxAttempts` is 3, or 10 for throttled calls. */
+  /** The maximum number of attempts. By default, there are 3 attempts, or 10 for throttled calls. */
   readonly maxAttempts: number | undefined;
   /** Whether the driver must not retry immediately after this error code. */
   readonly isFinal: (code: string, action: string) => boolean;

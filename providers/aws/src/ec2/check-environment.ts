@@ -5,8 +5,8 @@ import { readSharedConfig } from './shared-config.ts';
 const MODES = ['standard', 'adaptive', 'legacy'];
 
 /**
- * Pairs of variables that have an effect only together. If one variable is missing, the SDK ignores the other variable
- * and searches for keys elsewhere.
+ * Pairs of variables that have an effect only together. If one variable of a pair is missing, the SDK ignores the
+ * second variable and searches for keys elsewhere.
  */
 const PAIRS = [
   ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],

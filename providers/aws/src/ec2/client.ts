@@ -43,7 +43,7 @@ export interface Ec2Session {
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
 
-/** With named imports, the bundler omits the other 700 commands of EC2. */
+/** With named imports, the bundler omits the remaining 700 commands of EC2. */
 async function loadEc2() {
   const { EC2Client, AssignIpv6AddressesCommand, DescribeImagesCommand } = await import('@aws-sdk/client-ec2');
   const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
@@ -91,7 +91,8 @@ export class Ec2 {
   }
 
   /**
-   * The result is cached, because the fields that the driver reads never change. Concurrent calls share one request.
+   * The result is cached, because the fields that the driver reads never change. Concurrent calls for one image share
+   * one request.
    */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     const now = this.#clock.now().getTime();
@@ -109,7 +110,7 @@ export class Ec2 {
     return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
   }
 
-  /** The parameters are those of `SharedLookup`. */
+  /** Finds instances; the parameters are those of `SharedLookup`. */
   sharedLookup(
     kind: string,
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
@@ -152,7 +153,7 @@ export class Ec2 {
   }
 
   /**
-   * A repeated call has no effect.
+   * Stops an instance; a repeated call has no effect.
    * @param hibernate True if EC2 stores the memory of the instance
    */
   async stop(id: string, hibernate: boolean, signal: AbortSignal): Promise<void> {
@@ -189,8 +190,8 @@ export class Ec2 {
   }
 
   /**
-   * If the response is lost, the client does not repeat the call, because a second call would assign more prefixes. The
-   * caller reads the current state again.
+   * If the response is lost, the client does not repeat the call, because a second call would assign more prefixes.
+   * After a lost response, the caller reads the current state again.
    */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
     requireInterface('AssignIpv6Addresses', networkInterfaceId);
@@ -221,7 +222,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    // Keys may become invalid before their expiry. The next call requests new keys.
+    // Forgets the keys, which may become invalid before their expiry. After `forget`, the next call requests new keys.
     const forget = (): void => {
       if (clients.get(key) === client) clients.delete(key);
     };
@@ -234,7 +235,9 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
   };
 }
 
-/** Loading takes a third of a second, and no reconcile should wait for it. */
+/**
+ * Loads the SDK before the first call, because loading takes a third of a second and no reconcile should wait for it.
+ */
 export async function loadSdk(): Promise<void> {
   await loadEc2();
   // Any class may use a workload identity, and the STS client is small.

@@ -8,8 +8,8 @@ export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
-   * Runs a program for `credential_process` without a shell, and returns its standard output. If `run` returns
-   * undefined, the driver runs no program.
+   * Runs a program for `credential_process` without a shell, and returns its standard output. If `run` is undefined,
+   * the driver runs no program.
    * @throws Error with `code`
    */
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;

@@ -15,7 +15,7 @@ type Profiles = (name: string) => Section | undefined;
 /**
  * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order of the sources is
  * the order of the AWS SDKs: environment, shared files, workload identity, container, instance. All requests use the
- * connections of this process. The SDK would use other connections. Source:
+ * connections of this process. The SDK would open its own connections. Source:
  * https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
  */
 export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
@@ -23,15 +23,18 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   return kept(clock, () => within(clock, 'credentials', (signal) => chain(options, signal)));
 }
 
-/** Keys with a short lifetime are renewed after half of it. */
+/** Keys with a short lifetime are renewed after half of their lifetime. */
 const RENEW_BEFORE_MS = 300_000;
 /**
  * The SDK compares an expiry with the wall clock, not with the clock of the process. With an expiry in the past, the
- * SDK calls this function for every request.
+ * SDK asks for the keys before every request.
  */
 const ASK_AGAIN = new Date(0);
 
-/** By the clock of the process. Concurrent requests share one login. A failed login is not cached. */
+/**
+ * Expiry times are by the clock of the process. Concurrent requests share one login. The error of a failed login is not
+ * cached.
+ */
 function kept(clock: Clock, login: () => Promise<Keys>): () => Promise<Keys> {
   let known: { readonly keys: Keys; readonly renewAt: number } | undefined;
   let asking: Promise<Keys> | undefined;

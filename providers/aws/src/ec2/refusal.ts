@@ -66,7 +66,7 @@ const unescaped = (text: string): string =>
     return ENTITIES[name] ?? whole;
   });
 
-/** Some responses contain several errors. The Go SDK uses the last error. */
+/** Some responses contain several errors. Of several errors, the Go SDK reports the last one. */
 const lastElement = (xml: string, name: string): string | undefined => {
   const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].at(-1)?.[1];
   return found === undefined ? undefined : unescaped(found);
@@ -95,7 +95,7 @@ export function readRefusal(
   now: Date,
 ): Refusal {
   const json = fieldsOf(text);
-  // The Go SDK reads an error of EC2 only in this element. STS has another format.
+  // The Go SDK reads an error of EC2 only in this element. The errors of STS have a different format.
   const errors = action.startsWith('AssumeRole') || text.includes('<Errors>') ? text : '';
   const code = lastElement(errors, 'Code') || json.__type?.split('#').at(-1) || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';

@@ -21,11 +21,11 @@ interface SdkResponse {
 export interface RequestHandlerOptions {
   readonly clock: Clock;
   /**
-   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. The function is called once
-   * for each origin.
+   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. `connect` is called once for
+   * each origin.
    */
   readonly connect: (origin: string) => Transport;
-  /** Whether plain http is allowed to hosts other than this machine. */
+  /** Whether plain http is allowed to remote hosts. */
   readonly allowPlainHttp: boolean;
 }
 
@@ -97,8 +97,8 @@ function isJson(text: string): boolean {
 }
 
 /**
- * An error may contain these values, but a message must not contain them. EC2 quotes the headers when it refuses a
- * signature. The body of a request to STS contains a token.
+ * Values that an error may contain, but a message must not contain. EC2 quotes the headers when it refuses a signature.
+ * The body of a request to STS contains a token.
  */
 const quoted = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,

@@ -27,13 +27,12 @@ export interface AwsSettings {
   readonly useFipsEndpoint?: boolean | undefined;
   readonly useDualstackEndpoint?: boolean | undefined;
   /**
-   * Whether plain http is allowed to hosts other than this machine. By default, `allowPlainHttp` is the value of
-   * `MCM_ALLOW_PLAIN_HTTP`.
+   * Whether plain http is allowed to remote hosts. By default, `allowPlainHttp` is the value of `MCM_ALLOW_PLAIN_HTTP`.
    */
   readonly allowPlainHttp?: boolean;
 }
 
-/** Each flag takes precedence over its environment variable. */
+/** The flags of the provider AWS; each flag takes precedence over its environment variable. */
 export const awsFlags = {
   'ec2-endpoint': endpointFlag('address of EC2; alternatives: the variables AWS_ENDPOINT_URL_EC2 and AWS_ENDPOINT_URL'),
   'sts-endpoint': endpointFlag(
@@ -99,15 +98,15 @@ export function awsSettings(
 const SHARED = 'endpoint_url of the shared configuration';
 const sharedName = (service: string): string => `${service}.${SHARED}`;
 
-/** By the names of the corresponding environment variables. */
+/** Returns the endpoints by the names of the corresponding environment variables. */
 function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'services'>): Variables {
   const own = (service: string) => ({ [sharedName(service)]: services?.section?.[`${service}.endpoint_url`] });
   return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts'), ...own('sqs') };
 }
 
 /**
- * The SDK derives FIPS and dual-stack endpoints from the name of the region, and refuses every call if another
- * endpoint is set as well.
+ * The SDK derives FIPS and dual-stack endpoints from the name of the region, and refuses every call with a configured
+ * endpoint.
  */
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)

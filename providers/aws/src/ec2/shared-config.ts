@@ -37,7 +37,7 @@ export async function readProfiles(environment: Environment): Promise<(name: str
   return (name) => profileIn(files, name);
 }
 
-/** At the paths that the SDK uses. An unreadable file counts as empty. */
+/** Reads the shared configuration from the paths that the SDK uses. An unreadable file counts as empty. */
 export async function readSharedConfig(environment: Environment): Promise<SharedConfig> {
   const files = await readFiles(environment);
   const own = profileIn(files, environment.variables.AWS_PROFILE || 'default');

@@ -30,7 +30,7 @@ const healthDetail = z.looseObject({
 const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 
 /**
- * Returns the notices in a message. All other events, and bodies that are not events, contain no notices.
+ * Returns the notices in a message. Any further event, and a body that is no event, contains no notices.
  *
  * The events are the same as in Karpenter: spot interruption warning, rebalance recommendation, state change, and
  * scheduled change of AWS Health.

@@ -5,7 +5,7 @@ import { noticesIn } from './messages.ts';
 
 type SqsSdk = Awaited<ReturnType<typeof loadSqs>>;
 
-/** Named imports let the bundler omit the other commands. */
+/** Named imports let the bundler omit the remaining commands. */
 async function loadSqs() {
   const { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand } = await import(
     '@aws-sdk/client-sqs'
@@ -19,7 +19,7 @@ async function loadSqs() {
 const WAIT_SECONDS = 20;
 /** SQS allows no higher value. */
 const BATCH = 10;
-/** If the driver does not delete a message, SQS delivers the message again after this number of seconds. */
+/** If the driver does not delete a message, SQS delivers it again after this number of seconds. */
 const VISIBILITY_SECONDS = 30;
 /** One wait reads at most this number of responses, so that it ends in time even if notices arrive continuously. */
 const MOST_BATCHES = 50;
@@ -43,7 +43,7 @@ export class NoticeQueue {
     this.#name = name;
   }
 
-  /** With the keys and the connection of the EC2 client. */
+  /** Opens the queue with the keys and the connection of the EC2 client. */
   static async open(
     { region, keys, requestHandler, userAgent, reach }: Ec2Session,
     name: string,

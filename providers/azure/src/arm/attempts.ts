@@ -3,7 +3,7 @@ import { sleep, type Transport, type TransportResponse, tryParseJson, withoutUnd
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
-/** The path includes the query. */
+/** The path and query, method and body of a request to Resource Manager. */
 export interface ArmRequest {
   readonly method: string;
   readonly path: string;
@@ -105,8 +105,8 @@ const isObject = (body: unknown): boolean => typeof body === 'object' && body !=
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
 /**
- * With this header, Resource Graph reports a used-up quota. The value is the hours, minutes and seconds until the
- * quota resets.
+ * With this header, Resource Graph reports a used-up quota. The header contains the hours, minutes and seconds until
+ * the quota resets.
  */
 function quotaResets(headers: ArmAnswer['headers']): number | undefined {
   const [, h, m, s] = /^(\d+):(\d+):(\d+)/.exec(headers.get('x-ms-user-quota-resets-after') ?? '') ?? [];

@@ -27,7 +27,7 @@ export interface Call {
 /** The context of the requests that the SDK sends during the current call. */
 export const calls = new AsyncLocalStorage<Call>();
 
-/** The API versions of the original. The driver uses them instead of the versions of the SDK. */
+/** The API versions of the original. The driver sends these versions instead of the versions of the SDK. */
 const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
   [/\/Microsoft\.Compute\/disks\//, '2023-04-02'],
   [/\/Microsoft\.Compute\//, '2023-07-01'],
@@ -38,7 +38,7 @@ const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
 const operation = z.looseObject({ status: z.string().optional() });
 const resource = z.looseObject({ properties: z.looseObject({ provisioningState: z.string().optional() }).optional() });
 
-/** The change has ended, possibly with a failure. For success, see `isDone`. */
+/** Whether the change has ended, possibly with a failure. For success, see `isDone`. */
 export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|cancelled)$/i.test(state);
 export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
@@ -86,7 +86,9 @@ export class Carrier implements HttpClient {
     return last && retryAfterOf(last.answer.headers, this.#options.clock.now());
   }
 
-  /** @throws Error for another host, because the driver sends tokens only to the endpoint */
+  /**
+   * Returns the path of a URL. @throws Error for a foreign host, because the driver sends tokens only to the endpoint
+   */
   #pathOf(address: string, { began }: Call): string {
     const { pathname, search } = this.#own(address);
     const begun = began?.operation?.path;

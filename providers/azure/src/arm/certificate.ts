@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** Both together prove the identity of an application. */
+/** A certificate and its key, which together prove the identity of an application. */
 export interface ClientCertificate {
   readonly key: KeyObject;
   /** SHA-256 of the certificate in base64url, for the field `x5t#S256` of an assertion. */
@@ -14,7 +14,7 @@ const KEY = /-----BEGIN (?:RSA )?PRIVATE KEY-----[\s\S]*?-----END (?:RSA )?PRIVA
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/;
 
 /**
- * Reads a certificate and its key in any order. Additional certificates are the chain.
+ * Reads a certificate and its key in any order. Certificates after the first one are the chain.
  * @throws Error that names the problem and the fix, and quotes nothing of the text
  */
 export function readCertificate(pem: string): ClientCertificate {

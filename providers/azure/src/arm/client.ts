@@ -26,8 +26,8 @@ const KEPT = 16;
 const POLL_MS = 30_000;
 
 /**
- * Runs operations of the Azure SDK over the connections of this process, including changes that take minutes. Throws
- * `ArmError`, or the error of the connection.
+ * Runs operations of the Azure SDK over the connections of this process, including changes that take minutes. `Arm`
+ * throws `ArmError`, or the error of the connection.
  */
 export class Arm {
   readonly #options: ArmOptions;
@@ -54,7 +54,7 @@ export class Arm {
   }
 
   /**
-   * Runs a change until it ends, for at most `timeoutMs`. `run` returns the resource after the change.
+   * Runs a change until it ends, for at most `timeoutMs`. The result is the resource after the change.
    * @param read reads the resource that is created or changed. `run` returns undefined for a deletion
    */
   async run<T>(
@@ -69,8 +69,8 @@ export class Arm {
       const poller = begin({ abortSignal: signal });
       await poller.submitted();
       const { operation, state = '', ended } = call.began ?? {};
-      // The SDK would continue to poll the operation of a change that has ended. Without an operation, the SDK would
-      // treat the change as ended.
+      // Without this check, the SDK would continue to poll the operation of a change that has ended. Without an
+      // operation, the SDK would treat the change as ended.
       if (read && operation && isDone(state)) return read(signal);
       if (read && !operation && !ended) return this.#settled(read, until, signal);
       for (let ms = 0; !poller.isDone; ms = POLL_MS) {
@@ -82,8 +82,8 @@ export class Arm {
   }
 
   /**
-   * Waits for the end of a change that another call started, for at most `timeoutMs`. `follow` returns the resource
-   * after the change.
+   * Waits for the end of a change that another call started, for at most `timeoutMs`. The result is the resource after
+   * the change.
    * @throws ArmError of status 200 when the change failed
    */
   follow<T extends Provisioned>(read: Read<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {

@@ -30,7 +30,8 @@ const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
 };
 
 /**
- * Returns the addresses of a cloud. Without a name, or with an unknown name, returns the addresses of the public cloud.
+ * Returns the addresses of a cloud. Without a name, or with an unknown name, the addresses are those of the public
+ * cloud.
  */
 export const cloudOf = (name: string | undefined): CloudAddresses =>
   BY_NAME[CLOUD_NAMES.find((each) => each === name) ?? 'AzurePublic'];

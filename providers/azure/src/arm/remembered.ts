@@ -4,8 +4,8 @@ import type { Clock } from '@mcm/kube';
 const KEPT = 256;
 
 /**
- * Caches answers of the cloud that are the same for many machines. Callers during a request share its answer. Errors
- * are not cached.
+ * Caches answers of the cloud that are the same for many machines. Callers during a request share its answer. The error
+ * of a request is not cached.
  */
 export class Remembered<T> {
   readonly #clock: Clock;
@@ -21,8 +21,8 @@ export class Remembered<T> {
   }
 
   /**
-   * @param signal Cancels the request. Other callers of the same request repeat it.
-   * @param keep Whether the answer is cached. If `get` returns false, the next caller sends a new request.
+   * @param signal Cancels the request. If the request is canceled, its remaining callers repeat it.
+   * @param keep Whether the answer is cached. If `keep` returns false, the next caller sends a new request.
    */
   async get(
     key: string,

@@ -44,15 +44,15 @@ const pipeline = async () => {
   return createEmptyPipeline;
 };
 
-/** No machine should wait for the SDK. */
+/** Loads the SDK before the first call, because no machine should wait for it. */
 export async function loadSdk(): Promise<void> {
   await Promise.all([compute(), network(), graph(), rest(), pipeline()]);
 }
 
 /** @param httpClient sends all requests of these clients */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
-  // The clients use no policies of the SDK. Instead, the HTTP client of this driver handles attempts, pauses, logins,
-  // proxies and logs.
+  // The clients use no policies of the SDK. The HTTP client of this driver handles attempts, pauses, logins, proxies
+  // and logs.
   const options = async () => ({
     endpoint,
     httpClient,

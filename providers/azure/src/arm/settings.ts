@@ -9,7 +9,7 @@ import {
 import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/** For classes without a cloud name. If absent, the driver uses the public cloud. */
+/** Settings for classes without a cloud name. Without these settings, the driver uses the public cloud. */
 export interface AzureSettings {
   /** The cloud determines the endpoint, the login host and the audience. */
   readonly cloud?: CloudName | undefined;
@@ -22,7 +22,7 @@ export interface AzureSettings {
   readonly metadata?: string | undefined;
 }
 
-/** Each flag takes precedence over its environment variable. */
+/** The flags of the provider Azure; each flag takes precedence over its environment variable. */
 export const azureFlags = {
   'azure-cloud': textFlag({
     placeholder: '<name>',
@@ -46,7 +46,7 @@ export const azureFlags = {
 } as const;
 
 /**
- * @returns the settings of the driver, and the effective values with their sources
+ * Reads the settings. @returns the settings of the driver, and the effective values with their sources
  * @throws ConfigError with the setting and a hint
  */
 export function azureSettings(

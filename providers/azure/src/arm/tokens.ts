@@ -31,18 +31,21 @@ export interface TokenOptions {
   readonly random: Random;
   readonly connect: (origin: string) => Transport;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** Default: the address on every host in Azure. */
+  /** The address of the metadata service, by default the address on every host in Azure. */
   readonly metadata?: string | undefined;
 }
 
 const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** In seconds. The assertion starts in the past, because the clocks of Azure and of this host may differ. */
+/**
+ * The lifetime of an assertion in seconds. The assertion starts in the past, because the clocks of Azure and of this
+ * host may differ.
+ */
 const ASSERTION_S = 600;
 const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
-/** The token is cached until shortly before it expires. */
+/** Creates a source of tokens, which are cached until shortly before they expire. */
 export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();

@@ -60,7 +60,7 @@ export interface VmParts {
   readonly plan: object | undefined;
   /** The IDs of the disks that are created from images, by disk name. */
   readonly diskIds: ReadonlyMap<string, string>;
-  /** For classes without a key. The private key is not stored. */
+  /** Returns a public key for classes without a key. The private key of the returned key is not stored. */
   readonly throwAwayKey: () => string;
 }
 

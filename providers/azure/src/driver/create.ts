@@ -25,8 +25,8 @@ const agreement = z.looseObject({ properties: z.looseObject({ accepted: z.boolea
 const isAccepted = (terms: unknown): boolean => agreement.safeParse(terms).data?.properties?.accepted === true;
 
 /**
- * Creates the NIC, the disks and the VM. Every request may be repeated: the driver finds the resources of an earlier
- * call by their names.
+ * Creates the NIC, the disks and the VM. Every request may be repeated, because the driver finds the resources of an
+ * earlier call by their names.
  */
 export async function createVm(
   session: Session,
@@ -114,11 +114,11 @@ interface Nic {
   readonly id: string;
   /** Whether an earlier call has created the NIC. */
   readonly known: boolean;
-  /** Whether an earlier call has also requested the creation of the VM. */
+  /** Whether an earlier call has requested the creation of the VM. */
   readonly begun: boolean;
 }
 
-/** An existing NIC is returned as soon as it is ready. */
+/** Returns the NIC; an existing NIC is returned as soon as it is ready. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);

@@ -14,7 +14,10 @@ const PROVIDER = 'Azure';
 
 const invalid = (message: string): MachineError => new MachineError('InvalidArgument', message);
 
-/** With the order and the texts of the original. Every error is `InvalidArgument`. */
+/**
+ * Decodes the class and the Secret with the order and the texts of the original. Every decoding error is
+ * `InvalidArgument`.
+ */
 export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureProviderSpec, AzureCredentials> {
   const spec = readSpec(machineClass);
   const credentials = AzureCredentials.parse(data);
@@ -26,7 +29,7 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
   return { spec, credentials };
 }
 
-/** For calls that need no Secret. @throws MachineError */
+/** Reads a provider spec for calls that need no Secret. @throws MachineError */
 export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   const { provider = '', providerSpec } = machineClass;
   if (provider !== PROVIDER) {

@@ -35,7 +35,7 @@ import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** The dependencies of the Azure driver. */
 export interface AzureDriverOptions extends SessionOptions {
-  /** In the format of authorized_keys. The private key is not stored. */
+  /** A public key in the format of authorized_keys. The private key of the throw-away key is not stored. */
   readonly throwAwayKey?: () => Promise<string>;
 }
 
@@ -183,15 +183,15 @@ function readerOf(session: Session, machine: Machine): Session['recordedVm'] {
   return (name, signal) => session.vm(name)(signal);
 }
 
-/** For all other machines, the driver sends the same request as the original, without the power state. */
+/** For machines that are not warm, the driver sends the request of the original, without the power state. */
 const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.WarmPower] !== undefined;
 
 const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
 /**
- * If the terms of the image may need to be accepted, the first request of a creation reads the image. Otherwise, it
- * reads the subnet.
+ * If the terms of the image may need to be accepted, the first request of a creation reads the image. For other images,
+ * the first request reads the subnet.
  */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
@@ -203,7 +203,7 @@ function firstAccess({ properties }: AzureProviderSpec): string {
 /** The SDK does not check the rows. */
 const data = z.array(z.looseObject({})).nullish();
 
-/** For the query language of Resource Graph. */
+/** Quotes a text for the query language of Resource Graph. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Reads all resources with the class's cluster and role in its resource group, over all pages. */
@@ -236,7 +236,7 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 }
 
 /**
- * `has` in the query also matches a part of a key. The keys of the cluster `a-b` contain the name `a`, but its VMs do
+ * In the query, `has` also matches a part of a key. The keys of the cluster `a-b` contain the name `a`, but its VMs do
  * not belong to the cluster `a`.
  */
 const holds = (tagKeys: unknown, mark: string): boolean =>

@@ -5,7 +5,6 @@ import { WrongPrincipal } from './principal.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
 
-/** The original searches the whole answer. */
 export function isExhausted(thrown: unknown): boolean {
   if (!(thrown instanceof ArmError)) return false;
   const { code } = thrown;

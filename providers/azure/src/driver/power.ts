@@ -8,7 +8,7 @@ const LOOK_MS = 5_000;
 const TIMEOUT_MS = 15 * 60_000;
 const PREFIX = 'PowerState/';
 
-/** A VM in these states will not start again automatically. A VM with the state `stopped` still causes costs. */
+/** States in which a VM will not start again automatically. A VM with the state `stopped` still causes costs. */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['stopping', 'being stopped'],
   ['stopped', 'stopped'],
@@ -17,8 +17,8 @@ const ENDING: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * For each state, the request that changes a VM in this state. In a state without an entry, an earlier request is in
- * progress.
+ * For each state, the request that changes a VM in this state. A state without an entry means that an earlier request
+ * is in progress.
  */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 

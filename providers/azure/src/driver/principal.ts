@@ -45,8 +45,8 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
 }
 
 /**
- * An empty value takes precedence over its other key. The texts are those of the original's library for a login with a
- * token file.
+ * An empty value of the preferred key takes precedence over the alternative key. The texts are those of the original's
+ * library for a login with a token file.
  *
  * @throws WrongPrincipal
  */
@@ -69,7 +69,7 @@ export function checkPrincipal(principal: Principal): void {
 }
 
 /**
- * Returns the problems of the credentials that are the same for every cloud.
+ * Returns the problems of the credentials that do not depend on the cloud.
  * @param secrets the names of the Secrets, such as `Secret n/a`
  * @param allowManaged whether the controller allows managed identities
  */

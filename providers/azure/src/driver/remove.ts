@@ -69,7 +69,7 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Obser
     return await counted('resource_group_exists', async () => {
       try {
         const status = await session.groupStatus(signal);
-        // Azure reports an existing group with 204. Another successful status comes from another server.
+        // Azure reports an existing group with 204. A different successful status comes from another server.
         if (status !== '204') throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {
@@ -111,8 +111,8 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
 /**
- * Returns a change of the VM. After this change, Azure deletes the resources of the VM together with the VM. `cascade`
- * returns undefined if the change is not needed.
+ * Returns a change of the VM, after which Azure deletes the resources of the VM together with it. If the change is not
+ * needed, the result is undefined.
  */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,

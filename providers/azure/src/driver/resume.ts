@@ -5,8 +5,8 @@ import { isAbsent, isExhausted } from './errors.ts';
 import type { Session } from './session.ts';
 
 /**
- * Whether a NIC is attached to the VM of this name. If it is, an earlier call has requested the VM, possibly in an
- * earlier process.
+ * Whether a NIC is attached to the VM of this name. An attached NIC shows that an earlier call has requested the VM,
+ * possibly in an earlier process.
  */
 export function servesVm({ virtualMachine }: NetworkInterface, vm: string): boolean {
   const id = virtualMachine?.id ?? '';

@@ -15,7 +15,7 @@ import { createTokenSource, type Principal, type TokenOptions } from '../arm/tok
 import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-/** The settings of sessions. If a class names its cloud, the addresses in these settings have no effect. */
+/** The settings of sessions. If a class names its cloud, the addresses in `SessionOptions` have no effect. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
   /** Returns the value of the Authorization header, for clouds that do not use tokens of Microsoft Entra. */
@@ -23,7 +23,7 @@ export interface SessionOptions extends DriverContext, AzureSettings {
   readonly version?: string;
 }
 
-/** Like `url.PathEscape` of Go. */
+/** Escapes a path segment like `url.PathEscape` of Go. */
 const segment = (text: string): string =>
   encodeURIComponent(text)
     .replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -96,7 +96,7 @@ export class Session {
     return this.arm.ask((options) => send(client, options), signal);
   }
 
-  /** The parameters are those of `Arm.run`. */
+  /** Runs an operation; the parameters are those of `Arm.run`. */
   async run<K extends keyof Clients, T>(
     kind: K,
     begin: (client: ClientOf<K>, options: CallOptions) => Poller<T>,

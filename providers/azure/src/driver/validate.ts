@@ -12,8 +12,8 @@ const STORAGE = 'providerSpec.properties.storageProfile';
 export const isBlank = (text: string | undefined): boolean => text === undefined || trimSpace(text) === '';
 
 /**
- * The original checks `kind` in the deprecated `machineSet` first. `machineSetProblem` returns undefined if `kind` is
- * valid.
+ * Returns the problem of `kind` in the deprecated `machineSet`, which the original checks first. `machineSetProblem`
+ * returns undefined if `kind` is valid.
  */
 export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
   const { machineSet } = properties ?? {};
@@ -28,8 +28,8 @@ export function machineSetProblem({ properties }: AzureProviderSpec): string | u
 }
 
 /**
- * With the texts and the order of the original. Source: machine-controller-manager-provider-azure,
- * pkg/azure/api/validation.
+ * Returns the problems of a provider spec with the texts and the order of the original. Source:
+ * machine-controller-manager-provider-azure, pkg/azure/api/validation.
  */
 export function specProblems(spec: AzureProviderSpec): readonly string[] {
   const errors = new FieldErrors();
@@ -193,7 +193,7 @@ function checkTags(tags: AzureProviderSpec['tags'], errors: FieldErrors): void {
       errors.required(`${path}.${prefix}`, `Tag starting with ${prefix} must be set`);
 }
 
-/** With the texts and the order of the original. */
+/** Returns the problems of a Secret with the texts and the order of the original. */
 export function secretProblems(secret: AzureCredentials): readonly string[] {
   const errors = new FieldErrors();
   const missing = (...values: (string | undefined)[]): boolean => values.every(isBlank);

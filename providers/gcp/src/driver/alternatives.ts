@@ -4,8 +4,7 @@ import type { GcpProviderSpec } from '../spec/schemas.ts';
 const ON_DEMAND = 'on-demand';
 
 /**
- * Compute Engine stops preemptible VMs and never restarts them, so it accepts no other scheduling settings for
- * preemptible VMs.
+ * Compute Engine stops preemptible VMs and never restarts them, so it accepts no further scheduling settings for them.
  */
 function withMarket({ scheduling, ...spec }: GcpProviderSpec, market: Alternative['market']): GcpProviderSpec {
   if (market === undefined) return scheduling ? { ...spec, scheduling } : spec;

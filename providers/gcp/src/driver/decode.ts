@@ -7,7 +7,6 @@ import { secretProblems, specProblems } from './validate.ts';
 
 const PROVIDER = 'GCP';
 
-/** As in the original. */
 export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'>): string {
   const name = machine?.metadata.name ?? '';
   if (call === 'create') return name === '' ? 'Create machines failed' : `Create machine "${name}" failed`;
@@ -18,9 +17,9 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
 }
 
 /**
- * Decodes the class and the Secret, with the order, codes and texts of the original. The error for another provider is
- * `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec. All other calls
- * check only the zone.
+ * Decodes the class and the Secret, with the order, codes and texts of the original. The error for a foreign provider
+ * is `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec. Calls that
+ * create nothing check only the zone.
  */
 export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
   const { machineClass, data } = input;
@@ -33,7 +32,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   return { spec, credentials };
 }
 
-/** Parses a provider spec, and validates it as for the creation of a VM. The function does not check the Secret. @throws MachineError */
+/** Parses a provider spec, and validates it as for the creation of a VM. `readSpec` does not check the Secret. */
 export const readSpec = (machineClass: MachineClass): GcpProviderSpec => specOf({ call: 'create', machineClass });
 
 function specOf(input: SpecInput): GcpProviderSpec {
@@ -71,7 +70,7 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * The errors of the credentials that are the same for every cloud, with the texts of the original and the key of the
+ * The errors of the credentials that do not depend on the cloud, with the texts of the original and the key of the
  * Secret.
  * @param secrets the names of the Secrets, such as `Secret n/a`
  */
@@ -86,7 +85,7 @@ export function accountProblems(credentials: GcpCredentials, secrets: string, ru
   }
 }
 
-/** Null entries in these lists have no meaning. The original crashes on them when it creates a VM. */
+/** Null entries in these lists have no meaning. The original crashes on null entries when it creates a VM. */
 const LISTS: readonly string[] = ['disks', 'networkInterfaces', 'metadata'];
 
 function nullEntries(spec: Readonly<Record<string, unknown>> | null): string[] {

@@ -51,8 +51,8 @@ const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 const LONGEST_MS = 300_000;
 /**
- * An operation that is done immediately may have a request ID that was used before. The driver tries at most this
- * number of IDs.
+ * The maximum number of request IDs for one insertion. An operation that is done immediately may have a request ID that
+ * was used before.
  */
 const REPLAYS = 5;
 /** The least recently used account is removed first. */
@@ -167,7 +167,7 @@ function power(
 
 interface Calls {
   readonly clock: Clock;
-  /** By the UID of the Machine. After a failure, the next insertion needs a new request ID. */
+  /** Failed insertions by the UID of the Machine. After a failure, the next insertion needs a new request ID. */
   readonly failed: Map<string, number>;
 }
 
@@ -269,7 +269,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['SUSPENDED', 'suspended'],
 ]);
 
-/** For an orphan, only the provider ID contains the zone. */
+/** The provider ID is the only source of the zone of an orphan. */
 function zoneOnRecord(request: Request | OnMachine, project: string): string | undefined {
   const machine = 'machine' in request ? request.machine : undefined;
   const [, owner, zone, name] = /^gce:\/\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(machine?.spec.providerID ?? '') ?? [];
@@ -325,7 +325,7 @@ async function isOurs(request: OnMachine, session: Session, thrown: unknown): Pr
     const found = await session.gce.get(session.project, session.zone, machine.metadata.name, signal);
     return sameMarks(spec, found) && !ENDING.has(found.status ?? '') && !isOthers(request, found.labels);
   } catch {
-    return false; // The caller reports the first error, because it is more specific.
+    return false;
   }
 }
 

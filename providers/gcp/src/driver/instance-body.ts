@@ -17,7 +17,6 @@ export interface Launch {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === '' || value === 0 || value === false || (Array.isArray(value) && value.length === 0);
 
-/** As the Go client does. */
 const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
 
@@ -106,8 +105,8 @@ function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array)
 }
 
 /**
- * Text is cloud-config, or a script that runs at every start. Metadata is a part of JSON, so binary data such as gzip
- * is encoded as base64, and a second item contains the encoding.
+ * User data as text is cloud-config, or a script that runs at every start. Binary user data such as gzip is encoded as
+ * base64, and a second metadata item contains the encoding.
  * @throws MachineError for binary data together with metadata that contains another encoding
  */
 function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {

@@ -17,7 +17,8 @@ export interface Subject {
 }
 
 /**
- * For each state, the request that changes an instance in this state. States without an entry end without a request.
+ * For each state, the request that changes an instance in this state. An instance in a state without an entry ends
+ * without a request.
  */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
@@ -25,7 +26,7 @@ const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };
 const SUSPEND: Verbs = { RUNNING: 'suspend', TERMINATED: 'done', SUSPENDED: 'done' };
 const START: Verbs = { RUNNING: 'done', TERMINATED: 'start', SUSPENDED: 'resume' };
 
-/** A suspended instance keeps its memory. */
+/** Stops an instance; a suspended instance keeps its memory. */
 export const stopInstance = (subject: Subject, suspend: boolean): Promise<void> =>
   reach(subject, suspend ? SUSPEND : STOP);
 

@@ -2,7 +2,7 @@ import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Var
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import { type AllowedSources, readSources } from '../login/sources.ts';
 
-/** If absent, the driver uses the defaults. */
+/** The settings of a provider; a setting that is absent has its default. */
 export interface GcpSettings {
   readonly endpoint?: string | undefined;
   /** The address where service accounts request tokens. */
@@ -19,7 +19,7 @@ export interface GcpSettings {
   readonly awsVariables?: Variables | undefined;
 }
 
-/** Each flag takes precedence over its environment variable. */
+/** The flags of the provider GCP; each flag takes precedence over its environment variable. */
 export const gcpFlags = {
   'compute-endpoint': endpointFlag(
     'address of the Compute API, without a path; alternative: the variable GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
@@ -55,7 +55,7 @@ const AWS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 
 const awsOf = (variables: Variables): Variables => Object.fromEntries(AWS.map((name) => [name, variables[name]]));
 
 /**
- * @returns the settings of the driver, and the effective values with their sources
+ * Reads the settings. @returns the settings of the driver, and the effective values with their sources
  * @throws ConfigError with the setting and a hint
  */
 export function gcpSettings(

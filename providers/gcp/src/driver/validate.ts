@@ -10,7 +10,8 @@ const INTERFACES = ['NVME', 'SCSI'];
 const MAINTENANCE = ['MIGRATE', 'TERMINATE'];
 
 /**
- * With the texts and the order of the original. Source: machine-controller-manager-provider-gcp, pkg/gcp/validation.
+ * Returns the problems of a provider spec with the texts and the order of the original. Source:
+ * machine-controller-manager-provider-gcp, pkg/gcp/validation.
  */
 export function specProblems(spec: GcpProviderSpec): readonly string[] {
   const errors = new FieldErrors();
@@ -34,7 +35,7 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
 
 /**
  * Without the tags of cluster and role, the original creates VMs that it never finds, so it neither uses nor deletes
- * the VMs.
+ * them.
  */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);

@@ -37,9 +37,7 @@ export interface GceOptions {
   readonly connect: (origin: string) => Transport;
   readonly endpoint: string;
   readonly userAgent: string;
-  /**
-   * Returns the value of the Authorization header. If `authorize` returns undefined, the request has no such header.
-   */
+  /** Returns the value of the Authorization header. If `authorize` is undefined, the request has no such header. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
   /** `refused` is called when Google refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
@@ -52,7 +50,9 @@ function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   throw new Error(`an invalid answer, which is not a ${what} of Compute Engine`);
 }
 
-/** As in the original, null counts as absent. The SDK would refuse the whole response. */
+/**
+ * Removes nulls, because null counts as absent in the original. With a null, the SDK would refuse the whole response.
+ */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -241,7 +241,7 @@ export class Gce {
     const answer = tryParseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
-    // Without this check, the SDK would treat a response without known members as an empty success.
+    // The SDK would treat a response without known members as an empty success.
     if (typeof answer === 'object' && answer !== null && !Array.isArray(answer))
       return JSON.stringify(withoutNulls(read(answer)));
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: the response is not from Compute Engine`);

@@ -1,4 +1,4 @@
-/** The descriptions of other methods would cost memory and load time. */
+/** The used methods of the API, because descriptions of all methods would cost memory and load time. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Insert', 'Get', 'List', 'Delete', 'Stop', 'Start', 'Suspend', 'Resume', 'GetSerialPortOutput'],
   ZoneOperations: ['Get'],
@@ -15,8 +15,8 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
- * Fields with more bits than in the descriptions. The SDK would send other numbers without an error, but the original sends
- * the numbers of the provider spec, and Compute Engine refuses them.
+ * Fields with more bits than in the descriptions. The SDK would send such numbers changed and without an error, but the
+ * original sends the numbers of the provider spec.
  */
 const WIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AcceleratorConfig: { acceleratorCount: 'double' },

@@ -4,8 +4,8 @@ import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
 /**
- * The options of a call. The timers and retries of the SDK are disabled, because the driver has separate ones that use
- * the clock of the process.
+ * The options of a call. The timers and retries of the SDK are disabled, because the driver has its own, which use the
+ * clock of the process.
  */
 interface CallOptions {
   readonly timeout: number;
@@ -51,7 +51,7 @@ export interface Call {
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
-  /** The error that was thrown. The SDK replaces it with another error. */
+  /** The error that was thrown. The SDK replaces the thrown error with another error. */
   thrown?: unknown;
 }
 
@@ -103,7 +103,7 @@ const authClient = {
   },
 };
 
-/** Without the members that the driver did not set. */
+/** Returns the message without the members that the driver did not set. */
 function asGiven(written: unknown, given: unknown): unknown {
   if (Array.isArray(written) && Array.isArray(given)) return written.map((each, i) => asGiven(each, given[i]));
   if (!isRecord(written) || !isRecord(given)) return written;
@@ -133,7 +133,7 @@ export function gceClients(): Clients {
   return clients;
 }
 
-/** No machine should wait for the SDK. */
+/** Loads the SDK before the first call, because no machine should wait for it. */
 export async function loadSdk(): Promise<void> {
   gceClients();
 }
@@ -146,7 +146,7 @@ function makeClients(): Clients {
   const operations = load('@google-cloud/compute/build/src/v1/zone_operations_client.js') as {
     readonly ZoneOperationsClient: Client<Clients['operations']>;
   };
-  // An environment variable could otherwise make the SDK write whole requests to its log.
+  // An environment variable could make the SDK write whole requests to its log.
   gax.loggingUtils.setBackend(null);
   const { GrpcClient } = gax.fallback;
   class SlimClient extends GrpcClient {

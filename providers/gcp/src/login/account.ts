@@ -13,7 +13,7 @@ import { externalAccount, readImpersonation } from './external-account.ts';
 import { parse } from './parse.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** Other members of a service account's key could redirect the requests of the driver to another server. */
+/** The allowed members of a service account's key; further members could redirect the requests of the driver. */
 const SERVICE_ACCOUNT_FIELDS = [
   'auth_provider_x509_cert_url',
   'auth_uri',
@@ -65,8 +65,7 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
     project_id: named,
     universe_domain: own,
   } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
-  // The driver does not send credentials of one cloud to another cloud. To change the cloud, an operator must change
-  // both settings.
+  // Credentials of one cloud are not sent to another cloud. To change the cloud, an operator must change both settings.
   if (universe && (own || PUBLIC_UNIVERSE) !== universe)
     throw new Error(
       `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, but GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: both must be equal`,

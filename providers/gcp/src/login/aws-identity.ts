@@ -22,7 +22,7 @@ const roleKeys = z.looseObject({
 
 /**
  * Returns a signed request to AWS, with which Google verifies the identity of the controller. The keys come from the
- * environment. If the environment contains none, they come from the role of the host. Source: google-auth-library,
+ * environment. Without keys in the environment, the keys come from the role of the host. Source: google-auth-library,
  * AwsClient
  * @param audience a part of the signature, so that the request is not valid for another recipient
  */
@@ -55,7 +55,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 
 interface Signed {
   readonly query: string;
-  /** In alphabetical order, with names in lower case. */
+  /** The headers in alphabetical order, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly date: string;
   readonly region: string;

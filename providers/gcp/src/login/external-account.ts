@@ -11,14 +11,14 @@ import { parse } from './parse.ts';
 import { type AllowedSources, allowsPath, allowsUrl, NO_SOURCES } from './sources.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** The token file of Gardener's workload identity. Every Secret may use it. */
+/** The token file of Gardener's workload identity. Every Secret may refer to this token file. */
 const TOKEN_FILE = '/var/run/secrets/gardener.cloud/workload-identity/token';
 const JWT = 'urn:ietf:params:oauth:token-type:jwt';
 const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const TOKEN_TYPES: readonly string[] = [JWT, 'urn:ietf:params:oauth:token-type:id_token'];
 const HOUR_S = 3_600;
 const LONGEST_LIFETIME_S = 12 * HOUR_S;
-/** The metadata addresses that AWS libraries use. Credentials must not contain other metadata addresses. */
+/** The metadata addresses that AWS libraries use. Credentials must not contain any further metadata address. */
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();
@@ -101,7 +101,7 @@ export function readImpersonation(url: string, universe: string): Impersonation 
   return url === '' ? undefined : { url, delegates: [], lifetimeS: HOUR_S };
 }
 
-/** The token file of Gardener takes precedence over other sources, as in the original. */
+/** The token file of Gardener takes precedence over all remaining sources, as in the original. */
 const isAwsSource = (source: Fields['credential_source']): boolean =>
   source?.file !== TOKEN_FILE && (source?.environment_id?.startsWith('aws') ?? false);
 

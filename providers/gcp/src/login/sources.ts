@@ -1,8 +1,8 @@
 import { ConfigError } from '@mcm/kube';
 
-/** Only the operator can extend this list. */
+/** The sources of credentials that a Secret may use; only the operator can extend this list. */
 export interface AllowedSources {
-  /** The allowed files. If an entry is a folder, all of its files are allowed. */
+  /** The allowed files. If a path is a folder, all of its files are allowed. */
   readonly paths: readonly string[];
   readonly origins: readonly string[];
   /** Whether Secrets may use the AWS identity of the controller. */

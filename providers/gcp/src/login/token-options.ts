@@ -7,15 +7,15 @@ export interface TokenOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
    * The address where service accounts exchange their assertions, instead of `token_uri` of the key. Only the operator
-   * can set this address.
+   * can set `tokenEndpoint`.
    */
   readonly tokenEndpoint?: string | undefined;
-  /** Default: the service of the cloud. */
+  /** The address of the token service, by default the service of the cloud. */
   readonly stsEndpoint?: string | undefined;
-  /** Default: the service of the cloud. */
+  /** The address of the IAM service, by default the service of the cloud. */
   readonly iamEndpoint?: string | undefined;
   readonly metadata?: string | undefined;
-  /** For controllers that run on a host in AWS. */
+  /** The metadata service of AWS, for controllers that run on a host in AWS. */
   readonly awsMetadata?: string | undefined;
   /** The variables with AWS keys and the region, as AWS libraries read them. */
   readonly awsVariables?: Readonly<Record<string, string | undefined>> | undefined;

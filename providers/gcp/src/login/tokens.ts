@@ -13,7 +13,7 @@ const METADATA = 'http://metadata.google.internal';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
 const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
 
-/** The token is cached until shortly before it expires. */
+/** Creates a source of tokens, which are cached until shortly before they expire. */
 export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
 

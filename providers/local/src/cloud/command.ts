@@ -17,7 +17,7 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** Requests of all kubelets share these connections. Each watch has a separate connection. */
+/** All kubelets share this number of connections for requests. Each watch has a separate connection. */
 const KUBELET_CONNECTIONS = 16;
 /** When the server stops, open long polls may delay the stop for at most this time. */
 const STOP_LIMIT_MS = 5_000;

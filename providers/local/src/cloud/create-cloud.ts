@@ -26,7 +26,7 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The cloud closes the store at its end. By default, `store` is a store in memory. */
+  /** The store of the cloud, which is closed at the end; by default a store in memory. */
   readonly store?: CloudStore;
   /** The bearer token that every request must have. If `token` is absent, requests need no token. */
   readonly token?: string | undefined;

@@ -43,7 +43,7 @@ export interface CloudClientOptions {
   readonly clock: Clock;
 }
 
-/** In addition to the duration of a long poll. */
+/** The time limit of a request, in addition to the duration of a long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** After this time, the client sends the next request. */
 const POLL_SECONDS = 25;
@@ -61,7 +61,7 @@ export class CloudClient {
   }
 
   /**
-   * Finds an existing instance with the same client token. `create` returns when the instance runs, or after
+   * Finds an existing instance with the same client token. The promise resolves when the instance runs, or after
    * `POLL_SECONDS`.
    */
   async create(body: object, signal: AbortSignal): Promise<CloudInstance> {
@@ -92,7 +92,7 @@ export class CloudClient {
     return this.#call('GET', `${one(id)}?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** From the start of a line. */
+  /** Returns the console output from the start of a line. */
   async console(id: string, signal: AbortSignal): Promise<string> {
     const { output } = await this.#call('GET', `${one(id)}/console`, consoleOutput, { signal });
     return output;
@@ -112,7 +112,7 @@ export class CloudClient {
     await this.#call('DELETE', `/v1/interruptions/${encodeURIComponent(id)}`, z.unknown(), { signal });
   }
 
-  /** On all pages, without terminated instances. */
+  /** Lists the instances on all pages, without terminated instances. */
   async list(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CloudInstance[]> {
     const found: CloudInstance[] = [];
     let pageToken: string | undefined;

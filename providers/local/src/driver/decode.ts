@@ -14,7 +14,7 @@ import { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
 export interface DecodeOptions {
   /** The backend of classes whose Secret has no kubeconfig. */
   readonly backend: 'cloud' | 'pod';
-  /** For Secrets without an address. */
+  /** The endpoint for Secrets without an address. */
   readonly endpoint: string | undefined;
 }
 

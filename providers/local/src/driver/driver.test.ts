@@ -234,7 +234,6 @@ describe('delete', () => {
     const started = r.clock.now().getTime();
     expect(await r.ending(r.driver.delete(r.request({ providerID: providerId })))).toBeUndefined();
     expect([r.clock.now().getTime() - started, instances(r)[0]?.state]).toEqual([70_000, 'terminated']);
-    // The test expects three long polls and no other requests.
     expect(r.cloud.requests.counters['instances.delete']?.total).toBe(3);
   });
 

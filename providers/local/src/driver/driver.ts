@@ -28,7 +28,7 @@ export interface LocalDriverOptions {
   readonly clock: Clock;
   /** Returns the connection to an address. `connect` is called once for each address. */
   readonly connect: (endpoint: string) => Transport;
-  /** For Secrets without an endpoint or a token. */
+  /** The defaults for Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
   /** The client for machines that are Pods. If `pods` is absent, the driver does not support Pods. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
@@ -47,7 +47,7 @@ export const NAMESPACE_TAG = 'machine-namespace';
 /** The tags distinguish clusters that share a cloud account, as on AWS. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** As in the original local driver. */
+/** The interval limit of a lookup, as in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
 /**
  * The responses of a cloud may be outdated. The driver reads several times before it reports that a recorded instance
@@ -135,7 +135,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   });
 }
 
-/** A notice is acknowledged only after its report returned `done`. */
+/** Reports notices; a notice is acknowledged only after its report returned `done`. */
 async function reportNotices(
   cloud: CloudClient,
   request: Request & Pick<InterruptionRequest<LocalProviderSpec, LocalCredentials>, 'notify'>,
@@ -270,7 +270,7 @@ const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `instance of machine ${machine.metadata.name} does not exist`);
 
 /**
- * Finds an instance by its provider ID. Without a provider ID, finds it by its name.
+ * Finds an instance by its provider ID. Without a provider ID, the instance is found by its name.
  * @throws MachineError `OutOfRange` if several instances have its name
  */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
@@ -288,8 +288,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * Returns the instance with the client token of the machine. Without such an instance, returns instances with its name
- * and the tags of the class, except instances of other control clusters.
+ * Returns the instance with the client token of the machine. Without such an instance, the result contains instances
+ * with its name and the tags of the class, except those of other control clusters.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
@@ -308,8 +308,8 @@ async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<r
 }
 
 /**
- * Returns the IDs of the instances to delete. Without a provider ID, these are all instances that may belong to the
- * machine.
+ * Returns the IDs of the instances to delete. Without a provider ID, the result contains all instances that may belong
+ * to the machine.
  */
 async function idsToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<readonly string[]> {
   const { machine, signal } = request;
@@ -361,8 +361,8 @@ function requireTime(clock: Clock, until: number, what: string): void {
 }
 
 /**
- * Returns the filter of the listing. The filter is never empty. Without a filter, machines of other clusters would look
- * like orphans, as in the original local driver.
+ * Returns the filter of the listing. The filter of a listing is never empty. Without a filter, machines of foreign
+ * clusters would look like orphans, as in the original local driver.
  */
 function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
   const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));

@@ -5,7 +5,7 @@ import { json } from './json.ts';
 
 const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
 
-/** The code takes precedence over the HTTP status, because several codes have the same status. */
+/** The code takes precedence over the HTTP status, because several codes share a status. */
 const BY_CODE: Readonly<Record<string, MachineCode>> = {
   InvalidParameter: 'InvalidArgument',
   MalformedRequest: 'InvalidArgument',
@@ -35,7 +35,8 @@ const BY_STATUS: Readonly<Record<number, MachineCode>> = {
 };
 
 /**
- * A 404 without the error body of the cloud comes from another server, such as a proxy. The machine may still exist.
+ * A 404 without the error body of the cloud comes from another server, such as a proxy. In this case, the machine may
+ * still exist.
  */
 export function fromAnswer(response: TransportResponse, text: string): MachineError {
   const parsed = errorBody.safeParse(json(text));

@@ -21,7 +21,7 @@ import { projectPod } from './pods/project-pod.ts';
 const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
 
 export interface ConnectionOptions {
-  /** Each request has its own credentials, or the connection adds them. */
+  /** The transport to the API server; each request has its own credentials, or the connection adds them. */
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,7 +32,7 @@ export interface ConnectionOptions {
 
 /**
  * The connection to one API server that all kubelets of the process share, with one watch of pods. 500 kubelets in one
- * process would otherwise need 500 watches. A kubelet with separate credentials has a separate connection and watch.
+ * process would otherwise need 500 watches. A kubelet with separate credentials has its own connection and watch.
  */
 export class Connection {
   readonly outage: OutageLog;

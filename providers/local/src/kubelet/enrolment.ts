@@ -11,7 +11,7 @@ import { type BootConfig, UserDataError } from './node/user-data.ts';
 /** Existing credentials for an API server, which all kubelets share. */
 export interface NodeCluster {
   readonly server: string;
-  /** With the shared credentials. */
+  /** The transport with the shared credentials. */
   readonly transport: Transport;
   /** Without credentials, to verify bootstrap tokens. */
   readonly bare: Transport;
@@ -25,7 +25,7 @@ export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
 export interface Access {
   readonly client: KubeClient;
   readonly connection: Connection;
-  /** All kubelets of an API server share this log. */
+  /** The log of outages that all kubelets of an API server share. */
   readonly outage: OutageLog;
   /** The certificate is stored across restarts, because a bootstrap token can be used only once. */
   readonly certificate?: KubeletCertificate;
@@ -34,8 +34,8 @@ export interface Access {
 
 /**
  * Exchanges the bootstrap token of a machine for permanent access. With existing credentials (`--node-kubeconfig`), it
- * verifies the token and returns the shared connection. Otherwise the kubelet requests a client certificate, as in TLS
- * bootstrapping.
+ * verifies the token and returns the shared connection. Without existing credentials, the kubelet requests a client
+ * certificate, as in TLS bootstrapping.
  */
 export class Enrolment {
   readonly #options: EnrolmentOptions;
@@ -50,7 +50,7 @@ export class Enrolment {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
 
-  /** @throws {UserDataError} if the user data is invalid. Other errors may be temporary. */
+  /** @throws {UserDataError} if the user data is invalid. Any further error may be temporary. */
   async enrol(
     nodeName: string,
     boot: BootConfig,

@@ -40,8 +40,8 @@ const machineConfigOf = (config: IgnitionConfig): MachineConfig => ({
 });
 
 /**
- * At this time, all files exist. If the configuration has kernel arguments, the machine has rebooted once to apply
- * them.
+ * At this time, all files of the machine exist. If the configuration has kernel arguments, the machine has rebooted
+ * once to apply them.
  */
 export async function firstMachine(image: StoredMachine, config: IgnitionConfig): Promise<StoredMachine> {
   const disk = new MemoryDisk(image.disk);

@@ -15,7 +15,7 @@ export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster'
   readonly defaults?: KubeletBehaviour;
 }
 
-/** From the boot to the end of the instance. */
+/** The kubelet of an instance, from its boot to its end. */
 export class KubeletHost implements InstanceHost, KubeletControl {
   readonly #options: KubeletHostOptions;
   readonly #enrolment: Enrolment;
@@ -72,7 +72,7 @@ export class KubeletHost implements InstanceHost, KubeletControl {
     return kubelet !== undefined;
   }
 
-  /** The machines of these kubelets stay powered on, and the next process resumes them. */
+  /** Closes the kubelets, whose machines stay powered on for the next process. */
   async close(): Promise<void> {
     await Promise.all([...this.#kubelets.keys()].map((id) => this.halt(id)));
     this.#enrolment.close();

@@ -43,7 +43,7 @@ export interface KubeletOptions {
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
-/** The original kubelet starts at 200 ms and doubles the delay up to 7 s. */
+/** The delays between attempts to join; the real kubelet starts at 200 ms and doubles the delay up to 7 s. */
 const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
 
 /**
@@ -114,7 +114,7 @@ export class HollowKubelet {
     this.#config?.consider();
   }
 
-  /** Resolves when no request of this kubelet is in progress. */
+  /** Stops the kubelet; the promise resolves when no request of this kubelet is in progress. */
   async halt(): Promise<void> {
     await this.#life.end();
     this.#access?.close();
@@ -125,7 +125,6 @@ export class HollowKubelet {
     this.#statics?.onChange(change);
   }
 
-  /** The node was selected for an update, or its update condition changed. */
   onSelected(): void {
     this.#agent?.consider();
   }
@@ -244,7 +243,7 @@ export class HollowKubelet {
     return ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
   }
 
-  /** Changes an existing Node with the same name, as a real kubelet does at its start. */
+  /** Registers the Node; an existing Node with the same name is changed, as a real kubelet does at its start. */
   async #register(client: KubeClient): Promise<Node> {
     const { clock, console } = this.#options;
     const resource = client.resource(nodes);

@@ -39,7 +39,7 @@ const given = process.argv.slice(2);
 try {
   if (!existsSync(root)) writePrograms(root);
   const [first = ''] = given;
-  // `mcm up` starts the other programs by the path of their file, and uses this executable as Node.js.
+  // `mcm up` starts its programs by the path of their file, and runs this executable as Node.js.
   const isProgram = first.startsWith(root) && first.endsWith('main.js');
   const program = isProgram ? first : join(root, 'mcm/dist/main.js');
   process.argv = [process.execPath, program, ...(isProgram ? given.slice(1) : given)];

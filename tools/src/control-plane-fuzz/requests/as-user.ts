@@ -75,6 +75,6 @@ export const grant = (draw: Draw): readonly Step[] => [
   },
 ];
 
-/** The same step, sent as the user of the case. */
+/** Returns the step, sent as the user of the case. */
 export const asUser = (step: Step): Step =>
   step.request === undefined ? step : { ...step, headers: { ...step.headers, ...HEADERS } };

@@ -213,7 +213,7 @@ function fieldSchema(draw: Draw, depth: number): JsonObject {
   return schema;
 }
 
-/** Keys of schemas that accept each value of their type. Other schemas may refuse a generated default. */
+/** Keys of schemas that accept each value of their type. Schemas with further keys may refuse a generated default. */
 const PLAIN = new Set(['type', 'description', 'nullable', 'maxLength', 'x-kubernetes-int-or-string']);
 
 /** The schemas of a fresh kind have no references. */

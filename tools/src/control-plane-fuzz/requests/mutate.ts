@@ -7,7 +7,7 @@ interface Place {
   readonly holder: JsonObject | Json[];
   readonly key: string | number;
   readonly schema: Schema;
-  /** The name of the field. For an item of a list, the name of the list. */
+  /** The name of the field. For an item of a list, `field` is the name of the list. */
   readonly field: string;
 }
 
@@ -173,7 +173,9 @@ function metadataOf(object: JsonObject): JsonObject {
   return object['metadata'] as JsonObject;
 }
 
-/** Adds a field of the schema that the object lacks, at a random position. Sometimes the field is unknown. */
+/**
+ * Adds a field of the schema that the object lacks, at a random position. In some cases, the added field is unknown.
+ */
 function addField(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   const holders = [
     { value: object as Json, schema },

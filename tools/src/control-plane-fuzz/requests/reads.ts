@@ -82,7 +82,7 @@ const ACCEPTS = [
   'application/yaml',
 ];
 
-/** With some probability, a header that asks for another form of the response. */
+/** With some probability, returns a header that asks for a table or only the metadata. */
 export const accepting = (draw: Draw, probability: number): Readonly<Record<string, string>> =>
   draw.chance(probability) ? { accept: draw.pick(ACCEPTS) } : {};
 
@@ -145,7 +145,7 @@ export const list = (source: Source, kind: Kind): readonly Step[] => {
   if (draw.chance(0.2)) query.push(draw.pick(VERSIONS));
   query.push(...tableQuery(draw));
   const headers = accepting(draw, 0.4);
-  // A list of all namespaces. The comparison uses only the objects of the case.
+  // In a list of all namespaces, only the objects of the case are compared.
   if (kind.namespaced && draw.chance(0.08)) {
     const everywhere = kind.collection.replace('/namespaces/${ns}', '');
     return [{ request: target(`GET ${everywhere}`, ['fieldSelector=metadata.namespace=${ns}']), headers }];
@@ -234,8 +234,8 @@ export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
     `POST ${path}/status`,
     `DELETE ${path}/scale`,
     `PUT ${path}/bogus`,
-    // Without the query, this list would contain the objects of other cases, and the objects that the servers create at
-    // their start.
+    // Without the query, this list would contain objects of foreign cases, and objects that the servers create at their
+    // start.
     target(`GET ${collection}/`, own(kind)),
     `GET ${path}/`,
   ]);

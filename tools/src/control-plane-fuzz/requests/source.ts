@@ -11,8 +11,8 @@ export interface Source {
 }
 
 /**
- * These kinds change the behavior of all other objects, or the real server writes their objects at any time. Requests
- * for these kinds contain `dryRun=All`, so that cases do not affect each other.
+ * Kinds whose objects change the behavior of all objects, or are written by the real server at any time. Requests for
+ * these kinds contain `dryRun=All`, so that cases do not affect each other.
  */
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);

@@ -9,7 +9,7 @@ import { isGuarded, nameOf, type Source, target } from './source.ts';
 import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
-/** Whether an object sets a default for the whole cluster, which would affect other cases. */
+/** Whether an object sets a default for the whole cluster, which would affect the remaining cases. */
 const changesDefaults = (text: string): boolean => /is-default-class|globalDefault|default-class/.test(text);
 
 /** A valid object of the kind with this name. The object has the label that lists of the case select. */

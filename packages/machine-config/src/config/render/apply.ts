@@ -24,7 +24,10 @@ function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   return merged;
 }
 
-/** Two owners are equal if their kind and name are equal. In this case, the required owner takes precedence. */
+/**
+ * Merges owners, which are equal if their kind and name are equal. Of two equal owners, the required owner takes
+ * precedence.
+ */
 function mergeOwners(
   existing: readonly OwnerReference[] = [],
   required: readonly OwnerReference[] = [],
@@ -60,8 +63,8 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
 }
 
 /**
- * Applies a generated MachineConfig to the stored one. All other labels, annotations and owners stay, and the content
- * is restored. A different order of keys is not a change. Source: machine-config-operator, lib/resourcemerge.
+ * Applies a generated MachineConfig to the stored one. Labels, annotations and owners of other clients stay, and the
+ * content is restored. A different order of keys is not a change. Source: machine-config-operator, lib/resourcemerge.
  */
 export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
   const { labels, annotations, ownerReferences } = existing.metadata;

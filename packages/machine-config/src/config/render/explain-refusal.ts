@@ -16,7 +16,7 @@ export interface Case {
 
 /**
  * Returns the name of the MachineConfig that the user must change: without this MachineConfig, the render would be
- * accepted. If there is no such MachineConfig, the text names the deleted MachineConfigs.
+ * accepted. If no single MachineConfig causes the refusal, the text names the deleted MachineConfigs.
  */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;

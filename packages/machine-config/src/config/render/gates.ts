@@ -31,9 +31,9 @@ function observationGate(kind: string, { metadata, status }: Observed): string |
 
 /** The state of the KubeletConfigs and ContainerRuntimeConfigs of a pool, before its rendering. */
 export interface ConfigGate {
-  /** The rendering waits, because the config in this text has no MachineConfig yet. */
+  /** `waiting` is set if the rendering waits, because the config in this text has no MachineConfig yet. */
   readonly waiting?: string;
-  /** The rendering continues without the refused configs, and the pool reports them. */
+  /** Refused configs do not stop the rendering, and the pool reports them. */
   readonly rejected: readonly string[];
 }
 
@@ -66,8 +66,8 @@ export function nodeConfigGate(
 }
 
 /**
- * Returns true for an accepted config, the message for a refused config, and undefined before the decision. The last
- * condition is used, because earlier conditions are history.
+ * Returns true for an accepted config, the message for a refused config, and undefined before the decision. Of several
+ * conditions, the last one is used, because earlier conditions are history.
  */
 function verdictOf({ status }: NodeConfig): true | string | undefined {
   const last = status?.conditions?.at(-1);

@@ -20,9 +20,9 @@ import { checkWritable } from './writable.ts';
 
 /** The identity of this controller in annotations. */
 export interface ControllerIdentity {
-  /** Release version. The ControllerConfig must have the same. */
+  /** Release version. The ControllerConfig must have the same release version. */
   readonly version: string;
-  /** Hash of the build. Generated MachineConfigs must have the same. */
+  /** Hash of the build. Generated MachineConfigs must have the same hash. */
   readonly hash: string;
 }
 
@@ -46,7 +46,7 @@ export interface Rendered {
 }
 
 /**
- * Renders the configuration of a pool. The function is pure: the same inputs in any order result in the same bytes.
+ * Renders the configuration of a pool. Equal inputs in any order result in the same bytes.
  * @throws RenderError, IgnitionError
  */
 export function renderPool(input: RenderInput): Rendered {
@@ -77,14 +77,17 @@ function validateNamed(config: MachineConfig): void {
 }
 
 /**
- * The cached MachineConfig does not contain fields of a wrong type. Without this check, nodes would lose these fields.
+ * The cached MachineConfig does not contain fields of a wrong type. Without this check, nodes would lose the fields of
+ * a wrong type.
  */
 function checkFaults(config: MachineConfig): void {
   const [fault] = faultsOf(config);
   if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { hint: `correct ${fault.field}` });
 }
 
-/** Refuses objects of another version. During an upgrade, some objects are from another version. */
+/**
+ * Refuses objects of a different version. During an upgrade, some objects are from the previous or the next version.
+ */
 function checkVersions(
   { metadata }: ControllerConfig,
   configs: readonly MachineConfig[],
@@ -124,7 +127,7 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   const imageOverridden = spec.osImageURL !== base.osImageURL;
   const stream = pool.spec?.osImageStream?.name ?? '';
   if (imageOverridden && stream !== '') {
-    // The text is the same as in the original, because other programs search for it.
+    // The text is that of the original, because programs search for it.
     throw new RenderError(
       'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
       { hint: imageHint(pool.metadata.name, stream, spec.osImageURL, sources) },
@@ -167,7 +170,7 @@ function nameOf(pool: MachineConfigPool, spec: Merged['spec']): string {
   }
 }
 
-/** With this owner, rendered MachineConfigs are deleted with their pool. */
+/** Rendered MachineConfigs have the pool as their owner, so they are deleted with it. */
 export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: 'MachineConfigPool',
@@ -179,7 +182,7 @@ export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
 
 function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rendered): void {
   const { current, pool, configs, storageOverrides: overrides = [] } = input;
-  // All other strategies replace the machines, so no running machine has to change.
+  // Only the in-place strategy changes running machines; all remaining strategies replace them.
   if (!current || (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace') return;
   const refusal = irreconcilable(current, machineConfig, overrides);
   if (!refusal) return;

@@ -1,4 +1,4 @@
-// Source of all rules here: go-yaml v2, resolve.go and encode.go, and Go's strconv and time packages.
+// All rules in this file come from go-yaml v2, resolve.go and encode.go, and Go's strconv and time packages.
 
 const WORDS: ReadonlySet<string> = new Set(
   ['', '~', '<<', 'y', 'Y', 'n', 'N', '.nan', '.NaN', '.NAN'].concat(
@@ -26,7 +26,7 @@ const TIMESTAMP =
 const MAX_INT = 2n ** 63n;
 const MAX_UINT = 2n ** 64n;
 
-/** YAML would read the unquoted text as another type. */
+/** Returns true if YAML would read the unquoted text as a different type. */
 export function resolves(text: string): boolean {
   // The original does not quote `<<`, the merge key.
   if (text === '<<') return false;
@@ -38,7 +38,7 @@ export function resolves(text: string): boolean {
   return isMarkedInteger(plain) || (FLOAT.test(plain) && isFiniteFloat(plain));
 }
 
-/** Go refuses a float that overflows, and reads it as a text. */
+/** Returns true for a finite float; Go refuses a float that overflows, and reads it as a text. */
 const isFiniteFloat = (text: string): boolean => Number.isFinite(Number(text));
 
 /** An integer over 64 bits is a text. Only an unsigned integer may use all 64 bits. */

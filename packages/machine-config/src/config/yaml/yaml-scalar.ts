@@ -5,15 +5,16 @@ const WIDTH = 80;
 /** A longer key is written after a `?`. */
 const SIMPLE_KEY_BYTES = 128;
 
-// Source of all rules here: go-yaml v2, encode.go and emitterc.go. The output must have the same bytes, because the
-// name of a rendered config is a hash of the text. A different text would update every node after a take-over.
+// All rules in this file come from go-yaml v2, encode.go and emitterc.go. The output must have the same bytes, because
+// the name of a rendered config is a hash of the text. A text with different bytes would update every node after a
+// take-over.
 
 /** The usual case: no blank and no special character. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
 const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);
 
-/** @returns undefined for a long key or a key with several lines. This key is printed as a value after a `?` */
+/** @returns undefined for a long key or a key with several lines. A long key is printed as a value after a `?` */
 export function printKey(key: string): string | undefined {
   if (isSimple(key) && key.length <= SIMPLE_KEY_BYTES) return key;
   if (BREAK.test(key) || Buffer.byteLength(key) > SIMPLE_KEY_BYTES) return undefined;

@@ -61,7 +61,7 @@ function keyText(key: string): string | undefined {
 
 /**
  * A tree of cached key orders: one level for each key of an object, in the given order. Thousands of files have the
- * same four keys, so they are sorted once.
+ * same four keys, so their order is computed once.
  */
 interface KeyOrders {
   readonly next: Map<string, KeyOrders>;
@@ -119,7 +119,7 @@ function printObject(
   return text;
 }
 
-/** The value of a long key starts after the colon. This also applies to objects and lists. */
+/** The value of a long key starts after the colon. The same position applies to objects and lists. */
 function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, before: string): string {
   const text = `${before}${pad(indent)}: `;
   if (isFilledObject(value)) return printObject(sink, value, indent + 2, text, true);

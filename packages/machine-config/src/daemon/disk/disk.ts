@@ -1,4 +1,4 @@
-/** The entries of a disk. Owners are IDs or names. The default owner is root. */
+/** The entries of a disk. Owners of entries are IDs or names. By default, root owns an entry. */
 export interface WantedFile {
   readonly kind: 'file';
   readonly content: Uint8Array;
@@ -27,15 +27,15 @@ export interface WantedDirectory {
 export type Entry = WantedFile | WantedLink | WantedDirectory;
 
 /**
- * The disk of a node. Every change is atomic, and durable when its promise resolves. Paths are absolute, as the node
- * sees them.
+ * The disk of a node. Every change of the disk is atomic, and durable when its promise resolves. Paths are absolute, as
+ * the node sees them.
  */
 export interface NodeDisk {
   /** `read` returns undefined if nothing exists there. Owners are ids. Hard links are files. */
   read(path: string): Promise<Entry | undefined>;
   /** Replaces an existing entry, and creates parent directories. */
   put(path: string, entry: Entry): Promise<void>;
-  /** An absent path is not an error. Only empty directories are removed. */
+  /** Removes an entry, unless it is absent. A directory is removed only if it is empty. */
   remove(path: string): Promise<void>;
   owned(found: Entry, wanted: Entry): Promise<boolean>;
 }

@@ -15,7 +15,7 @@ export interface DaemonHost {
   act(action: PostAction): Promise<void>;
   /** The promise may never resolve. */
   reboot(): Promise<void>;
-  /** `prepare` is called before files are written. An error fails the update. */
+  /** Called before files are written. An error of `prepare` fails the update. */
   prepare?(to: MachineConfig): Promise<void>;
   /** Returns the part of a change that this machine does not support, as a message. */
   unsupported?(diff: ConfigDiff, wanted: MachineConfig): string | undefined;

@@ -11,7 +11,9 @@ export function kernelArgumentOperations(old: readonly string[], wanted: readonl
   ];
 }
 
-/** A kernel's command line after {@link kernelArgumentOperations}. Other arguments keep their order. */
+/**
+ * A kernel's command line after {@link kernelArgumentOperations}. Arguments that no operation changes keep their order.
+ */
 export function nextCommandLine(line: string, old: readonly string[], wanted: readonly string[]): string {
   const present = [...splitArguments([line])];
   for (const argument of splitArguments(old)) {

@@ -8,7 +8,7 @@ type StoredEntry =
 /** The content of a disk in memory, as JSON. */
 export type DiskImage = Readonly<Record<string, StoredEntry>>;
 
-/** For simulated machines and tests. The disk refuses the same operations as a real disk. */
+/** A disk in memory, for simulated machines and tests. `MemoryDisk` refuses the same operations as a real disk. */
 export class MemoryDisk implements NodeDisk {
   readonly #entries = new Map<string, Entry>();
   readonly #onChange: (() => void) | undefined;

@@ -6,8 +6,8 @@ const originalOf = (path: string): string => `${DaemonPaths.Originals}${path}.mc
 const noOriginalOf = (path: string): string => `${DaemonPaths.NoOriginals}${path}.mcdnoorig`;
 
 /**
- * The entries of the system before any config. The daemon stores each entry before it replaces the entry for the first
- * time.
+ * The entries of the system before any config. The daemon stores each original entry before it replaces the entry for
+ * the first time.
  */
 export class Originals {
   readonly #disk: NodeDisk;
@@ -32,7 +32,7 @@ export class Originals {
   }
 
   /**
-   * Restores the original entry. If there was no original entry, removes the path. The record stays until {@link
+   * Restores the original entry. If there was no original entry, the path is removed. The record stays until {@link
    * forget}.
    */
   async restore(path: string): Promise<void> {

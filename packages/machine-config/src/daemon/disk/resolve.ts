@@ -7,7 +7,7 @@ import { Originals } from './originals.ts';
 import { wantedDisk } from './wanted.ts';
 
 /**
- * Like {@link wantedDisk}, and adds the entries that depend on the disk:
+ * Returns the result of {@link wantedDisk}, with the entries that depend on the disk:
  * - units of the system,
  * - files with appended content, after the original content,
  * - certificates. The certificates on the disk may be newer than the config, so they stay.

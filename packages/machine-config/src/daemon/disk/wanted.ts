@@ -6,7 +6,10 @@ import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
 interface AppendedFile extends Omit<WantedFile, 'content'> {
-  /** The content of the config before the appended part. Undefined: the content of the original file. */
+  /**
+   * The content of the config before the appended part. If `base` is undefined, the content is that of the original
+   * file.
+   */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;
 }
@@ -26,7 +29,7 @@ const DIRECTORY_MODE = 0o755;
 const ownerOf = ({ id, name }: { id?: number; name?: string } = {}): string | number | undefined => name ?? id;
 
 /**
- * All entries that a config writes to a disk. The function is pure.
+ * All entries that a config writes to a disk. `wantedDisk` is pure.
  * @param vendorUnit text of a unit of the system
  * @throws DataUrlError for content that is not in the config, IgnitionError
  */
@@ -84,7 +87,7 @@ function addUnit(
   const path = `${DaemonPaths.Units}/${name}`;
   const text = (content: string): Entry => ({ kind: 'file', content: Buffer.from(content), mode: FILE_MODE });
   for (const dropin of dropins) {
-    // An empty drop-in has no effect. A template uses it to remove one.
+    // An empty drop-in has no effect. A template removes a drop-in by making it empty.
     if (dropin.contents) entries.set(`${path}.d/${dropin.name}`, text(dropin.contents));
   }
   if (mask) {
@@ -102,8 +105,8 @@ function addUnit(
 }
 
 /**
- * The paths that a config writes, without the links from the section Install of system units. The text of these units
- * is unknown here.
+ * The paths that a config writes, without the links from the section Install of system units. The text of system units
+ * is unknown to this function.
  */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);

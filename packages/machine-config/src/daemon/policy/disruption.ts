@@ -25,7 +25,7 @@ const actions = z
     message: 'None and Reboot cannot be combined with other actions',
   });
 
-/** As `spec.nodeDisruptionPolicy` of the original's MachineConfiguration. */
+/** The schema of a disruption policy, as `spec.nodeDisruptionPolicy` of the original's MachineConfiguration. */
 export const disruptionPolicySchema = z.strictObject({
   files: z
     .array(z.strictObject({ path: z.string().startsWith('/'), actions }))
@@ -56,10 +56,10 @@ const restart = (serviceName: string): PostAction => ({ type: 'Restart', restart
 
 export const RESTART_KUBELET: readonly PostAction[] = [restart('kubelet.service')];
 
-/** Source: NodeDisruptionPolicy of the original. */
+/** The built-in policy, as NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
-    // A rotation of certificates is not disruptive. The trust bundle has its own entry.
+    // A rotation of certificates is not disruptive. The trust bundle has its own entry in the policy.
     ...CERTIFICATE_PATHS.filter((path) => path !== TRUST_BUNDLE_PATH).map((path) => ({ path, actions: NONE })),
     { path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub', actions: RELOAD_CRIO },
     { path: '/etc/containers/policy.json', actions: RELOAD_CRIO },
@@ -92,7 +92,7 @@ export function servicesOf({ files, units, sshkey }: DisruptionPolicy): readonly
   });
 }
 
-/** An entry of the user replaces the default entry with the same path or name. */
+/** Merges policies: an entry of the user replaces the default entry with the same path or name. */
 export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): DisruptionPolicy {
   const paths = new Set(user.files.map(({ path }) => path));
   return {

@@ -38,7 +38,10 @@ function onlyDigestsAdded(old: readonly Endpoint[], next: readonly Endpoint[], b
   return left.size === 0;
 }
 
-/** A mirror has the setting, or inherits it from its registry. For a registry, all mirrors must have the setting. */
+/**
+ * Whether a mirror has the setting, or inherits it from its registry. A registry has the setting only if all its
+ * mirrors have it.
+ */
 function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean {
   if (inherited || fields['mirror-by-digest-only'] === true || fields['pull-from-mirror'] === 'digest-only')
     return true;
@@ -48,7 +51,7 @@ function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean 
 const sameFields = (a: Record<string, unknown>, b: Record<string, unknown>): boolean =>
   JSON.stringify(Object.entries(a).toSorted()) === JSON.stringify(Object.entries(b).toSorted());
 
-/** Parses the subset of TOML that registries.conf uses. `readRegistries` returns undefined for any other text. */
+/** Parses the subset of TOML that registries.conf uses. For a text outside of this subset, the result is undefined. */
 function readRegistries(text: string): Registries | undefined {
   const registries: Endpoint[] = [];
   let at: Record<string, unknown> = {};

@@ -4,8 +4,8 @@ interface ListRule {
   /** Entries with the same key are merged. */
   readonly key?: (entry: never) => string;
   /**
-   * The name of a group of lists in one object. Within a group, an entry of one list removes the entry of another list
-   * with the same key.
+   * The name of a group of lists in one object. Within a group, an entry of one list removes entries with the same key
+   * from all remaining lists.
    */
   readonly shared?: string;
   /** Lists are concatenated, with duplicates. */
@@ -34,14 +34,14 @@ export interface FieldPlan {
 /** The properties of a schema for decoding, merging and validation, computed once. */
 export type Plan =
   | { readonly kind: 'boolean' }
-  /** Values that `accepts` refuses cause a decoding error. This applies to texts and numbers. */
+  /** Values that `accepts` refuses cause a decoding error. Only texts and numbers can be refused. */
   | { readonly kind: 'string'; readonly accepts?: (text: string) => boolean }
   | { readonly kind: 'integer'; readonly accepts?: (number: number) => boolean }
   | { readonly kind: 'list'; readonly entry: Plan; readonly rule: ListRule }
   | {
       readonly kind: 'object';
       readonly fields: readonly FieldPlan[];
-      /** By lower-case name, because keys are case-insensitive. */
+      /** Plans by lower-case name, because keys are case-insensitive. */
       readonly byName: ReadonlyMap<string, FieldPlan>;
     };
 

@@ -10,5 +10,5 @@ export class Trail {
   }
 }
 
-/** A path as text, or its parts. A template prints both forms as text. */
+/** A path as text, or its parts. A template literal prints both forms as text. */
 export type At = string | Trail;

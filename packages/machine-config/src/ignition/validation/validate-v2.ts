@@ -99,7 +99,7 @@ function checkDevices({ disks = [], filesystems = [], raid = [] }: Storage, mino
 type Disk = NonNullable<Storage['disks']>[number];
 type Partition = NonNullable<Disk['partitions']>[number];
 
-/** Sectors of one MiB. Partitions start at a multiple of it. */
+/** Sectors of one MiB. Partitions start at a multiple of one MiB. */
 const ALIGNMENT = 2_048;
 
 function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add): void {
@@ -120,8 +120,8 @@ function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add)
 }
 
 /**
- * A partition that starts at 0 is placed in free space, so it overlaps no other. The original treats equal partitions
- * as one partition.
+ * A partition that starts at 0 is placed in free space, so it overlaps no partition. The original treats two equal
+ * partitions as one partition.
  */
 function overlap(one: Partition, other: Partition): boolean {
   if (!one.start || !other.start || isSame(one, other)) return false;

@@ -58,7 +58,7 @@ function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
 
 type Check<T> = (value: T, at: At, add: Add) => void;
 
-/** The checks of the object come first, followed by the checks of its fields in their order. */
+/** Problems of the object come first, followed by problems of its fields in their order. */
 interface Checks {
   readonly own?: Check<never>;
   readonly fields?: Readonly<Record<string, Checks>>;
@@ -119,7 +119,10 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
 }
 
-/** @param isContent whether the resource is the content of a file. Version 3.0 has fewer rules for other resources */
+/**
+ * @param isContent whether the resource is the content of a file. In version 3.0, a resource that is no content has
+ * fewer rules
+ */
 const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
     const { compression = '', source, verification } = resource;
@@ -170,7 +173,7 @@ const checkDirectory: Check<{ path: string; mode?: number }> = ({ path, mode }, 
   checkMode(mode, at, add);
 };
 
-/** The first four do not support spares. */
+/** The RAID levels, of which the first four do not support spares. */
 export const RAID_LEVELS = ['linear', 'raid0', '0', 'stripe', 'raid1', '1', 'mirror'].concat(
   ['raid4', '4', 'raid5', '5'].concat(['raid6', '6', 'raid10', '10']),
 );

@@ -79,7 +79,7 @@ export const encodeBase64DataUrl = (content: string | Uint8Array): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(content).toString('base64')}`;
 
 /**
- * @param source the `data:` URL; absent: empty content
+ * @param source the `data:` URL; if absent, the content is empty
  * @throws DataUrlError for any other URL, and for content with another compression
  */
 export function decodeContents(source: string | undefined, compression: string | undefined): Buffer {

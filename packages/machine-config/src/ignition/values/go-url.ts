@@ -53,7 +53,7 @@ function isAuthority(authority: string): boolean {
 
 function isHost(host: string): boolean {
   const port = host.startsWith('[') ? /\](:\d*)?$/ : /^[^:]*(?::\d*)?$/;
-  // Go accepts several colons in a host name. Only the last one must start a port.
+  // Go accepts several colons in a host name. Only the last colon must start a port.
   const checked = host.startsWith('[') ? host : host.slice(Math.max(host.lastIndexOf(':'), 0));
   if (!port.test(checked)) return false;
   // In a host, only bytes beyond ASCII and the percent sign are escaped.

@@ -12,7 +12,7 @@ export function cleanPath(path: string): string {
   return absolute ? `/${parts.join('/')}` : parts.join('/') || '.';
 }
 
-/** As Go's `path.Join`. Empty paths are skipped. */
+/** Joins paths as Go's `path.Join`, without empty paths. */
 export const joinPaths = (...paths: readonly string[]): string => {
   const given = paths.filter((path) => path !== '');
   return given.length === 0 ? '' : cleanPath(given.join('/'));
@@ -21,7 +21,7 @@ export const joinPaths = (...paths: readonly string[]): string => {
 /** A fast check for the usual case: no empty part, and none that starts with a dot. */
 const SHORTEST = /^(?:\/[^/.][^/]*)+$/;
 
-/** Returns undefined for an absolute path in its shortest form. */
+/** Returns the problem of a path, or undefined for an absolute path in its shortest form. */
 export function pathProblem(path: string): string | undefined {
   if (SHORTEST.test(path)) return undefined;
   if (path === '') return 'path not specified';
@@ -29,7 +29,7 @@ export function pathProblem(path: string): string | undefined {
   return cleanPath(path) === path ? undefined : 'path is not fully simplified';
 }
 
-/** With the dot, or ''. */
+/** Returns the extension of a path with the dot, or an empty text. */
 export const extensionOf = (name: string): string => {
   const base = name.slice(name.lastIndexOf('/') + 1);
   const dot = base.lastIndexOf('.');

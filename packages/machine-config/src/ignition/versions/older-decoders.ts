@@ -4,9 +4,9 @@ import { IGNITION_V2_PLAN } from './schema-v2.ts';
 import { IGNITION_V1_PLAN, planOfVersion, type ReadableVersion } from './versions.ts';
 
 /**
- * Finds a decoder for a config of version 2 that the decoder of its own version refuses. The original tries all older
- * versions down to 1, and reports an unknown version if one of them decodes the config. Source: ignition 0.35,
- * config/v2_2/config.go to config/v1/config.go, config/util/parsingErrors.go.
+ * Finds a decoder for a config of version 2 that the decoder of its own version refuses. If an older version down to 1
+ * decodes the config, the original reports an unknown version. Source: ignition 0.35, config/v2_2/config.go to
+ * config/v1/config.go, config/util/parsingErrors.go.
  * @param raw parsed JSON
  * @param version version that the config names
  * @returns `older` or `newer` than the version; `none` if no decoder reads the config

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { list, planOf } from '../plan/plan.ts';
 
-// Ignition 3.5. Fields are in the order of the original, so that reports have the same order. Source: ignition,
+// Ignition 3.5. Fields have the order of the original, so that reports have the same order. Source: ignition,
 // config/v3_5/types/schema.go; keys from the Key() methods next to it.
 
 const text = () => z.exactOptional(z.string());

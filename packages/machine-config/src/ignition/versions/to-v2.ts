@@ -89,7 +89,7 @@ function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesyst
   ];
 }
 
-/** Also removes objects and lists that become empty. */
+/** Removes undefined values, and objects and lists that become empty. */
 function dropUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropUndefined);
   if (typeof value !== 'object' || value === null) return value;

@@ -127,7 +127,7 @@ const translateNode = (node: NodeV2) => ({
   path: pathOf(node),
 });
 
-/** By default, a file of version 2 replaces an existing file. A file that appends must not replace it. */
+/** By default, a file of version 2 replaces an existing file. A file that appends must not replace an existing file. */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
   const content = withoutUndefined({ compression: some(compression), source, verification });

@@ -7,7 +7,8 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/mac
 /** Data about the machines of a pool, in addition to its nodes. */
 export interface MemberFacts {
   /**
-   * `unresolved` is true if a referenced object does not exist. In this case, an empty pool does not count as updated.
+   * `unresolved` is true if a referenced object does not exist. With an unresolved reference, an empty pool does not
+   * count as updated.
    */
   readonly unresolved?: boolean | undefined;
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
@@ -37,21 +38,24 @@ export interface PoolSnapshot extends MemberFacts {
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly filters?: readonly CandidateFilter[];
-  /** Number of Degraded nodes with the target at which the rollout stops. The default 0 means no limit. */
+  /**
+   * Number of Degraded nodes with the target at which the rollout stops. By default, `haltAt` is 0, which means no
+   * limit.
+   */
   readonly haltAt?: number;
-  /** The number of wanted machines. More nodes cannot be unavailable. */
+  /** The number of wanted machines. At most this number of nodes can be unavailable. */
   readonly replicas?: number;
   /**
-   * `targetsNew` is true if the nodes belong to machines of the pool. In this case, a node without a target is new, and
+   * `targetsNew` is true if the nodes belong to machines of the pool. A node of a machine without a target is new, and
    * gets the config with which new machines boot.
    */
   readonly targetsNew?: boolean;
   /**
-   * Names of nodes whose machine was created for a configuration and has not applied any configuration. These nodes
-   * count as new, independent of their age.
+   * Names of nodes whose machine was created for a configuration and has not applied any configuration. These
+   * nodes count as new, independent of their age.
    */
   readonly unconfigured?: ReadonlySet<string>;
-  /** `replaces` is true if new machines replace the nodes. In this case, the nodes get no target. */
+  /** `replaces` is true if new machines replace the nodes. Nodes that new machines replace get no target. */
   readonly replaces?: boolean;
   readonly memberConditions?: readonly WantedCondition[];
   /** Number of slots that nodes outside the pool take. */

@@ -17,7 +17,7 @@ const isReported = (node: Node, pool: MachineConfigPool): boolean => {
 
 /**
  * Returns the correct taints of a node. A node has the taint for updates while it waits for the target. The write of
- * the target removes the taint.
+ * the target removes the taint for updates.
  * @returns undefined if the taints are correct
  */
 export function wantedTaints(node: Node, pool: MachineConfigPool): readonly Taint[] | undefined {

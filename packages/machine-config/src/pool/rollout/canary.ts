@@ -46,8 +46,8 @@ export function canaryProblem(pool: MachineConfigPool): string | undefined {
 }
 
 /**
- * Updates the canaries first. All other nodes follow after the canaries were updated and Ready for the soak time. The
- * annotations `canary` (number of nodes) and `canary-soak` (such as `30m`) of the pool enable it.
+ * Updates the canaries first. The remaining nodes follow after the canaries were updated and Ready for the soak time.
+ * The annotations `canary` (number of nodes) and `canary-soak` (such as `30m`) of the pool enable canaries.
  * @param now milliseconds
  */
 export function evaluateCanaries(pool: MachineConfigPool, nodes: readonly Node[], now: number): CanaryVerdict {

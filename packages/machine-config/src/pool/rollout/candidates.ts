@@ -13,9 +13,8 @@ export interface Candidates {
 const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
- * Finds the nodes that may get the pool's target. Nodes that fail with this target take capacity, so a bad config
- * stops at maxUnavailable nodes. Nodes that fail with another target may get this target, so a reverted config repairs
- * them.
+ * Finds the nodes that may get the pool's target. Nodes that fail with this target take capacity, so a bad config stops
+ * at maxUnavailable nodes. Nodes that fail with a former target may get this target, so a reverted config repairs them.
  * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {
@@ -42,8 +41,8 @@ function compareZones(a: string | undefined, b: string | undefined): number {
 }
 
 /**
- * Returns all candidates in their order if the capacity is sufficient. Otherwise, returns the first candidates by zone
- * and age.
+ * Chooses candidates up to the capacity. If the capacity is not sufficient, the first candidates by zone and age are
+ * chosen.
  */
 export const chooseNodes = (candidates: readonly Node[], capacity: number): readonly Node[] =>
   candidates.length <= capacity ? candidates : byZoneAndAge(candidates).slice(0, Math.max(capacity, 0));

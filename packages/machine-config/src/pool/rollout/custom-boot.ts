@@ -18,7 +18,7 @@ export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<
 /**
  * The labels of a custom pool that a node does not have. The node booted with the config of the pool, but its kubelet
  * registers the node as a worker. `labelsOfBootPool` returns undefined if the selector determines no labels. The
- * original never updates this node.
+ * original never updates a node without the labels of its boot pool.
  */
 export function labelsOfBootPool(
   node: Node,

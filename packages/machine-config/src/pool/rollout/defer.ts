@@ -4,9 +4,9 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
- * The node of the operator is updated last among the masters. Otherwise the operator would restart more often than
- * necessary.
- * @param operators pods of the operator. If there is not exactly one, no node is deferred
+ * The node of the operator is updated last among the masters. With an earlier update, the operator would restart more
+ * often than necessary.
+ * @param operators pods of the operator. Without exactly one pod of the operator, no node is deferred
  */
 export const deferOperatorNode =
   (operators: readonly Pod[]): CandidateFilter =>

@@ -8,7 +8,7 @@ export class MaxUnavailableError extends Error {
   override readonly name = 'MaxUnavailableError';
 }
 
-/** Empty if the value is valid. */
+/** The problem of a maxUnavailable, empty if the value is valid. */
 export interface MaxUnavailableVerdict {
   /** Why no node gets a target. */
   readonly problem?: string;

@@ -13,7 +13,9 @@ export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'r
   return problems.length > 0 ? { problem: problems.join('. ') } : limit;
 }
 
-/** The original only logs the problem. A note does not make the pool Degraded. */
+/**
+ * The conditions for problems of the settings, which the original only logs. A note does not make the pool Degraded.
+ */
 export function settingConditions(snapshot: PoolSnapshot): readonly WantedCondition[] {
   const { SettingsInvalid: type, Degraded } = PoolConditions;
   const { problem, note } = checkSettings(snapshot);

@@ -9,8 +9,8 @@ import type { CandidateFilter } from '../model/snapshot.ts';
 
 export interface WindowVerdict {
   /**
-   * `closed` is true if windows or freezes currently stop the rollout. In this case, no node gets the target and no
-   * machine is replaced.
+   * `closed` is true if windows or freezes currently stop the rollout. While `closed` is true, no node gets the target
+   * and no machine is replaced.
    */
   readonly closed: boolean;
   /** `condition` is absent if the condition was never set. */

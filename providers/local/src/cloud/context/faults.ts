@@ -30,8 +30,8 @@ export const faultRule = z
       })
       .optional(),
     /**
-     * The cloud does not respond to the request. The connection stays open for `after` (default 5 minutes). After that,
-     * the response is 504.
+     * The cloud does not respond to the request. The connection stays open for `after` (default 5 minutes), and then
+     * gets the response 504.
      */
     timeout: z.strictObject({ after: durationMs.optional() }).optional(),
     /** Whether the cloud performs the operation although the caller gets an error or no response. */
@@ -44,7 +44,7 @@ export const faultRule = z
     kubelet: kubeletBehaviour.optional(),
     /** Default 1. */
     probability: z.number().min(0).max(1).optional(),
-    /** The rule ends after this number of effects. By default, `count` is unlimited. */
+    /** The rule ends after this number of effects. By default, the rule never ends. */
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {

@@ -40,7 +40,7 @@ export class RequestLog {
     return this.#counters;
   }
 
-  /** The oldest of them first. */
+  /** The last requests, the oldest first. */
   recent(limit = KEPT): readonly LoggedRequest[] {
     return limit > 0 ? this.#entries.slice(-Math.min(limit, KEPT)) : [];
   }

@@ -1,7 +1,7 @@
 import type { Clock, Logger, Random } from '@mcm/kube';
 import type { InstanceHost } from '../../machine/model.ts';
 
-/** In milliseconds. All are zero by default. */
+/** Latencies in milliseconds, all zero by default. */
 export interface Latencies {
   /** The duration from `pending` to `running`. */
   readonly bootMs: number;
@@ -26,7 +26,7 @@ export interface CloudContext {
   readonly host: InstanceHost;
 }
 
-/** Terminated instances stay visible for this time. In EC2 it is about an hour. */
+/** Terminated instances stay visible for this time. In EC2, terminated instances stay visible for about an hour. */
 export const TERMINATED_RETENTION_MS = 10 * 60_000;
 
 const HEX = '0123456789abcdef';

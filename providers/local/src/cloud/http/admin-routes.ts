@@ -8,7 +8,7 @@ import type { RequestLog } from '../context/request-log.ts';
 import { readBody } from './input.ts';
 import { errorBody, toCloudError } from './operation.ts';
 
-/** The cloud does not log these requests, and faults do not affect them. */
+/** The routes of the emulator's own API, which are not logged and not affected by faults. */
 export function adminRoutes(
   app: Hono,
   parts: {

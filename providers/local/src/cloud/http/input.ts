@@ -5,7 +5,7 @@ import { CloudError } from '../context/errors.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGE = 1_000;
-/** The longest duration of a long poll. After this time, the client sends a new request. */
+/** The longest duration of a long poll. After a long poll of this duration, the client sends a new request. */
 const MAX_WAIT_MS = 60_000;
 
 /** @throws {CloudError} MalformedRequest, RequestTooLarge, or InvalidParameter with the name of the field */

@@ -135,7 +135,7 @@ async function power(
   return shown(instance.state === 'stopped' || instance.state === 'running' ? 200 : 202, parts, instance);
 }
 
-/** Until the instance has reached or passed the requested state. */
+/** Waits until the instance has reached or passed the requested state. */
 async function waited(c: Context, parts: InstanceRouteParts, instance: Instance, signal: AbortSignal): Promise<void> {
   const wait = waitFor(c, [...WAIT_STATES]);
   if (!wait) return;
@@ -177,7 +177,7 @@ const shown = (status: number, parts: InstanceRouteParts, instance: Instance, st
   body: view(parts, instance, state ?? instance.state),
 });
 
-/** Without the user data and console. */
+/** The instance in a response, without the user data and console. */
 function view(parts: InstanceRouteParts, instance: Instance, state: InstanceState): object {
   const { id, name, clientToken, zone, machineType, image, privateIp, createdAt, tags, terminatedAt, stateReason } =
     instance;

@@ -103,7 +103,7 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   }
 }
 
-/** An unexpected error is a bug. The log contains this error, and the client gets only a general message. */
+/** Converts an unexpected error, which is a bug: the log contains the error, and the client gets a general message. */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
   log.error('A request failed with an unexpected error', {

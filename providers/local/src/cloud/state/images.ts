@@ -3,7 +3,7 @@ import { CloudError, notFound } from '../context/errors.ts';
 import { type CloudContext, makeId } from '../context/settings.ts';
 import type { CloudState } from './state.ts';
 
-/** Requests identify an image by its ID or by its name. */
+/** The images of the cloud, which requests identify by ID or by name. */
 export class Images {
   readonly #context: CloudContext;
   readonly #state: CloudState;

@@ -20,7 +20,7 @@ export interface InstanceRequest {
   readonly userData: string;
   /** Disks that are created and deleted together with the instance. */
   readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
-  /** Instead of the latency of the cloud. */
+  /** The boot latency of this instance, instead of the latency of the cloud. */
   readonly bootLatencyMs?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface InstanceRequest {
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);
-/** These states end without a request. */
+/** The states that end without a request. */
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
 /**
@@ -138,7 +138,7 @@ export class Instances {
   }
 
   /**
-   * Stops an instance, which keeps its disks and its address. A repeated call has no effect.
+   * Stops an instance, which keeps its disks and its address. A repeated stop has no effect.
    * @throws {CloudError} NotFound, IncorrectState
    */
   stop(id: string): Instance {
@@ -222,7 +222,7 @@ export class Instances {
     // A late request of the kubelet could register the Node of a stopped machine again.
     const from = instance.state;
     const off = (): void => {
-      if (instance.state !== from) return; // The instance was terminated while it stopped.
+      if (instance.state !== from) return;
       if (from === 'stopping') this.#stopped(instance);
       else this.#terminated(instance);
     };

@@ -12,7 +12,7 @@ export interface InterruptionRequest {
   readonly detail: string;
 }
 
-/** All callers wait for a notice under this key. */
+/** All callers that wait for a notice share this key. */
 const KEY = 'interruptions';
 
 const ENDS: ReadonlySet<InterruptionKind> = new Set(['Terminate', 'Ended']);

@@ -80,8 +80,8 @@ export class Volumes {
   }
 
   /**
-   * @throws {CloudError} NotFound, ResourceInUse if it is attached to another instance, IncorrectState,
-   * InvalidParameter for another zone
+   * Attaches a volume. @throws {CloudError} NotFound, ResourceInUse, IncorrectState, InvalidParameter for a foreign
+   * zone
    */
   attach(id: string, instanceId: string): Volume {
     const volume = this.get(id);

@@ -1,6 +1,6 @@
 import type { CloudStore, StoredRow } from './store.ts';
 
-/** Several clouds can use the same store object, one after the other. */
+/** A store in memory; several clouds can use the same store object, one after the other. */
 export class MemoryStore implements CloudStore {
   readonly #rows = new Map<string, { readonly kind: string; readonly id: string; readonly json: string }>();
 

@@ -6,7 +6,7 @@ import { type CloudStore, type StoredRow, StoreError } from './store.ts';
 
 /** The text "MCLC" at byte 68 of the file distinguishes this store from other SQLite files. */
 const APPLICATION_ID = 0x4d434c43;
-/** A store with another version of the table layout is refused. */
+/** A store with a different version of the table layout is refused. */
 const LAYOUT = 1;
 const FILE = 'cloud.sqlite';
 /** https://www.sqlite.org/fileformat.html §1.3 */
@@ -32,8 +32,8 @@ export function openSqliteStore(dir: string): CloudStore {
 const OTHERS = 0o077;
 
 /**
- * Other users must not read the store, because user data contains tokens. SQLite creates its log with the mode of the
- * store, and a log of a killed process may exist.
+ * Removes the access of other users to the store, because user data contains tokens. SQLite creates its log with the
+ * mode of the store, and a log of a killed process may exist.
  */
 function keepPrivate(file: string): void {
   try {
@@ -85,8 +85,8 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
-    // With the exclusive lock, SQLite refuses a second process on the same folder. Otherwise both processes would run
-    // the same instances.
+    // With the exclusive lock, SQLite refuses a second process on the same folder. Two processes on one folder would
+    // run the same instances.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     // These values are written before WAL mode starts. The next start reads them from the header of the file, and the
     // header does not contain values in the WAL.

@@ -5,7 +5,7 @@ import type { Life } from '../node/life.ts';
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;
 const RETRY_MS = 2_000;
-/** Many kubelets must not renew at the same time. */
+/** The jitter prevents many kubelets from renewing at the same time. */
 const JITTER = 0.04;
 const NAMESPACE = 'kube-node-lease';
 
@@ -36,7 +36,7 @@ export class LeaseRenewer {
     this.#options = options;
   }
 
-  /** Creates the Lease. If a Lease with this name exists, it is changed. */
+  /** Creates the Lease. An existing Lease with this name is changed. */
   async create(nodeUid: string): Promise<void> {
     const { client, clock, life, nodeName } = this.#options;
     const now = clock.now();
@@ -56,7 +56,7 @@ export class LeaseRenewer {
     this.#renewedAt = now.getTime();
   }
 
-  /** The first renewal is after `delayMs`. */
+  /** Starts the renewals; the first renewal is after `delayMs`. */
   start(delayMs = this.#interval()): void {
     this.#timer?.cancel();
     this.#timer = this.#options.life.after(delayMs, () => this.#tick());
@@ -87,7 +87,7 @@ export class LeaseRenewer {
     return this.#interval();
   }
 
-  /** A kubelet registers its Node only when it starts. Nothing is created if there is no Node. */
+  /** A kubelet registers its Node only when it starts. Without a Node, nothing is created. */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;
     try {

@@ -41,7 +41,7 @@ export class StatusReporter {
 
   /**
    * Writes the status if it differs from the last report.
-   * - `force`: always writes.
+   * - `force`: the status is always written.
    * - `returning`: the kubelet was unreachable, so its Node may be NotReady. The recovery is a transition of the
    *   condition.
    */

@@ -38,8 +38,8 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
 
 /**
  * Simulates the agent that updates the software of a machine in place. A condition of the Node starts an update. After
- * a delay, the agent writes the result as a label of the Node. The agent stores no state: after a restart, it reads
- * the Node again.
+ * a delay, the agent writes the result as a label of the Node. The agent stores no state, so it reads the Node again
+ * after a restart.
  */
 export class UpdateAgent {
   readonly #options: UpdateAgentOptions;

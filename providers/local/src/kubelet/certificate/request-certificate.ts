@@ -5,7 +5,7 @@ import { makeSigningRequest } from './signing-request.ts';
 interface CertificateSigningRequest extends KubeObject {
   spec: { request: string; signerName: string; usages: string[] };
   status?: {
-    /** As PEM in base64. */
+    /** The certificate as PEM in base64. */
     certificate?: string;
     conditions?: { type: string; status?: string; reason?: string; message?: string }[];
   };
@@ -21,11 +21,11 @@ const signingRequests: ResourceDefinition<CertificateSigningRequest> = {
 
 /** A signer for which the cluster approves and signs requests automatically, if TLS bootstrapping is set up. */
 const SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
-/** If the request is not approved in this time, the kubelet starts the next watch. */
+/** If the request is not approved within this time, the kubelet starts the next watch. */
 const WATCH_SECONDS = 60;
 
 /**
- * Like TLS bootstrapping of the kubelet.
+ * Requests a client certificate like TLS bootstrapping of the kubelet.
  * @throws {KubeError} or an `Error` if the request is denied
  */
 export async function requestCertificate(
@@ -45,7 +45,7 @@ export async function requestCertificate(
   return { certificate, key };
 }
 
-/** Without a time limit. */
+/** Waits for the certificate without a time limit. */
 async function awaitCertificate(
   resource: ResourceClient<CertificateSigningRequest>,
   request: CertificateSigningRequest,

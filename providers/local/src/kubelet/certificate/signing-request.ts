@@ -20,9 +20,9 @@ const VERSION_1 = Buffer.from('020100', 'hex');
 const NO_ATTRIBUTES = Buffer.from('a000', 'hex');
 
 export interface SigningRequest {
-  /** As PEM with the label `CERTIFICATE REQUEST`. */
+  /** The request as PEM with the label `CERTIFICATE REQUEST`. */
   readonly request: string;
-  /** As PEM (PKCS #8). */
+  /** The key as PEM (PKCS #8). */
   readonly key: string;
 }
 

@@ -1,7 +1,8 @@
 import { type Clock, sleep } from '@mcm/kube';
 
 /**
- * After a power-off, requests in progress may continue for this time. After this time, the node aborts these requests.
+ * After a power-off, requests in progress may continue for this time. Requests that are still in progress after this
+ * time are aborted.
  */
 const ANSWER_GRACE_MS = 5_000;
 
@@ -11,8 +12,8 @@ class LifeEnded extends Error {
 }
 
 /**
- * The time between a machine's power-on and power-off. All work of the machine runs through this class. After `end`,
- * no request of the machine is in progress.
+ * The time between a machine's power-on and power-off. All work of the machine runs through `Life`. After `end`, no
+ * request of the machine is in progress.
  */
 export class Life {
   readonly #clock: Clock;

@@ -10,7 +10,8 @@ export interface KubeletCertificate {
 /** Stored for the next cloud process. */
 export interface KubeletState {
   /**
-   * Whether the API server has accepted the bootstrap token. After that, the machine controller may delete the token.
+   * Whether the API server has accepted the bootstrap token. After this, the machine controller may delete the
+   * bootstrap token.
    */
   readonly enrolled?: boolean;
   readonly joined?: boolean;

@@ -20,7 +20,7 @@ export interface NodeFacts {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** The Node includes the status, so that one request is sufficient. */
+/** The new Node includes its status, so that one request is sufficient. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
   const taints = boot.taints?.map(

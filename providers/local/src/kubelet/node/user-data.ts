@@ -5,13 +5,13 @@ import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 export interface BootConfig {
-  /** If `server` is absent, the kubelet uses the setting of the process. */
+  /** The API server; if `server` is absent, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
   /** As PEM. */
   readonly ca?: string | undefined;
   /** `<id>.<secret>`. */
   readonly token?: string | undefined;
-  /** Default: the name of the instance. */
+  /** The name of the Node, by default the name of the instance. */
   readonly nodeName?: string | undefined;
   readonly nodeLabels?: Readonly<Record<string, string>> | undefined;
   readonly taints?:
@@ -24,7 +24,7 @@ export interface BootConfig {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** The message is written to the console of the machine. */
+/** An error in the user data, whose message is written to the console of the machine. */
 export class UserDataError extends Error {
   override readonly name = 'UserDataError';
 }

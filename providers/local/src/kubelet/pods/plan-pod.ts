@@ -7,7 +7,7 @@ export type PodStep =
   | { readonly do: 'nothing' }
   /** In milliseconds. */
   | { readonly do: 'wait'; readonly until: number }
-  /** The containers start. The phase becomes Running. With `ready`, the pod also becomes Ready. */
+  /** The containers start, and the phase becomes Running. With `ready`, the pod also becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
   /** The containers have ended without a deletion of the pod. */
@@ -31,7 +31,7 @@ export interface PodView {
 /** A container of a Job ends after this time, unless an annotation of the pod sets another duration. */
 const JOB_RUNS_MS = 1_000;
 
-/** By the rules of the kubelet's pod lifecycle. */
+/** Plans the next step of a pod by the rules of the kubelet's pod lifecycle. */
 export function planPod(view: PodView): PodStep {
   const { pod } = view;
   if (pod.metadata.deletionTimestamp !== undefined) return planTermination(view, pod.metadata.deletionTimestamp);
