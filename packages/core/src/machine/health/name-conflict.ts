@@ -59,12 +59,12 @@ function planReported(
   const reported = last && last.at.getTime() >= since ? vmOf(last) : undefined;
   if (reported !== undefined) return isInstance(reported, machine.spec.providerID) ? leftOver : undefined;
   if (!driver.status) return undefined;
-  if (last?.kind !== 'status') return act('finding the VM of the machine', { do: 'call', call: 'status' });
+  if (last?.kind !== 'status') return act('looking up the VM of the machine', { do: 'call', call: 'status' });
   if (last.outcome.ok) {
     const again = new Date(last.at.getTime() + LOOKUP_MS);
     if (now < again)
       return wait('the last lookup of the VM is older than the Node with the name of the machine', again);
-    return act('finding the VM of the machine', { do: 'call', call: 'status' });
+    return act('looking up the VM of the machine', { do: 'call', call: 'status' });
   }
   const { error } = last.outcome;
   const retryAt = new Date(last.at.getTime() + retryAfter(CREATE_RETRY[error.code], error, last.failures));
