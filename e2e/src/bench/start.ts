@@ -31,7 +31,7 @@ interface Running extends Said {
   stop(): Promise<void>;
 }
 
-/** Starts a program. The promise of `start` resolves when it prints `ready`. */
+/** Starts a program. The promise that `start` returns resolves when the program prints `ready`. */
 async function start(args: readonly string[]): Promise<Running> {
   const begin = performance.now();
   const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'] });

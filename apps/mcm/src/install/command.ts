@@ -46,7 +46,7 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
         )
         .option(
           '--runbook-base-url <url>',
-          'address of the folder that contains docs/runbooks, for links in the alerts of --with monitoring',
+          'address of the folder that contains docs/runbooks, for the links in the alerts that `--with monitoring` installs',
         )
         .option(
           '--replicas <count>',

@@ -22,7 +22,7 @@ const ofDriver = createRequire(new URL('../../../../providers/aws/package.json',
 const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
 const sts: Sdk = ofDriver('@aws-sdk/client-sts');
 
-/** Parses the XML of the emulators, which contains elements and texts, and attributes only at the root. */
+/** Parses the XML of the emulators. The XML contains elements and texts. Only the root element has attributes. */
 export function parseXml(xml: string): Node {
   const tokens = xml.replace(/^<\?[^>]*\?>/, '').match(/<[^>]+>|[^<]+/g) ?? [];
   const open: { name: string; text: string; children: Node[] }[] = [{ name: '', text: '', children: [] }];

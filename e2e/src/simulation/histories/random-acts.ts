@@ -453,7 +453,7 @@ export class RandomHistory {
   /** A CRD gets or loses a version. */
   async #exchange(): Promise<void> {
     const name = this.#dice.one(EXCHANGED) ?? '';
-    this.#note(`${name} the version changes`);
+    this.#note(`${name}: a version is added or removed`);
     await exchangeVersion(this.#world.admin, name);
   }
 

@@ -33,7 +33,7 @@ export const Annotations = {
    */
   StoppedVMs: 'orphan.machine.sapcloud.io/stopped-vms',
   /**
-   * On a Machine, with the value `true` until the first create call. The class was always invalid, so no VM exists, and
+   * On a Machine, `true` until the machine controller sends the first create call. The class was always invalid, so no VM exists, and
    * mcm can delete the machine without a valid class. Only in mcm.
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',

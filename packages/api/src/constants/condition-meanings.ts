@@ -324,7 +324,7 @@ export const NODE_CONDITIONS = {
   },
   Preserved: {
     means:
-      'Whether the machine of the node is preserved. The message contains the end of the preservation and the result of the drain.',
+      'Whether the machine of the node is preserved. The message states when the preservation ends, and contains the result of the drain.',
     reasons: {
       'Preserved by MCM.': {
         status: 'True',

@@ -328,7 +328,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Normal',
     means:
-      'The machine is preserved. The message contains the end of the preservation, and the object that requests the preservation.',
+      'The machine is preserved. The message states when the preservation ends, and names the object that requests the preservation.',
   },
   PreservationEnded: { on: MACHINE, type: 'Normal', means: 'The preservation of the machine ended.' },
   VMKept: {

@@ -36,7 +36,7 @@ export const adoption: readonly Scenario[] = [
   },
   {
     name: 'no adoption of a terminated VM',
-    impact: 'a machine waits for a deleted VM until its creation timeout',
+    impact: 'the machine of a deleted VM stays Pending until the creation timeout',
     run: async (stage) => {
       const process = stage.process();
       const first = stage.machine('ended');

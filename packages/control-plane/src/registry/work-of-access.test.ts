@@ -105,7 +105,10 @@ async function makeOthers(setup: Setup, count: number): Promise<void> {
   }
 }
 
-/** The numbers of guards that the first write after a change of one guard reads. @param others number of other guards */
+/**
+ * Changes one guard and sends a write. Returns how many guards the write reads.
+ * @param others number of other guards
+ */
 async function guardsLookedAt(others: number): Promise<number[]> {
   const allow = async ({ body }: { body: string }) => {
     const { request } = JSON.parse(body) as { request: { uid: string } };

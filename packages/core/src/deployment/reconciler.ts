@@ -71,7 +71,7 @@ const BREAKER_SWARM_MS = 1_000;
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
 type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked' }> & {
-  /** If `event` is absent, the type of the condition is the reason of the event. */
+  /** The reason of the event. If `event` is absent, the event gets the type of the condition as its reason. */
   readonly event?: EventReason;
 };
 

@@ -28,7 +28,7 @@ export interface BudgetInput {
   readonly old: readonly BudgetSet[];
   /** Returns true if a delete request was sent, but the cache does not show the deletion yet. */
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
-  /** Returns true if the node is selected for an in-place update, so that its machine will become unavailable. */
+  /** Returns true if the node of the machine is selected for an in-place update, which makes the machine unavailable. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
   /**
    * `finished` is true if the last rollout is known to be complete. By default, `finished` is true if no old machine

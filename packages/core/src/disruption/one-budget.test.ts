@@ -46,8 +46,7 @@ const history = fc.record({
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
   /**
-   * Number of events during which the original is active. The original writes no marks of replacements and ignores the
-   * limits.
+   * Number of events during which the original is active. The original does not mark replacements, and ignores the limits.
    */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
@@ -197,8 +196,8 @@ class Model {
 
   verify(testSet: TestSet, toDelete: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Outside of a rollout, a machine that never joined ran no pods. The replacement of a machine that never joined
-    // ends when the machine is deleted and a new machine exists.
+    // Outside of a rollout, the deletion of a machine that never joined disrupts no pods. The replacement of this
+    // machine ends when the machine is deleted and a new machine exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = toDelete.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));

@@ -172,7 +172,7 @@ const phaseValue = (machine: Machine): number =>
   (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine) ?? ''] ?? 0;
 
 /**
- * Registers the machine controller's metrics with the names of the original, and a histogram of stages.
+ * Registers a histogram of stages, and the machine controller's metrics under the names of the original.
  * @returns the observer for the stages create, initialize and delete, which only the caller can measure
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {

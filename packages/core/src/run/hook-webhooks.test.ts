@@ -100,7 +100,7 @@ test('after failed calls the machine waits, and the next calls are at most five 
   expect(Math.max(...waits)).toBeLessThanOrEqual(5 * MINUTE);
   expect(times.length).toBeLessThan(30);
   expect(await reported(rig)).toContainEqual(
-    'Call of the webhook of before-drain hook save of backup failed: the webhook answered with status 500. mcm retries',
+    'Webhook of backup for before-drain hook save failed: the webhook answered with status 500. mcm retries',
   );
 });
 

@@ -18,7 +18,7 @@ export interface WarmSetting {
 const isState = (text: string): text is WarmState => (WARM_STATES as readonly string[]).includes(text);
 
 /**
- * Returns the setting of a deployment, or the problem of its annotations as a sentence. Without the annotation,
+ * Returns the setting of a deployment, or a sentence that describes the problem of its annotations. Without the annotation,
  * `warmSettingOf` returns undefined, because the deployment has no warm machines.
  */
 export function warmSettingOf({

@@ -11,7 +11,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
   'fleet-secret': textFlag({
     placeholder: '<name>',
     default: 'fleet-kubeconfig',
-    help: 'name of the Secret in each namespace of --fleet-namespaces; the key is kubeconfig or value',
+    help: 'name of the Secret in each namespace of --fleet-namespaces, with the kubeconfig under the key `kubeconfig` or `value`',
   }),
   'fleet-folder': textFlag({
     placeholder: '<directory>',

@@ -78,7 +78,7 @@ export class Reach {
         if (this.#silentMs >= LIMIT_MS) noted(true);
         if (this.#silentMs >= LIMIT_MS && elsewhere())
           return new Unreachable(
-            `the API server of the cluster did not answer for ${LIMIT_MS / 1000} s (${this.#failure}); another replica tries`,
+            `the API server of the cluster did not answer for ${LIMIT_MS / 1000} s (${this.#failure}); another replica connects to the cluster`,
           );
         await pause(this.#clock, PROBE_MS, signal);
       }

@@ -68,8 +68,8 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
 }
 
 /**
- * A log file that is opened when the first line is written. If the file cannot be opened, each line tries to open it
- * again.
+ * A log file that is opened when the first line is written. If the file cannot be opened, the sink tries to open it
+ * for each line.
  */
 export class FileSink {
   readonly #path: string;

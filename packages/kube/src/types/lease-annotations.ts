@@ -19,7 +19,10 @@ export const LeaseAnnotations = {
   TargetClusterUid: 'target-cluster-uid',
   /** On a peer Lease of a fleet, by an operator: with the value `true`, the replica serves no cluster. */
   FleetDrain: 'fleet-drain',
-  /** On a peer Lease of a fleet, by an operator: clusters that this replica must serve, separated by commas. */
+  /**
+   * On a peer Lease of a fleet: clusters that the replica must serve, separated by commas. An operator writes the
+   * annotation.
+   */
   FleetClusters: 'fleet-clusters',
   /** On the ConfigMap of a rollout budget: the clusters that roll out, and the last rollouts of the canary clusters, as JSON. */
   FleetRollouts: 'fleet-rollouts',

@@ -1,5 +1,5 @@
 export const PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
-/** The CAs that sign client certificates of the API server. The kubelet reads a new file automatically. */
+/** CAs for the certificates with which clients connect to the kubelet. The kubelet reads a new file automatically. */
 export const KUBELET_CA_PATH = '/etc/kubernetes/kubelet-ca.crt';
 export const ROOT_CA_PATH = '/etc/kubernetes/root-ca.crt';
 export const TRUST_BUNDLE_PATH = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';

@@ -67,7 +67,7 @@ export class FaultyWire {
     clock.setTimeout(release, ms);
   }
 
-  /** Returns the maximum age of the state on which a write is based, if the write arrives now. */
+  /** Returns the maximum age of the state that a controller may have used for a write that arrives now. */
   ageMs(clock: Clock): number {
     const now = clock.now().getTime();
     const since = now - WRITE_MS;

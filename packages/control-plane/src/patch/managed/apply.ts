@@ -97,7 +97,7 @@ function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject 
   return rest as ApiObject;
 }
 
-/** The managers before this apply. If an object has no managers, the manager `before-first-apply` owns its fields. */
+/** Returns the managers of the object before the apply request. If an object has no managers, the manager `before-first-apply` owns its fields. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
   const owners = readEntries(live?.metadata.managedFields);

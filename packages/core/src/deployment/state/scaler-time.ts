@@ -84,7 +84,7 @@ const exact = (time: number): string => {
 
 interface OpenName {
   readonly machine: Machine;
-  /** The time of the name, in milliseconds since 1970. */
+  /** The time at which the autoscaler named the machine, in milliseconds since 1970. */
   readonly at: number;
 }
 

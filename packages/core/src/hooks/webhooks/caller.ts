@@ -148,7 +148,7 @@ export class HookCaller {
     const { recorder, log, webhook } = this.#options;
     const fields = { machine: machine.metadata.name, webhook: webhook.name, stage: hook.stage, hook: hook.name };
     if (failures === 1) log.warn('Call of a hook failed; retrying', { ...fields, error: because });
-    const message = `Call of the webhook of ${hook.stage} hook ${hook.name} of ${hook.owner} failed: ${because}. mcm retries`;
+    const message = `Webhook of ${hook.owner} for ${hook.stage} hook ${hook.name} failed: ${because}. mcm retries`;
     recorder.event(machine, 'Warning', 'HookCallFailed', message);
   }
 

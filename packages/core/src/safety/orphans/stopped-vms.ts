@@ -5,7 +5,10 @@ import type { Lane } from '../../flow/lane.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { machineOfOrphanVm } from './orphan-vms.ts';
 
-/** Returns the stopped orphans that a class records, with their deletion times. Invalid entries are ignored. */
+/**
+ * Returns the stopped orphaned VMs in the annotation of a MachineClass, with their deletion times. Ignores invalid
+ * entries.
+ */
 export function stoppedVms({ metadata }: MachineClass): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.StoppedVMs] ?? '').split(',').flatMap((entry) => {
     const at = entry.lastIndexOf('=');

@@ -151,7 +151,7 @@ export class OvershootReconciler {
       set,
       'Normal',
       EventReasons.UnfrozeMachineSet,
-      `mcm adds machines to MachineSet "${set.metadata.name}" again: ${because}`,
+      `MachineSet "${set.metadata.name}" may add machines again: ${because}`,
     );
   }
 

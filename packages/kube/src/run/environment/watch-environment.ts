@@ -18,7 +18,7 @@ export interface EnvironmentWatch {
   /** A changed certificate is checked immediately. */
   readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
-  /** `reached` aborts when the API server has answered. The process cannot check CRDs before the first answer. */
+  /** The signal `reached` is set by the first answer of the API server. Before, the process cannot check CRDs. */
   readonly reached: AbortSignal;
   readonly client: KubeClient;
 }
