@@ -49,6 +49,7 @@ import { LostReplicas } from './replicas/lost-replicas.ts';
 import { MachineAdoption } from './replicas/machine-adoption.ts';
 import { MachineWriter, type WriteResult } from './replicas/machine-writer.ts';
 import { type NumberMemory, NumberRecord } from './replicas/number-record.ts';
+import { spareMachines } from './replicas/outdated-size.ts';
 import { decideReplicas } from './replicas/recorded-replicas.ts';
 import { RepairGroups } from './replicas/repair-group.ts';
 import { survivors } from './replicas/replicas.ts';
@@ -229,6 +230,7 @@ export class SetReconciler {
       nodeAnnotations: this.#groups.nodeAnnotations,
       isPostponed,
       zoneRanks: this.#zones.ranks(set, alive, now, isPostponed),
+      spare: alive.length > (set.spec.replicas ?? 0) ? spareMachines(set, this.#context) : undefined,
       replaceable: repairs ? new Set(repairs.go) : undefined,
       room,
       lacksClass,

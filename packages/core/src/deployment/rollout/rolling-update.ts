@@ -10,6 +10,7 @@ import {
   type Sizes,
   steadyAvailable,
   sum,
+  surplusMachines,
 } from '../state/size.ts';
 
 export interface RolloutTarget extends GrowthRule {
@@ -41,7 +42,15 @@ export interface RolloutStep {
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
-  const room = replicas + surge - sum(allOf(sizes), maximumMachines);
+  const roomAbove = (count: (size: SetSize) => number) => replicas + surge - sum(allOf(sizes), count);
+  const own = sizes.current ? surplusMachines(sizes.current) : 0;
+  const room = Math.max(
+    roomAbove(maximumMachines),
+    Math.min(
+      own,
+      roomAbove((size) => size.replicas),
+    ),
+  );
   return room <= 0 ? have : have + Math.min(room, Math.max(Math.min(replicas, ceiling) - have, 0));
 }
 

@@ -75,6 +75,12 @@ export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): num
   Math.max(replicas, actual - leaving) + leaving;
 
 /**
+ * Number of available machines above the replicas of the set. If the set grows by this number, the set creates no
+ * machine.
+ */
+export const surplusMachines = ({ replicas, available }: SetSize): number => Math.max(available - replicas, 0);
+
+/**
  * Number of available machines within the replicas of the set. The set is about to delete machines above its replicas,
  * so they do not count.
  */

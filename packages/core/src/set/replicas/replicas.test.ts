@@ -390,3 +390,26 @@ describe('slow start', () => {
     expect(result.error).toEqual(new Error('quota'));
   });
 });
+
+describe('a set whose deployment needs more replicas than its sets have', () => {
+  const plan = (spare: number, change: Partial<SetSnapshot> = {}) => {
+    const machines = [machine('pending', { phase: 'Pending' }), ...machinesOf(3, 'Running', 'm', { marked: 2 })];
+    const { toDelete, waiting, because } = planReplicas(snapshot(0, machines, { spare, ...change }));
+    return { names: toDelete.map(({ metadata }) => metadata.name), waiting, because };
+  };
+
+  test('machines that are not available are deleted, and needed machines wait', () => {
+    expect(plan(1)).toEqual({
+      names: ['pending', 'm0'],
+      waiting: 2,
+      because:
+        '0 named, 2 surplus, 0 failed of 4; 2 machines wait, because the MachineDeployment needs more replicas than its MachineSets have',
+    });
+  });
+
+  test('machines that the autoscaler named use the number of spare machines', () => {
+    const named = new Map([['m2', undefined]]);
+    const { names } = plan(1, { scaler: { named, falling: false } });
+    expect(names.toSorted()).toEqual(['m2', 'pending']);
+  });
+});

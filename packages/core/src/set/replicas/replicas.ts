@@ -1,6 +1,6 @@
 import { isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
 import type { DeletionState } from '../../control/expectations.ts';
-import { isBeingHandedOver, isFailed, isTerminating } from '../../objects/machines.ts';
+import { isAvailable, isBeingHandedOver, isFailed, isTerminating } from '../../objects/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../../objects/preservation.ts';
 import { coveredByScaler, type ScalerRequest } from '../../objects/scaler.ts';
 import type { ZoneRank } from '../../zones/ranks.ts';
@@ -30,6 +30,11 @@ export interface SetSnapshot {
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
   /** The ranks of machines by their zones, by UID. */
   readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
+  /**
+   * Number of available surplus machines that the set may delete, because the size of the set may be older than the
+   * replicas of its deployment. If `spare` is undefined, there is no limit.
+   */
+  readonly spare?: number | undefined;
   readonly now: Date;
 }
 
@@ -38,8 +43,8 @@ export interface ReplicaPlan {
   readonly create: number;
   readonly toDelete: readonly Machine[];
   /**
-   * Number of surplus machines that wait, because too many machines of their zones are missing. `waiting` is absent if
-   * it is 0.
+   * Number of surplus machines that wait. Too many machines of their zones are missing, or `spare` limits the
+   * deletions. `waiting` is absent if it is 0.
    */
   readonly waiting?: number | undefined;
   /** The reason for the plan, as a sentence for logs and tests. */
@@ -65,6 +70,19 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
   const others = removable.filter((machine) => scaler.named.has(machine.metadata.name) && !covered.includes(machine));
   const surplus = removable.length - covered.length - (set.spec.replicas ?? 0);
   return [...covered, ...chooseForDeletion(others, surplus, now)];
+}
+
+/** Returns the machines that the set may delete, if the number of available machines to delete is limited. */
+function unneeded(
+  { spare, now, isPostponed, zoneRanks }: SetSnapshot,
+  machines: readonly Machine[],
+  named: readonly Machine[],
+): readonly Machine[] {
+  if (spare === undefined) return machines;
+  const left = Math.max(spare - named.filter(isAvailable).length, 0);
+  const available = machines.filter(isAvailable);
+  const going = new Set(chooseForDeletion(available, left, now, isPostponed, zoneRanks));
+  return machines.filter((machine) => going.has(machine) || !isAvailable(machine));
 }
 
 /**
@@ -96,7 +114,11 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const count = Math.min(rest.length - wanted, BURST);
-  const free = rest.filter(({ metadata }) => snapshot.zoneRanks?.get(metadata.uid)?.waits !== true);
+  const free = unneeded(
+    snapshot,
+    rest.filter(({ metadata }) => snapshot.zoneRanks?.get(metadata.uid)?.waits !== true),
+    named,
+  );
   const surplus = chooseForDeletion(free, count, now, snapshot.isPostponed, snapshot.zoneRanks);
   const waiting = Math.max(count, 0) - surplus.length || undefined;
   const mayGo = (machine: Machine) =>
@@ -104,8 +126,11 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));
   const toDelete = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
   if (toDelete.length === 0 && waiting === undefined) return nothing('the MachineSet has all its replicas');
-  const waits =
-    waiting === undefined ? '' : `; ${waiting} machines wait, because other machines of their zones are missing`;
+  const cause =
+    snapshot.spare === undefined
+      ? 'other machines of their zones are missing'
+      : 'the MachineDeployment needs more replicas than its MachineSets have';
+  const waits = waiting === undefined ? '' : `; ${waiting} machines wait, because ${cause}`;
   return {
     create: 0,
     toDelete,
