@@ -104,7 +104,7 @@ test('config explain reports a pool without nodes, and a pool that is completely
     };
     expect(await next()).toBe('  next    the pool has no nodes to update');
     await node(client, 'a', at('new'));
-    expect(await next()).toBe('  next    none: every node has the target configuration');
+    expect(await next()).toBe('  next    none, because every node has the target configuration');
   }));
 
 test('a pool that replaces machines is blocked while old machines exist, and not afterwards', async () => {
