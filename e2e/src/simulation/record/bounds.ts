@@ -37,7 +37,7 @@ export const BOUNDS = {
     ms: 10 * MINUTE,
     rule: 'during this time after the fleet is complete, no write repeats the stored content',
   },
-  reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'the client reopens a watch without events' },
+  reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'the client reopens a watch that gets no events' },
   patience: {
     suites: FLEETS,
     ms: 20 * MINUTE,
@@ -73,7 +73,7 @@ export const BOUNDS = {
   machinesReopened: {
     suites: MACHINES,
     ms: 200 * SECOND,
-    rule: 'the client reopens a watch without events and reconciles all objects',
+    rule: 'the client reopens a watch that gets no events, and reconciles all objects',
   },
   reconnected: { suites: MACHINES, ms: 25 * SECOND, rule: 'a client retries after a refused connection' },
   frozen: {
