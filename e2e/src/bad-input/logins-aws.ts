@@ -14,14 +14,14 @@ type Row = readonly [what: string, files: NonNullable<Case['files']>, event: Reg
 const expired = `e30.${Buffer.from(JSON.stringify({ exp: 1 })).toString('base64url')}.s`;
 const WEB_IDENTITY: readonly Row[] = [
   [
-    'of another issuer',
+    'a workload identity of another issuer',
     { '/tokens/aws': 'token-of-a-stranger' },
     /InvalidIdentityToken: No OpenIDConnect provider found/,
   ],
-  ['that has expired', { '/tokens/aws': expired }, /ExpiredTokenException: Token expired/],
-  ['without its token', {}, /the token file .* of workloadIdentityTokenFile cannot be read/],
+  ['a workload identity that has expired', { '/tokens/aws': expired }, /ExpiredTokenException: Token expired/],
+  ['a workload identity without its token', {}, /the token file .* of workloadIdentityTokenFile cannot be read/],
   [
-    'behind a proxy',
+    'a workload identity behind a proxy',
     { '/tokens/aws': 'token-of-the-workload' },
     /returned an incomplete or invalid AssumeRoleWithWebIdentityResponse/,
     { spec: aws.spec({ region: 'eu-west-6' }) },
@@ -30,26 +30,30 @@ const WEB_IDENTITY: readonly Row[] = [
 const AGENT = 'AWS_CONTAINER_CREDENTIALS_FULL_URI';
 const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<string, string>>, event: RegExp])[] = [
   [
-    'on another host',
+    'a container agent on another host',
     { [AGENT]: 'http://evil.example/' },
     /FULL_URI must be an https URL, or an http URL of this host/,
   ],
   [
-    'without its token',
+    'a container agent without its token',
     { [AGENT]: 'http://169.254.170.23/v1/credentials', AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/tokens/none' },
     /the token file \/tokens\/none of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read/,
   ],
   [
-    'that refuses the token',
+    'a container agent that refuses the token',
     { [AGENT]: 'http://169.254.170.23/v1/credentials' },
     /cannot get the keys of the container's role with AWS_CONTAINER_CREDENTIALS_FULL_URI: 401/,
   ],
   [
-    'that does not exist',
+    'a container agent that does not exist',
     { [AGENT]: 'https://unreachable.example/' },
     /CONTAINER_CREDENTIALS_FULL_URI: .*EHOSTUNREACH/,
   ],
-  ['behind a proxy', { [AGENT]: 'https://page.example/' }, /CONTAINER_CREDENTIALS_FULL_URI: 200, and a response/],
+  [
+    'a container agent behind a proxy',
+    { [AGENT]: 'https://page.example/' },
+    /CONTAINER_CREDENTIALS_FULL_URI: 200, and a response/,
+  ],
 ];
 export const AWS_LOGINS: readonly Case[] = [
   {
@@ -103,7 +107,7 @@ export const AWS_LOGINS: readonly Case[] = [
     says: /roleARN/,
   },
   ...WEB_IDENTITY.map(([what, files, event, change = {}]) => ({
-    what: `a workload identity ${what}`,
+    what,
     secret: { ...WEB, workloadIdentityTokenFile: '/tokens/aws' },
     files,
     event: onClass(event),
@@ -144,7 +148,7 @@ export const AWS_LOGINS: readonly Case[] = [
     secrets: ['secret-of-the-stranger'],
   },
   ...AGENTS.map(([what, variables, event]) => ({
-    what: `a container agent ${what}`,
+    what,
     secret: ownKeys,
     variables: { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/tokens/agent', ...variables },
     files: { '/tokens/agent': 'token-of-the-container' },

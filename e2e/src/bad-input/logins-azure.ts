@@ -16,10 +16,10 @@ const workload = (token: string, change: Readonly<Record<string, string>> = {}):
   secret: { ...application, workloadIdentityTokenFile: '/tokens/azure', ...change },
   files: { '/tokens/azure': token },
 });
-const FIX = String.raw`; correct the credentials in Secret default\/odd \(data\.`;
+const FIX = String.raw`.*; correct the credentials in Secret default\/odd \(data\.`;
 /** The expected status of a machine, which contains the text of the event without the reason. */
 const withoutReason = ({ source }: RegExp): RegExp => new RegExp(source.replace('^CredentialsRefused: .*', ''));
-const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}.*${FIX}`);
+const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}${FIX}`);
 const ofCertificate = (from: number, change: Readonly<Record<string, string>>) => ({
   ...application,
   clientCertificate: certificate(from, 30),

@@ -113,9 +113,7 @@ test('a machine that is deleted in addition to those of a rollout is reported', 
   });
   expect([healthy, broken[0]]).toEqual([
     [],
-    expect.stringContaining(
-      'was being replaced while the rollout had 1 unavailable: at most 1 may be unavailable in total',
-    ),
+    expect.stringContaining('while the rollout had 1 unavailable: the limit is 1'),
   ]);
 });
 
@@ -139,9 +137,7 @@ test.each(['Auto', 'Manual'] as const)(
     });
     expect([healthy, broken[0]]).toEqual([
       [],
-      expect.stringContaining(
-        'while the rollout had 1 unavailable (1 of them updated in place): at most 1 may be unavailable in total',
-      ),
+      expect.stringContaining('while the rollout had 1 unavailable (1 of them updated in place): the limit is 1'),
     ]);
   },
 );

@@ -1,4 +1,4 @@
-import type { Rule, Violation } from './rules.ts';
+import { RULES, type Rule, type Violation } from './rules.ts';
 
 /** The number of violations of each file, by rule. Zeros are omitted. */
 export type Counts = Readonly<Record<string, Partial<Record<Rule, number>>>>;
@@ -75,5 +75,5 @@ function sorted(own: Partial<Record<Rule, number>>): Partial<Record<Rule, number
 }
 
 function rulesOf(own: Partial<Record<Rule, number>>): Rule[] {
-  return (['phrase', 'person', 'pronoun', 'sentence', 'cell'] as const).filter((rule) => own[rule] !== undefined);
+  return RULES.filter((rule) => own[rule] !== undefined);
 }

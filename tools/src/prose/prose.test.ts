@@ -80,6 +80,29 @@ describe('check', () => {
     expect(rulesOf({ kind: 'message', line: 1, text })).toEqual([]);
   });
 
+  test.each([
+    [', at most 1 more machine', ['fragment']],
+    ['so autoscalers cannot scale the deployment', ['fragment']],
+    ['whose node name is not a string', ['fragment']],
+    ['which does not exist there', ['fragment']],
+    [', and 3 more', []],
+    ['the node name must be a string', []],
+  ])('a message is a whole sentence: %s', (text, rules) => {
+    expect(rulesOf(message(text))).toEqual(rules);
+    expect(rulesOf({ kind: 'doc', line: 1, text })).toEqual([]);
+  });
+
+  test.each([
+    ['no cause', ['cause']],
+    ['the process exits after 10 s. The original also logs an error', ['cause']],
+    ['in the original, the process exits after 10 s', []],
+    ['reason: two processes could overwrite the status', []],
+  ])('a cell of a column for the original or a reason names its kind: %s', (text, rules) => {
+    const headings = ['In the original, or the reason', 'A subject'];
+    expect(rulesOf({ kind: 'cell', line: 1, text, headings })).toEqual(rules);
+    expect(rulesOf({ kind: 'cell', line: 1, text, headings: ['Meaning'] })).toEqual([]);
+  });
+
   test('limits a table cell to 200 characters', () => {
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(200) })).toEqual([]);
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(201) })).toEqual(['cell']);
@@ -106,6 +129,18 @@ describe('texts', () => {
       { kind: 'comment', line: 1, text: 'The first line\nand the second one of CODE.', code: ['`nobody`'] },
       { kind: 'message', line: 3, text: 'the machine CODE was deleted', code: ['<x>'] },
       { kind: 'comment', line: 5, text: 'A function of this file.' },
+    ]);
+  });
+
+  test('a message in several parts is one text', () => {
+    const text = [
+      `const more = many ? \`, and $${'{many}'} more\` : '';`,
+      `fail(\`machine $${'{name}'} is deleted$${'{more}'} because of $${'{old ? "its age" : "its owner"}'}\`);`,
+      "fail('the manager creates ' + count + ' machines');",
+    ].join('\n');
+    expect(textsOf(parseSource('a.ts', text)).map(({ text, code }) => [text, code])).toEqual([
+      ['machine CODE is deleted, and CODE more because of its age', ['<name>', '<many>']],
+      ['the manager creates CODE machines', ['<count>']],
     ]);
   });
 

@@ -5,7 +5,10 @@ import { ParseEnglish } from 'parse-english';
 import { visit } from 'unist-util-visit';
 import type { Kind, Text } from './texts.ts';
 
-export type Rule = 'phrase' | 'person' | 'pronoun' | 'sentence' | 'cell';
+/** The names of the rules, in the order of the baseline. */
+export const RULES = ['phrase', 'person', 'pronoun', 'sentence', 'cell', 'fragment', 'cause'] as const;
+
+export type Rule = (typeof RULES)[number];
 
 export interface Violation {
   rule: Rule;
@@ -39,10 +42,29 @@ const OWN_SUBJECT: Partial<Record<Kind, RegExp>> = {
   cell: /^(?:It|Its|They|Their|Them)\b/,
 };
 
+/** The start of a message that is only the end of a sentence. */
+const FRAGMENT = /^(?:[,;:]|(?:and|but|or|so|which|whose|who|that)\b)/;
+/** The number of words of a message that can be a fragment. A short end such as `and 3 more` is clear. */
+const MIN_FRAGMENT = 5;
+/** The heading of a column with two kinds of content. Each cell names its kind. */
+const ORIGINAL_OR_REASON = /\boriginal\b.*\breason\b|\breason\b.*\boriginal\b/i;
+
 const english = new ParseEnglish();
 
 /** Checks a text against the rules of docs/contributing/writing.md that a program can decide. */
-export function check({ kind, line, text, shown = text.length }: Text, phrases: Phrases): Violation[] {
+export function check(whole: Text, phrases: Phrases): Violation[] {
+  return [...checkSentences(whole, phrases), ...checkStart(whole)];
+}
+
+function checkStart({ kind, line, text, headings: [column = ''] = [] }: Text): Violation[] {
+  if (kind === 'message' && FRAGMENT.test(text) && text.split(' ').length >= MIN_FRAGMENT)
+    return [{ rule: 'fragment', line, message: `a message without its start: "${text.slice(0, 60)}…"` }];
+  if (kind === 'cell' && ORIGINAL_OR_REASON.test(column) && !/^(?:[^.;]*\boriginal\b|reason: )/.test(text))
+    return [{ rule: 'cause', line, message: `write "the original" or "reason: ": "${text.slice(0, 60)}…"` }];
+  return [];
+}
+
+function checkSentences({ kind, line, text, shown = text.length }: Text, phrases: Phrases): Violation[] {
   // The help of a command contains a table of options, which is not a sentence.
   const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
@@ -106,7 +128,12 @@ const mayPointBack = (start: RegExp | undefined, text: string): boolean =>
 export function sentencesOf(text: string): string[] {
   const found: string[] = [];
   visit(parsed(text), 'SentenceNode', (sentence) => {
-    found.push(plainText(sentence).replace(/\s+/g, ' ').trim());
+    found.push(
+      plainText(sentence)
+        .replace(/\s+/g, ' ')
+        .trim()
+        .replace(/^Mcm\b/, 'mcm'),
+    );
   });
   return found;
 }

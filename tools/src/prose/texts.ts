@@ -69,15 +69,21 @@ function commentsOf({ text, parsed }: Source, lineOf: (offset: number) => number
   return found.map((comment) => ({ ...comment, ...withoutCode(comment.text) })).filter(({ text }) => isProse(text));
 }
 
-function stringsOf({ path, text: file, parsed }: Source, lineOf: (offset: number) => number): Text[] {
-  const found: Text[] = [];
+function stringsOf(source: Source, lineOf: (offset: number) => number): Text[] {
+  const { path, text: file, parsed } = source;
+  const found: { text: Text; literal: number | undefined }[] = [];
   const titles = new Set<number>();
-  const lists = new Set<number>();
-  const add = (start: number, value: string) => {
+  const skipped = new Set<number>();
+  const parts: Parts = { file, ends: endsOf(source), inner: skipped };
+  const add = (start: number, value: string, isLiteral = true) => {
     const title = titles.has(start);
-    if (lists.has(start) || (!title && isTest(path))) return;
+    if ((isLiteral && skipped.has(start)) || (!title && isTest(path))) return;
     const plain = withoutCode(value.includes('\n') ? withoutCodeLines(value) : value);
-    if (isProse(plain.text)) found.push({ kind: title ? 'title' : 'message', line: lineOf(start), ...plain });
+    if (isProse(plain.text))
+      found.push({
+        text: { kind: title ? 'title' : 'message', line: lineOf(start), ...plain },
+        literal: isLiteral ? start : undefined,
+      });
   };
   new Visitor({
     CallExpression(node) {
@@ -85,15 +91,83 @@ function stringsOf({ path, text: file, parsed }: Source, lineOf: (offset: number
       // A text that the code splits into words is a list of names.
       const { callee } = node;
       if (callee.type === 'MemberExpression' && file.slice(callee.property.start, callee.property.end) === 'split')
-        lists.add(callee.object.start);
+        skipped.add(callee.object.start);
       if (first !== undefined && TITLED.has(calleeName(node.callee) ?? '')) titles.add(first.start);
+    },
+    BinaryExpression(node) {
+      const operands = skipped.has(node.start) ? [] : joined(node);
+      if (!operands.some((operand) => literalOf(operand, parts) !== undefined)) return;
+      add(node.start, operands.map((operand) => shownOf(operand, parts)).join(''), false);
+      for (const { start } of operands) skipped.add(start);
     },
     Literal(node) {
       if (typeof node.value === 'string') add(node.start, node.value);
     },
     TemplateLiteral(node) {
-      const values = node.expressions.map(({ start, end }) => `\uE000${valueName(file.slice(start, end))}\uE001`);
-      add(node.start, node.quasis.map(({ value }, index) => `${value.cooked ?? ''}${values[index] ?? ''}`).join(''));
+      add(node.start, literalOf(node, parts) ?? '');
+    },
+  }).visit(parsed.program);
+  return found.flatMap(({ text, literal }) => (literal !== undefined && skipped.has(literal) ? [] : [text]));
+}
+
+/** The operands of `a + b + c`. A message in several literals is one text. */
+function joined(node: Expression): Expression[] {
+  if (node.type !== 'BinaryExpression' || node.operator !== '+') return [node];
+  return [...joined(node.left), node.right];
+}
+
+/** Resolves the parts of a message, and records the literals that are not texts of their own. */
+interface Parts {
+  file: string;
+  /** The values of the constants that are the end of a message, by their name. */
+  ends: ReadonlyMap<string, Expression>;
+  inner: Set<number>;
+}
+
+/** The text of a string or template. Undefined for other expressions. */
+function literalOf(node: Expression, parts: Parts): string | undefined {
+  if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined;
+  if (node.type !== 'TemplateLiteral') return undefined;
+  const values = node.expressions.map((expression) => shownOf(expression, parts));
+  return node.quasis.map(({ value }, index) => `${value.cooked ?? ''}${values[index] ?? ''}`).join('');
+}
+
+/** The text of an expression inside of a message. Of a choice, this is the first branch with a text. */
+function shownOf(node: Expression, parts: Parts): string {
+  for (const branch of branchesOf(node, parts)) {
+    const text = literalOf(branch, parts);
+    if (text === undefined || text === '') continue;
+    parts.inner.add(branch.start);
+    return text;
+  }
+  return `\uE000${valueName(parts.file.slice(node.start, node.end))}\uE001`;
+}
+
+/** The possible values of an expression. */
+function branchesOf(node: Expression, parts: Parts): Expression[] {
+  if (node.type === 'ParenthesizedExpression') return branchesOf(node.expression, parts);
+  if (node.type === 'LogicalExpression') return branchesOf(node.right, parts);
+  if (node.type === 'ConditionalExpression')
+    return [node.consequent, node.alternate].flatMap((branch) => branchesOf(branch, parts));
+  const end = node.type === 'Identifier' ? parts.ends.get(node.name) : undefined;
+  return end === undefined ? [node] : branchesOf(end, parts);
+}
+
+/**
+ * The constants with the end of a message, such as `const more = many ? ', and more' : ''`. A name with several values
+ * is not in the result.
+ */
+function endsOf({ text: file, parsed }: Source): ReadonlyMap<string, Expression> {
+  const found = new Map<string, Expression>();
+  const names = new Set<string>();
+  const parts: Parts = { file, ends: found, inner: new Set() };
+  new Visitor({
+    VariableDeclarator({ id, init }) {
+      if (id.type !== 'Identifier' || !init) return;
+      const isEnd = branchesOf(init, parts).some((branch) => /^[\s,;:.(]/.test(literalOf(branch, parts) ?? ''));
+      if (names.has(id.name)) found.delete(id.name);
+      else if (isEnd) found.set(id.name, init);
+      names.add(id.name);
     },
   }).visit(parsed.program);
   return found;
@@ -141,7 +215,7 @@ function withoutCodeLines(text: string): string {
 
 /** Matches strings that are code: of TypeScript, Go templates, Markdown tables, shells, SQL or PromQL. */
 const CODE_STRING =
-  /&&|\|\||=>|===|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
+  /&&|\|\||=>|===|\.Values\.|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
 /** Whether most words are names of code, such as `maxPods`: the text is a list of names. */
 function isNames(text: string): boolean {

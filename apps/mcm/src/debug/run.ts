@@ -28,8 +28,8 @@ export const writeBundle = (
     const files = await collectBundle(cluster, version(), now, local, journals);
     await writeFiles(into, files);
     const model = { folder: into, files: files.map(({ name }) => name) };
-    const gaps = model.files.includes('errors.txt') ? ', without unreadable data (see errors.txt)' : '';
-    const text = `wrote ${files.length} files to ${into}${gaps}; review the files before you send them: tar czf ${into}.tgz ${into}`;
+    const gaps = model.files.includes('errors.txt') ? ' (errors.txt lists the unreadable data)' : '';
+    const text = `wrote ${files.length} files to ${into}${gaps}. Review the files before you send them: tar czf ${into}.tgz ${into}`;
     for (const line of formatted(flags.output, model, () => [text])) say(line);
   });
 

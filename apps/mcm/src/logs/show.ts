@@ -52,7 +52,7 @@ function checkPrograms(wanted: readonly string[], there: readonly string[]): voi
   for (const name of wanted) {
     if (there.includes(name)) continue;
     const near = nearest(name, there);
-    const help = near === undefined ? `; existing logs: ${there.join(', ') || 'none'}` : `; did you mean ${near}?`;
-    throw new UserError(`no log of "${name}" exists${help}`);
+    const help = near === undefined ? `existing logs: ${there.join(', ') || 'none'}` : `did you mean ${near}?`;
+    throw new UserError(`no log of "${name}" exists; ${help}`);
   }
 }

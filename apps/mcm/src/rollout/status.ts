@@ -35,7 +35,7 @@ function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status'
   const [first] = failedMachines.toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
   if (!first) return '';
   const more = failedMachines.length > 1 ? `, and ${failedMachines.length - 1} more failed` : '';
-  return `; machine ${first.name}: ${brief(first.lastOperation?.description ?? '')}${more}`;
+  return `machine ${first.name}: ${brief(first.lastOperation?.description ?? '')}${more}`;
 }
 
 /** The state of a rollout from the status of its deployment, with the texts of `kubectl rollout status`. */
@@ -50,7 +50,7 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   const paused = spec.paused ? ' (paused)' : '';
   const wait = (what: string, why = failing(status)): RolloutState => ({
     kind: 'under way',
-    text: `Waiting for ${name} rollout to finish: ${what}${paused}${why}...`,
+    text: `Waiting for ${name} rollout to finish: ${what}${paused}${why === '' ? '' : `; ${why}`}...`,
   });
   const blocked = status.conditions?.find(({ type, status: is }) => BLOCKING.includes(type) && is === 'True');
   const inPlace = spec.strategy?.type === 'InPlaceUpdate';

@@ -248,11 +248,11 @@ function draw(
   { kind, name, state, since, preservedUntil, problem, more, children }: Branch,
   { first, rest, wide, now }: Drawing,
 ): string[] {
-  const kept = preservedUntil ? [`, preserved until ${preservedUntil}`] : [];
+  const kept = preservedUntil ? `, preserved until ${preservedUntil}` : '';
   const details = Object.entries(more).filter(([, value]) => wide && value !== '');
   const words = [
     `${kind.toLowerCase()}/${name}`,
-    [state, ...(since ? [` for ${age(now.getTime() - Date.parse(since))}`] : []), ...kept].join(''),
+    [state, ...(since ? [` for ${age(now.getTime() - Date.parse(since))}`] : []), kept].join(''),
     ...details.map(([heading, value]) => `${heading}=${value}`),
     ...(problem === undefined ? [] : [`– ${problem}`]),
   ];

@@ -88,8 +88,8 @@ export function unplayable(states: readonly State[], from = -1): string | undefi
   );
   return (
     section &&
-    `unknown action: after ${states[section.first]?.at} s, the recording contains ${JSON.stringify(section.after)}, ` +
-      'but no object shows an action of a user, an agent or a kubelet for the replay'
+    `unknown action: after ${states[section.first]?.at} s, the recording contains ${JSON.stringify(section.after)}. ` +
+      'No object shows the action of a user, an agent or a kubelet'
   );
 }
 

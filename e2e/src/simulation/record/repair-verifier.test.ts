@@ -53,7 +53,7 @@ test('replacements without a rollout run up to the limit, and during a rollout w
     ['c', 'new', 'Running'],
   ]);
   expect(replaces(rolling, 'a', 'old', allowance({ old: 2, new: 1 }))).toBeUndefined();
-  expect(replaces(rolling, 'b', 'old', allowance({ old: 2, new: 1 }))).toMatch(/a and b was being replaced/);
+  expect(replaces(rolling, 'b', 'old', allowance({ old: 2, new: 1 }))).toMatch(/replaced a and b while/);
 });
 
 test('a deleted machine whose replacement belongs to another set no longer counts as a repair, in any order of events', () => {
@@ -136,7 +136,7 @@ test('after a scale-in, the deletion of a superfluous failed machine is no repla
     ]);
     return replaces(verifier, 'a', 'old', { ...allowance({ old: 2 }, ['b']), replicas });
   };
-  expect(wishes([2])).toMatch(/a was being replaced while the rollout had 1 unavailable/);
+  expect(wishes([2])).toMatch(/mcm replaced a while the rollout had 1 unavailable/);
   expect(wishes([2, 0])).toBeUndefined();
 });
 
@@ -156,6 +156,6 @@ test('the deletion of machines that have not joined makes room for another set w
   expect(deletes('Pending')).toEqual([undefined, undefined]);
   expect(deletes('Running')).toEqual([
     undefined,
-    expect.stringMatching(/the rollout had 2 unavailable: at most 1 may be/),
+    expect.stringMatching(/the rollout had 2 unavailable: the limit is 1/),
   ]);
 });

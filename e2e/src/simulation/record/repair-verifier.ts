@@ -122,7 +122,7 @@ export class RepairVerifier {
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} of them updated in place)` : '';
-    return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable${where}: at most ${allowed} may be unavailable in total`;
+    return `mcm replaced ${names.join(' and ') || 'nothing'} while the rollout had ${unavailable} unavailable${where}: the limit is ${allowed}`;
   }
 
   #isJoining(machine: Machine): boolean {

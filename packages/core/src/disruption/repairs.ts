@@ -133,7 +133,7 @@ export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string |
   ].filter((part) => part !== '');
   const cause = parts.length > 0 ? ` (${parts.join(', ')})` : '';
   const beside = budget.rolling
-    ? `, and the rollout and replacements together may make at most ${Math.max(budget.unavailable, 1)} machines unavailable`
+    ? `. The rollout and the replacements together may make at most ${Math.max(budget.unavailable, 1)} machines unavailable`
     : '';
   return `failed machines wait for their replacement: ${listedNames(waiting)}. mcm replaces at most ${allowance} at the same time${beside}${cause}`;
 }

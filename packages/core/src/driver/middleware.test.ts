@@ -138,14 +138,26 @@ test.each<[what: string, thrown: unknown, message: string]>([
 });
 
 test.each<[what: string, answer: unknown, says: string]>([
-  ['nothing', undefined, 'driver toy returned a result of create that is not an object; fix the driver'],
-  ['no provider id', { nodeName: 'n' }, 'driver toy returned a result of create without a provider ID'],
+  [
+    'nothing',
+    undefined,
+    'driver toy returned an invalid result of create: the result must be an object; fix the driver',
+  ],
+  [
+    'no provider id',
+    { nodeName: 'n' },
+    'driver toy returned an invalid result of create: the provider ID must be a string',
+  ],
   [
     'an empty provider id',
     { providerId: '', nodeName: 'n' },
-    'driver toy returned a result of create without a provider ID',
+    'driver toy returned an invalid result of create: the provider ID must be a string',
   ],
-  ['no node name', { providerId: 'x' }, 'driver toy returned a result of create whose node name is not a string'],
+  [
+    'no node name',
+    { providerId: 'x' },
+    'driver toy returned an invalid result of create: the node name must be a string',
+  ],
 ])('an invalid answer is an error and not a machine: %s', async (_what, answer, says) => {
   const { invoker } = play({ create: async () => answer as CreatedInstance });
   const error = await failure(create(invoker, 'm'));
@@ -157,7 +169,7 @@ test('an incomplete list is an error, because missing VMs would count as deleted
   const { invoker } = play({ list: async () => [{ providerId: 'x', machineName: 'm' }, { providerId: 'y' } as never] });
   const error = await failure(invoker.list(classOf('a')));
   expect(error.message).toContain(
-    'returned a result of list with an entry (number 1) without provider id or machine name',
+    'returned an invalid result of list: entry 1 must have a provider ID and a machine name',
   );
 });
 

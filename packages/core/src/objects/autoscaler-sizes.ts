@@ -6,8 +6,6 @@ export interface AutoscalerSizes {
   readonly maxSize: number;
 }
 
-const EFFECT = 'so autoscalers cannot scale the deployment over gRPC';
-
 /**
  * Returns the sizes in the annotations, or the error in them as a sentence. `autoscalerSizesOf` returns undefined
  * without these annotations.
@@ -24,7 +22,7 @@ export function autoscalerSizesOf({
   if (maxSize === undefined) return { problem: problemOf(Annotations.AutoscalerMaxSize, max) };
   if (maxSize >= minSize) return { minSize, maxSize };
   return {
-    problem: `metadata.annotations[${Annotations.AutoscalerMaxSize}]: "${max}" is less than the minimum ${minSize}, ${EFFECT}`,
+    problem: `metadata.annotations[${Annotations.AutoscalerMaxSize}]: "${max}" is less than the minimum ${minSize}, so autoscalers cannot scale the deployment over gRPC`,
   };
 }
 
@@ -34,6 +32,7 @@ function sizeIn(text: string | undefined): number | undefined {
 }
 
 function problemOf(key: string, text: string | undefined): string {
-  if (text === undefined) return `metadata.annotations[${key}] is missing, ${EFFECT}; set both annotations`;
-  return `metadata.annotations[${key}]: "${text}" is ignored, ${EFFECT}; write an integer such as "1"`;
+  if (text === undefined)
+    return `metadata.annotations[${key}] is missing, so autoscalers cannot scale the deployment over gRPC; set both annotations`;
+  return `metadata.annotations[${key}]: "${text}" is ignored, so autoscalers cannot scale the deployment over gRPC; write an integer such as "1"`;
 }

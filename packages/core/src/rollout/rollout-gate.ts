@@ -143,12 +143,13 @@ export function gateOf(
 ): Gate | undefined {
   const closed = (count: number, waitMs: number, what: string): Gate | undefined => {
     const since = availableSince(machines);
+    const failed = failedOf(machines);
     const last = since[count - 1];
     const opensAt = last === undefined ? undefined : last + waitMs;
     if (opensAt !== undefined && opensAt <= now.getTime()) return undefined;
     const because =
       opensAt === undefined
-        ? `waiting: ${since.length} of ${count} ${what} are available${failedOf(machines)}`
+        ? `waiting: ${since.length} of ${count} ${what} are available${failed === '' ? '' : `; ${failed}`}`
         : `waiting: the observation of ${what} lasts ${seconds(opensAt - now.getTime())} more`;
     const ceiling = Math.max(count, replicas);
     return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
@@ -250,7 +251,7 @@ function failedOf(machines: readonly Machine[]): string {
     .filter((one) => FAILURES.has(phaseOf(one) ?? '') && !isTerminating(one))
     .map(({ metadata }) => metadata.name);
   if (names.length === 0) return '';
-  return `; ${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''} failed`;
+  return `${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''} failed`;
 }
 
 /** Returns true if a machine of the set is in the note of the pause. */

@@ -50,9 +50,9 @@ const compiled = ({ name, behavior, order = 0, pods, namespaces }: RuleText): Dr
   };
 };
 
-const refused = (problem: string): DrainRules => ({
+const refused = (path: string, problem: string): DrainRules => ({
   rules: [],
-  problems: [`metadata.annotations[${KEY}]${problem}; mcm ignores the whole list`],
+  problems: [`metadata.annotations[${KEY}]${path}: ${problem}; mcm ignores the whole list`],
 });
 
 function parsed(text: string): DrainRules | readonly RuleText[] {
@@ -60,16 +60,16 @@ function parsed(text: string): DrainRules | readonly RuleText[] {
   try {
     list = JSON.parse(text);
   } catch {
-    return refused(': is not JSON; write a list such as [{"name": "jobs", "behavior": "WaitCompleted"}]');
+    return refused('', 'is not JSON; write a list such as [{"name": "jobs", "behavior": "WaitCompleted"}]');
   }
   const found = z.array(ruleSchema).max(MOST).safeParse(list);
   if (!found.success) {
     const [issue] = found.error.issues;
     const path = (issue?.path ?? []).map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`));
-    return refused(`${path.join('')}: ${issue?.message ?? 'is invalid'}`);
+    return refused(path.join(''), issue?.message ?? 'is invalid');
   }
   const wrong = found.data.findIndex(({ behavior, order }) => behavior !== 'Drain' && order !== undefined);
-  return wrong < 0 ? found.data : refused(`[${wrong}].order: is only for the behavior Drain; remove the order`);
+  return wrong < 0 ? found.data : refused(`[${wrong}].order`, 'is only for the behavior Drain; remove the order');
 }
 
 /** The annotation of the machine takes precedence over the annotation of its class. */

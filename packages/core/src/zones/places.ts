@@ -82,7 +82,7 @@ export function placesFor(states: readonly ZoneState[], request: PlaceRequest): 
     const why = home
       ? 'the new machine replaces a machine of this zone'
       : `the zone has ${slot.fresh} of ${slot.share} ${request.isOld ? 'new machines' : 'machines'}`;
-    places.push({ zone: slot.zone, because: `${why}${closed}` });
+    places.push({ zone: slot.zone, because: closed === '' ? why : `${why}; ${closed}` });
     slot.all++;
     slot.fresh++;
     slot.leaving = Math.max(slot.leaving - 1, 0);
@@ -101,6 +101,6 @@ function closedText(states: readonly ZoneState[]): string {
   const open = openZones(states);
   const closed = states.filter((state) => !open.includes(state));
   return closed
-    .map(({ zone, evacuated }) => `; zone ${zone.name} is ${evacuated ? 'evacuated' : 'on standby'}`)
-    .join('');
+    .map(({ zone, evacuated }) => `zone ${zone.name} is ${evacuated ? 'evacuated' : 'on standby'}`)
+    .join('; ');
 }

@@ -87,24 +87,27 @@ function zonesOf(text: string): { readonly zones: readonly Zone[]; readonly prob
   const { alternatives, problems } = parseAlternatives(text);
   if (problems.length > 0) {
     const messages = problems.map((problem) => problem.replace(Annotations.CapacityAlternatives, ''));
-    return { zones: [], problems: messages.map((message) => violation(message)) };
+    const violations = messages.map((text) =>
+      violation(text.slice(0, text.indexOf(': ')), text.slice(text.indexOf(': ') + 2)),
+    );
+    return { zones: [], problems: violations };
   }
   const zones = alternatives.map((offering) => ({ name: offering.zone ?? '', offering }));
   const names = zones.map(({ name }) => name);
   const wrong = names.flatMap((name, i) => {
-    if (name === '') return [violation(`[${i}].zone: is missing; write the name of the zone`)];
-    if (names.indexOf(name) < i) return [violation(`[${i}].zone: ${name} occurs twice; remove one of the entries`)];
-    return /[,=\s]/.test(name) ? [violation(`[${i}].zone: ${JSON.stringify(name)} is not a valid name of a zone`)] : [];
+    if (name === '') return [violation(`[${i}].zone`, 'is missing; write the name of the zone')];
+    if (names.indexOf(name) < i) return [violation(`[${i}].zone`, `${name} occurs twice; remove one of the entries`)];
+    return /[,=\s]/.test(name)
+      ? [violation(`[${i}].zone`, `${JSON.stringify(name)} is not a valid name of a zone`)]
+      : [];
   });
   if (wrong.length > 0) return { zones: [], problems: wrong };
-  if (zones.length === 0) return { zones, problems: [violation(': has no zone; add zones, or remove the annotation')] };
+  if (zones.length === 0)
+    return { zones, problems: [violation('', 'has no zone; add zones, or remove the annotation')] };
   return { zones, problems: [] };
 }
 
-function violation(text: string): Violation {
-  const at = text.indexOf(': ');
-  return { field: `${FIELD}${text.slice(0, at)}`, message: text.slice(at + 2) };
-}
+const violation = (path: string, message: string): Violation => ({ field: `${FIELD}${path}`, message });
 
 function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]): readonly Violation[] {
   const names = zones.map(({ name }) => name);

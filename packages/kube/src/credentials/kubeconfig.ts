@@ -86,8 +86,8 @@ function named(config: Config, list: string, field: string, name: string): Part 
   if (found && isFields(fields)) return { fields, folder: found.folder };
   const names = entries.map((each) => each.name).filter((each) => typeof each === 'string');
   const near = nearest(name, names);
-  const help = near === undefined ? `; there are ${names.join(', ') || 'none'}` : `; did you mean "${near}"?`;
-  throw new ConfigError(`${config.label} has no ${field} "${name}" in ${list}${help}`);
+  const help = near === undefined ? `existing names: ${names.join(', ') || 'none'}` : `did you mean "${near}"?`;
+  throw new ConfigError(`${config.label} has no ${field} "${name}" in ${list}; ${help}`);
 }
 
 function select(config: Config, wanted: string | undefined): Selected {

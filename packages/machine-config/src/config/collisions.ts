@@ -66,8 +66,7 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
     const owner = ownerOf(sources, path, kind);
     return `${kind} ${path}${owner === undefined ? '' : ` of MachineConfig ${owner}`}`;
   };
-  const what = how === 'where' ? 'has the same path as' : 'is below';
-  throw new RenderError(`${name(one)} ${what} ${name(other)}`, {
+  throw new RenderError(`${name(one)} ${how === 'where' ? 'has the same path as' : 'is below'} ${name(other)}`, {
     hint: `change one of the paths in spec.config of ${ownersOf(sources, [one, other])}`,
   });
 }

@@ -24,8 +24,8 @@ function checkHash({ path, contents }: IgnitionFile): void {
   if (data === undefined) return;
   if (createHash(algorithm).update(data).digest('hex') === wanted.toLowerCase()) return;
   throw new RenderError(
-    `file ${path}: its content does not have the hash that spec.config.storage.files[].contents.verification names; ` +
-      'write the hash of the new content next to the content',
+    `file ${path}: its content does not have the hash in spec.config.storage.files[].contents.verification. ` +
+      'Write the hash of the new content to this field',
   );
 }
 

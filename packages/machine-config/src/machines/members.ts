@@ -96,8 +96,8 @@ const ambiguous = ({ metadata }: Machine, pools: readonly MachineConfigPool[]): 
   `${pools
     .map((pool) => pool.metadata.name)
     .toSorted()
-    .join(', ')} by reference, cannot proceed with this machine: ` +
-  'refer to the machine in machineRefs of one pool only';
+    .join(', ')} by reference, cannot proceed with this machine. ` +
+  'Refer to the machine in machineRefs of one pool only';
 
 /**
  * Whether a machine can get a target. A machine that is being deleted or changed by another controller gets no target.

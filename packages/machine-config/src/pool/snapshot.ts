@@ -136,7 +136,7 @@ function keptMachines({
     status: 'False',
     reason: 'Forbidden',
     message:
-      `MachineDeployment ${names} replaces no machine: its spec.strategy.type is InPlaceUpdate; set the type to RollingUpdate or ` +
+      `MachineDeployment ${names} replaces no machine: its spec.strategy.type is InPlaceUpdate. Set the type to RollingUpdate or ` +
       'Recreate, or set updateStrategy of the pool to InPlace',
   };
 }
@@ -147,8 +147,8 @@ function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { reado
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
   return {
     message:
-      `MachineSet ${bare.join(', ')} replaces no machine: only a new machine after the deletion of an old machine gets the target; ` +
-      'refer to a MachineDeployment, which replaces machines',
+      `MachineSet ${bare.join(', ')} replaces no machine: only a new machine after the deletion of an old machine gets the target. ` +
+      'Refer to a MachineDeployment instead',
   };
 }
 

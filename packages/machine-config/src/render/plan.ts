@@ -293,7 +293,7 @@ function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: numbe
   if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);
   const message =
-    `MachineConfig ${machineConfig.metadata.name} has ${bytes} bytes, ${share} % of the ${MAX_RENDERED_BYTES} that are ` +
-    'possible: make files smaller, or download them on the node';
+    `MachineConfig ${machineConfig.metadata.name} has ${bytes} bytes, ${share} % of the limit (${MAX_RENDERED_BYTES}). ` +
+    'Make files smaller, or download them on the node';
   return [{ type: 'Warning', reason: ConfigEvents.RenderedConfigLarge, message }];
 }

@@ -102,7 +102,7 @@ export function readRefusal(
   const retryAfterMs = retryAfterOf(headers, now);
   const clock = CREDENTIALS_REFUSED.has(code) ? clockText('AWS', headers.get('date'), now) : '';
   // Without a message, the Go SDK reports this word.
-  const message = (lastElement(errors, 'Message') || json.message || 'UnknownError') + clock;
+  const message = [lastElement(errors, 'Message') || json.message || 'UnknownError', clock].filter(Boolean).join('; ');
   return new Refusal(action, {
     code,
     message,

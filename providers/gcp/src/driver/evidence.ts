@@ -35,8 +35,8 @@ function describe(
   { status = 'in no known state', statusMessage, creationTimestamp, lastStartTimestamp }: Instance,
 ): string {
   const times = [
-    ...(creationTimestamp ? [`, created at ${creationTimestamp}`] : []),
-    ...(lastStartTimestamp ? [`, started at ${lastStartTimestamp}`] : []),
-  ].join('');
-  return `instance ${name} of zone ${zone}${times}${times ? ',' : ''} is ${status}${statusMessage ? ` (${statusMessage})` : ''}`;
+    ...(creationTimestamp ? [`created at ${creationTimestamp},`] : []),
+    ...(lastStartTimestamp ? [`started at ${lastStartTimestamp},`] : []),
+  ].join(' ');
+  return `instance ${name} of zone ${zone}${times === '' ? '' : `, ${times}`} is ${status}${statusMessage ? ` (${statusMessage})` : ''}`;
 }

@@ -238,6 +238,6 @@ test('the row of an interrupted machine shows the deadline of the cloud, and is 
   const going = machine('Terminating', { deleted: true, node: 'n' });
   const annotations = { 'node.machine.sapcloud.io/interruption': JSON.stringify(notice) };
   const { row, risesAt } = assess({ ...going, metadata: { ...going.metadata, annotations } }, 1);
-  expect(row.why).toContain('interrupted by the cloud (Terminate, deadline 2026-01-01T00:02:00Z)');
+  expect(row.why).toContain('the cloud interrupts the VM (Terminate, deadline 2026-01-01T00:02:00Z)');
   expect([row.level, risesAt]).toEqual(['leaving', START + 2 * MINUTE - 10_000]);
 });

@@ -41,7 +41,7 @@ export function hintsOf(
   const refused = machines.some(({ status }) => status?.lastOperation?.errorCode === 'InvalidArgument');
   const failed = spec.paused && machines.some((machine) => machine.status?.currentStatus?.phase === 'Failed');
   if ((refused || failed) && revisions > 1)
-    hints.push(`or restore the previous revision: mcm rollout undo ${metadata.name}`);
+    hints.push(`to restore the previous revision: mcm rollout undo ${metadata.name}`);
   return hints;
 }
 

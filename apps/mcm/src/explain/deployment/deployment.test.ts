@@ -228,7 +228,7 @@ describe('explain', () => {
     expect(next).toBe(
       'the deployment waits: for 1 machine of the newest MachineSet to be Running and 1 machine of older MachineSets to be deleted; then mcm deletes the next of 2 other machines of older MachineSets',
     );
-    expect(hints).toContain('or restore the previous revision: mcm rollout undo pool');
+    expect(hints).toContain('to restore the previous revision: mcm rollout undo pool');
   });
 
   test('a rollout that waits for the rollout budget of a fleet names the budget', () => {
@@ -298,7 +298,7 @@ describe('explain', () => {
     const reported = explain(
       read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }),
     );
-    expect(reported).toContain('1 is unavailable (1 without a replacement yet)');
+    expect(reported).toContain('1 is unavailable (1 not replaced yet)');
   });
 
   test('an older deployment selects the same machines', () => {
@@ -362,7 +362,7 @@ describe('explain', () => {
     expect(reported.hints).toEqual(
       expect.arrayContaining([
         'to continue the rollout: mcm rollout resume pool',
-        'or restore the previous revision: mcm rollout undo pool',
+        'to restore the previous revision: mcm rollout undo pool',
         'to try the same template again, delete the failed machine, or resume the rollout',
       ]),
     );
@@ -402,7 +402,7 @@ describe('explain', () => {
         NOW,
         [],
       );
-      expect(wants).toContain(`1 unavailable (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} are both 0)`);
+      expect(wants).toContain(`1 unavailable (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})`);
     },
   );
 });

@@ -312,7 +312,7 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
   // If both limits are 0, one machine may be unavailable, because otherwise the rollout could not start.
   const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
-  const floor = nothing ? ` (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} are both 0)` : '';
+  const floor = nothing ? ` (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})` : '';
   const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
   const paused = spec.paused ? ', paused' : '';
   return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}`;

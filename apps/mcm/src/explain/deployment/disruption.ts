@@ -10,11 +10,11 @@ function budgetLines({ replicas, unavailable, available, missing, underWay, ...b
   // missing.
   const coming = Math.min(underWay, budget.joining + budget.leaving + budget.updating);
   const parts = [
-    [coming, 'with a starting replacement'],
-    [underWay - coming, 'without a replacement yet'],
+    [coming, 'being replaced'],
+    [underWay - coming, 'not replaced yet'],
     [budget.failed, 'failed'],
     [budget.unreachable, 'unhealthy'],
-    [budget.late, 'whose node did not join in time'],
+    [budget.late, 'without a node after the creation timeout'],
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
   const short = missing === 0 ? 'no machine is unavailable' : `${missing} ${missing === 1 ? 'is' : 'are'} unavailable`;

@@ -68,7 +68,7 @@ export function machineWait(
     name: metadata.name,
     phase,
     since: since || undefined,
-    doing: `${doingOf(machine, phase, defaults)}${interruptedText(machine)}`,
+    doing: [doingOf(machine, phase, defaults), interruptedText(machine)].filter((text) => text !== '').join('; '),
     deadline,
     errorCode: operation?.errorCode || undefined,
   };
@@ -157,10 +157,11 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
  * The expected result of a failure. The expected result may change. An unreachable API server stops health checks, and
  * the reasons that prevent a replacement may end.
  */
-function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
+function outcomeOf(what: string, { metadata }: Machine, holds: readonly string[]): string {
   // No controller replaces a machine without a set.
-  if (!metadata.ownerReferences?.some(({ controller }) => controller)) return '';
-  return holds.length === 0 ? ' and replaced' : `, but mcm does not replace it while ${holds.join(', or ')}`;
+  if (!metadata.ownerReferences?.some(({ controller }) => controller)) return `the machine may be ${what}`;
+  if (holds.length === 0) return `the machine may be ${what} and replaced`;
+  return `the machine may be ${what}, but mcm does not replace the machine while ${holds.join(', or ')}`;
 }
 
 /** The reason for the immediate deletion of a machine that the cloud interrupts. */
@@ -168,7 +169,7 @@ function interruptedText(machine: Machine): string {
   const interruption = interruptionOf(machine);
   if (!interruption) return '';
   const { kind, deadline } = interruption;
-  return `; interrupted by the cloud (${kind}, deadline ${formatTime(deadline)})`;
+  return `the cloud interrupts the VM (${kind}, deadline ${formatTime(deadline)})`;
 }
 
 function deadlineOf(
@@ -187,7 +188,7 @@ function deadlineOf(
     return Number.isNaN(start) ? undefined : { at: new Date(start + ms), then };
   };
   const since = machine.status?.currentStatus?.lastUpdateTime;
-  const may = (what: string): string => `the machine may be ${what}${replacementOf(machine, holds)}`;
+  const may = (what: string): string => outcomeOf(what, machine, holds);
   switch (phase) {
     case 'Creating':
     case 'Pending':

@@ -156,7 +156,7 @@ test('a machine that never joined shows its phase, its deadline and the missing 
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   await client.resource(machineClasses, NS).delete('small');
   const text = await explain();
-  expect(text).toContain('m-0, which does not exist');
+  expect(text).toContain('m-0, missing in the cluster');
   expect(text).toContain('MachineClass does not exist');
   expect(text).toMatch(/^Progress:$/m);
   expect(text).toMatch(/^ {2}NodeRegistered +False +NoNode/m);
@@ -290,7 +290,7 @@ test('a Node that the user cannot read is only reported as unreadable', async ()
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   target = await seenBy('configmaps', 'events');
   const text = await explain();
-  expect(text).toContain('  node   m-0, with unknown state (no permission to read the node)');
+  expect(text).toContain('  node   m-0, its state is unknown: no permission to read the node');
   expect(text).not.toContain('Progress:');
   expect(text).toMatch(/^No permission to read:\n {2}- .*cannot get resource "nodes".*$(?!\n {2}-)/m);
 });

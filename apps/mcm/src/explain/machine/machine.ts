@@ -312,8 +312,8 @@ function nodeState(machine: Machine, node: Node | undefined | null, defaults: Ma
   if (!name && machine.status?.currentStatus?.phase === 'Available')
     return 'none: the machine controller runs without a target cluster (--target-kubeconfig=none)';
   if (!name) return 'none yet: the node of this machine has not joined';
-  if (node === null) return 'with unknown state (no permission to read the node)';
-  if (!node) return 'which does not exist';
+  if (node === null) return 'its state is unknown: no permission to read the node';
+  if (!node) return 'missing in the cluster';
   const { conditions = [] } = node.status ?? {};
   const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
   const reported = conditions.some(({ type }) => type === 'Ready');

@@ -140,6 +140,6 @@ test('explain reads and prints the reasons against a replacement', async () => {
   const explanation = await explainMachine(target);
   await plane.close();
   expect(explanation.there && explanation.waitsFor?.deadline?.then).toBe(
-    'the machine may be Failed, but mcm does not replace it while the rollout is paused, and the new MachineSet never had all its machines',
+    'the machine may be Failed, but mcm does not replace the machine while the rollout is paused, and the new MachineSet never had all its machines',
   );
 });

@@ -78,7 +78,7 @@ describe('explain', () => {
     );
     expect(lines).not.toMatch(/mcm scales|and replaced/);
     expect(lines).toContain(
-      'the machine may be Failed, but mcm does not replace it while machine-controller-manager is not working',
+      'the machine may be Failed, but mcm does not replace the machine while machine-controller-manager is not working',
     );
   });
 

@@ -100,8 +100,10 @@ async function ask(question: TextQuestion): Promise<Answered> {
   if (status < 300) return { status, text };
   const form = Object.fromEntries(new URLSearchParams(body ?? ''));
   const why = say(`${status} ${codeOf(withoutSent(text, { headers, form }))}`.trimEnd());
-  if (status < 500 && status !== 410 && status !== 429)
-    throw new TokenRefused(why + clockText('the token service', response.headers.get('date'), now));
+  if (status < 500 && status !== 410 && status !== 429) {
+    const clock = clockText('the token service', response.headers.get('date'), now);
+    throw new TokenRefused(clock === '' ? why : `${why}; ${clock}`);
+  }
   const retryAfterMs = retryAfterOf(response.headers, now);
   throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
@@ -122,7 +124,7 @@ export function clockText(service: string, date: string | null, now: Date): stri
   if (Number.isNaN(skewMs) || Math.abs(skewMs) <= TOLERATED_SKEW_MS) return '';
   const minutes = Math.round(Math.abs(skewMs) / 60_000);
   const how = skewMs > 0 ? 'ahead of' : 'behind';
-  return `; the clock of this controller is ${minutes} min ${how} ${service}: correct the clock`;
+  return `the clock of this controller is ${minutes} min ${how} ${service}: correct the clock`;
 }
 
 function json(text: string): unknown {

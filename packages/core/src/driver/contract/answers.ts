@@ -7,15 +7,15 @@ import { MachineError } from './errors.ts';
  * stored.
  */
 const broken = (driver: string, call: string, what: string): MachineError =>
-  new MachineError('Internal', `driver ${driver} returned a result of ${call} ${what}; fix the driver`);
+  new MachineError('Internal', `driver ${driver} returned an invalid result of ${call}: ${what}; fix the driver`);
 
 /** @throws MachineError `Internal` with the missing field */
 export function checkInstance<T extends Instance | CreatedInstance>(driver: string, call: string, answer: T): T {
   const reported: unknown = answer;
-  if (!isRecord(reported)) throw broken(driver, call, 'that is not an object');
+  if (!isRecord(reported)) throw broken(driver, call, 'the result must be an object');
   if (typeof reported.providerId !== 'string' || reported.providerId === '')
-    throw broken(driver, call, 'without a provider ID, which must be a non-empty string');
-  if (typeof reported.nodeName !== 'string') throw broken(driver, call, 'whose node name is not a string');
+    throw broken(driver, call, 'the provider ID must be a string that is not empty');
+  if (typeof reported.nodeName !== 'string') throw broken(driver, call, 'the node name must be a string');
   return answer;
 }
 
@@ -25,10 +25,10 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
  */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {
   const reported: unknown = answer;
-  if (!Array.isArray(reported)) throw broken(driver, 'list', 'without a list');
+  if (!Array.isArray(reported)) throw broken(driver, 'list', 'the result must be a list');
   const wrong = reported.findIndex(
     (each: unknown) => !isRecord(each) || typeof each.providerId !== 'string' || typeof each.machineName !== 'string',
   );
-  if (wrong >= 0) throw broken(driver, 'list', `with an entry (number ${wrong}) without provider id or machine name`);
+  if (wrong >= 0) throw broken(driver, 'list', `entry ${wrong} must have a provider ID and a machine name`);
   return answer;
 }

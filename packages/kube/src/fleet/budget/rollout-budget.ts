@@ -155,10 +155,10 @@ export class RolloutBudget {
   #because(hold: Hold | undefined): string {
     const problem = this.#problem();
     if (problem !== undefined) return `waiting: ${problem}`;
-    const of = `of the rollout budget (${this.#object})`;
-    if (hold === 'canaries') return `waiting: a canary cluster ${of} has not completed its rollout`;
-    if (hold === 'soak') return `waiting: the soak time ${of} has not ended`;
-    return `waiting: other clusters use all claims ${of}`;
+    if (hold === 'canaries')
+      return `waiting: a canary cluster of the rollout budget (${this.#object}) has not completed its rollout`;
+    if (hold === 'soak') return `waiting: the soak time of the rollout budget (${this.#object}) has not ended`;
+    return `waiting: other clusters use all claims of the rollout budget (${this.#object})`;
   }
 
   #onChange(): void {

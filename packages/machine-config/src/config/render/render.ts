@@ -216,10 +216,11 @@ export function checkSize(
 ): number {
   const bytes = Buffer.byteLength(JSON.stringify(machineConfig));
   if (bytes <= MAX_RENDERED_BYTES) return bytes;
+  const largest = largestFiles(sources);
   throw new RenderError(
     `rendered MachineConfig ${machineConfig.metadata.name} is too large (${bytes} bytes, max ${MAX_RENDERED_BYTES} bytes). ` +
       "This will exceed etcd's size limit. Consider reducing the number or size of MachineConfigs" +
-      largestFiles(sources),
+      (largest === '' ? '' : `: ${largest}`),
     { hint: 'make these files smaller, compress them (contents.compression: gzip), or fetch them on the node' },
   );
 }
@@ -235,5 +236,5 @@ function largestFiles(sources: readonly MachineConfig[]): string {
   const largest = files.toSorted((a, b) => b.bytes - a.bytes).slice(0, 3);
   if (largest.length === 0) return '';
   const named = largest.map(({ path, of, bytes }) => `spec.config ${path} of MachineConfig ${of} (${bytes} bytes)`);
-  return `: the largest files are ${named.join(', ')}`;
+  return `the largest files are ${named.join(', ')}`;
 }

@@ -29,8 +29,8 @@ export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[],
     const names = degradedNodes.slice(0, 5).map(({ metadata }) => metadata.name);
     const more = degradedNodes.length > 5 ? ` and ${degradedNodes.length - 5} more` : '';
     const message =
-      `${degradedNodes.length} nodes degraded on MachineConfig ${targetOf(pool)}: ${names.join(', ')}${more}; ` +
-      'no further node gets this configuration until these nodes recover or a user reverts the change';
+      `${degradedNodes.length} nodes degraded on MachineConfig ${targetOf(pool)}: ${names.join(', ')}${more}. ` +
+      'No further node gets this configuration until these nodes recover or a user reverts the change';
     return { halted: true, condition: { type, status: 'True', reason: 'NodesDegraded', message } };
   }
   const known = conditionOf(pool.status?.conditions, type);
