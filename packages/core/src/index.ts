@@ -36,6 +36,7 @@ export {
   sameTemplate,
   scaleInResults,
   splitSets,
+  stopsOnFailedUpdate,
   templateHash,
   type Violation,
   validateDeployment,

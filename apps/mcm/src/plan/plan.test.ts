@@ -183,6 +183,29 @@ describe('mcm plan', () => {
     expect(planLines(plans, false)).toContain('  does   no machine is made, deleted or updated');
   });
 
+  test.each([
+    ['', 'mcm replaces the machine after its health timeout, unless the timeout is disabled'],
+    [
+      `, annotations: { ${Annotations.RolloutOnCannotUpdateInPlace}: Stop }`,
+      `mcm keeps the machine and selects no other node, because ${Annotations.RolloutOnCannotUpdateInPlace} is Stop`,
+    ],
+  ])('mcm plan prints the effect of a failed in-place update: %s', async (more, effect) => {
+    const inPlace = {
+      type: 'InPlaceUpdate',
+      inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' },
+    };
+    const given = file('large', 3, more).replace(
+      JSON.stringify(spec('large', 3)),
+      JSON.stringify({ ...spec('large', 3), strategy: inPlace }),
+    );
+    const plans = await plan(given);
+    expect(plans[0]?.machines.updated).toBe(3);
+    expect(plans[0]?.assumes.at(-1)).toBe(
+      `the simulation assumes that in-place updates succeed; if an update fails, ${effect}`,
+    );
+    expect((await plan(file('large', 3))).flatMap(({ assumes }) => assumes).join()).not.toContain('if an update fails');
+  });
+
   test('mcm plan prints the costs of a rollout, and a quota that is too small', async () => {
     expect(planLines(await plan(file('large', 3)), false).join('\n')).not.toContain('costs');
     for (const [name, price] of [

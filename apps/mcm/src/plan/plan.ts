@@ -8,6 +8,7 @@ import {
   type Simulation,
   type SimulationInput,
   simulateRollout,
+  stopsOnFailedUpdate,
 } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
 import type { FullReading } from '../cluster/deployment-reading.ts';
@@ -201,6 +202,7 @@ function described(
       ),
       ...costs.remarks,
       ...assumptions(source, unseen),
+      ...failedUpdates(deployment, machines.updated),
     ],
   };
 }
@@ -245,6 +247,15 @@ function assumptions(source: PlanSource, unseen: number): string[] {
         `the simulation ignores metadata.annotations[${key}]: mcm may first delete the machines in this annotation`,
     ),
   ];
+}
+
+/** The simulation assumes that in-place updates succeed, so the plan names the result of a failed update. */
+function failedUpdates(deployment: MachineDeployment, updated: number): string[] {
+  if (updated === 0) return [];
+  const then = stopsOnFailedUpdate(deployment)
+    ? `mcm keeps the machine and selects no other node, because ${Annotations.RolloutOnCannotUpdateInPlace} is Stop`
+    : 'mcm replaces the machine after its health timeout, unless the timeout is disabled';
+  return [`the simulation assumes that in-place updates succeed; if an update fails, ${then}`];
 }
 
 /** The classes of the file, and the stored classes that the file does not contain. */

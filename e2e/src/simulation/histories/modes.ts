@@ -4,6 +4,7 @@ import type { WorldOptions } from '../world/world.ts';
  * Kinds of histories of a fleet.
  * - `sick`: several machines are marked as Failed at the same time, during rollouts.
  * - `in-place`: in-place updates. For even seeds, mcm selects the nodes, and for odd seeds, the user selects them.
+ *   In half of the histories, the deployment keeps a machine after a failed update.
  * - `pauses`: the user pauses rollouts. For odd seeds, the user also scales during pauses.
  * - `windows`: rollouts continue only for one minute in five, and users mark machines as Failed. Some nodes postpone
  *   the rollout.

@@ -8,6 +8,7 @@ import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
 import type { HookVerifier } from '../verifiers/hook-verifier.ts';
 import type { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
+import type { KeptUpdateVerifier } from '../verifiers/kept-update-verifier.ts';
 import { ZONES, type ZoneVerifier } from '../verifiers/zone-verifier.ts';
 import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../world/crd-exchange.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
@@ -152,6 +153,7 @@ export class RandomHistory {
   readonly #zones: ZoneVerifier | undefined;
   readonly #hooks: HookVerifier | undefined;
   readonly #restores: Restores | undefined;
+  readonly #keptUpdates: KeptUpdateVerifier | undefined;
 
   constructor(
     world: World,
@@ -163,12 +165,14 @@ export class RandomHistory {
       zones,
       hooks,
       restores,
+      keptUpdates,
     }: {
       readonly pools?: FleetPools | undefined;
       readonly interruptions?: InterruptionVerifier | undefined;
       readonly zones?: ZoneVerifier | undefined;
       readonly hooks?: HookVerifier | undefined;
       readonly restores?: Restores | undefined;
+      readonly keptUpdates?: KeptUpdateVerifier | undefined;
     },
   ) {
     this.#world = world;
@@ -177,6 +181,7 @@ export class RandomHistory {
     this.#zones = zones;
     this.#hooks = hooks;
     this.#restores = restores;
+    this.#keptUpdates = keptUpdates;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -205,8 +210,12 @@ export class RandomHistory {
   /** The names of actions. A likely action occurs several times in the list. */
   #acts(seed: number): readonly ActName[] {
     if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES];
-    const more: readonly ActName[] = this.#inPlace ? ['sicken', 'agents', 'select'] : ['sicken'];
-    const sick = Array.from({ length: 12 }, (_, index) => more[index % more.length] ?? 'sicken');
+    const agents: readonly ActName[] = this.#keptUpdates ? ['agents', 'agents'] : ['agents'];
+    const more: readonly ActName[] = this.#inPlace ? ['sicken', ...agents, 'select'] : ['sicken'];
+    const sick = Array.from(
+      { length: this.#keptUpdates ? 32 : 12 },
+      (_, index) => more[index % more.length] ?? 'sicken',
+    );
     const postpone = Array<'postpone'>(6).fill('postpone');
     if (this.#windows) return [...OFTEN, 'roll', 'roll', ...MISFORTUNES, ...sick, ...postpone];
     if (!this.#pauses) return [...OFTEN, ...OFTEN, ...MISFORTUNES, ...OFTEN, ...sick];
@@ -419,6 +428,10 @@ export class RandomHistory {
     for (const { id } of world.cloud.instances.list()) {
       world.cloud.kubelets.order(id, { silent: false, update: 'succeed' });
     }
+    if (this.#keptUpdates) {
+      await world.clock.advance(LULL_MS);
+      await this.#keptUpdates.release();
+    }
     if (this.#pauses) {
       await world.clock.advance(LULL_MS);
       await world.change({ paused: false });
@@ -522,8 +535,22 @@ export class RandomHistory {
     for (const { metadata } of well.slice(0, 1 + this.#dice.number(3))) await this.#world.failMachine(metadata.name);
   }
 
+  /** All agents fail for up to one hour, and a rollout starts. */
+  async #failUpdates(): Promise<void> {
+    const ms = this.#dice.pause(3_600_000);
+    this.#note(`all agents fail for ${ms} ms`);
+    const vms = [...this.#world.cloud.instances.list()];
+    for (const { id } of vms) this.#order(id, { update: 'fail' });
+    this.#later(ms, () => {
+      for (const { id } of vms) this.#order(id, { update: 'succeed' });
+    });
+    await this.#roll();
+    await this.#world.clock.advance(this.#dice.pause(ms));
+  }
+
   /** The agents of some nodes fail or stop temporarily. */
-  #agents(): void {
+  async #agents(): Promise<void> {
+    if (this.#keptUpdates && this.#dice.number(4) > 0) return this.#failUpdates();
     const vm = this.#anyVm();
     const update = this.#dice.one(['fail', 'hang'] as const);
     if (!vm || !update) return;

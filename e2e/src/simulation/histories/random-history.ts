@@ -4,6 +4,7 @@ import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.t
 import { HoldVerifier } from '../verifiers/hold-verifier.ts';
 import { HOOKS, HookVerifier } from '../verifiers/hook-verifier.ts';
 import { InterruptionVerifier } from '../verifiers/interruption-verifier.ts';
+import { KeptUpdateVerifier } from '../verifiers/kept-update-verifier.ts';
 import { RestoreVerifier } from '../verifiers/restore-verifier.ts';
 import { SimulatedWebhook } from '../verifiers/simulated-webhook.ts';
 import { WarmVerifier } from '../verifiers/warm-verifier.ts';
@@ -32,6 +33,8 @@ export interface RandomOutcome extends Outcome {
   readonly placed: number;
   /** The number of hooks that ended. */
   readonly hooked: number;
+  /** The number of failed in-place updates whose machines the deployment keeps. */
+  readonly keptUpdates: number;
 }
 
 export interface FleetHistoryOptions extends HistoryOptions {
@@ -69,9 +72,18 @@ function skewOf(seed: number): NonNullable<WorldOptions['skewMs']> {
   return { manager: [skew(), skew()], 'machine-controller': [skew(), skew()] };
 }
 
+/** In every second pair of histories, the rollout stops after a failed in-place update. */
+const keepsUpdates = (mode: FleetMode, seed: number): boolean => mode === 'in-place' && seed % 4 < 2;
+
 function annotationsOf(mode: FleetMode, seed: number, windows: string | undefined): WorldOptions['annotations'] {
   if (windows !== undefined) return { [Annotations.RolloutWindows]: windows };
+  if (keepsUpdates(mode, seed)) return KeptUpdateVerifier.annotations;
   return mode === 'zones' ? zoneAnnotations(seed) : warmAnnotations(mode, seed);
+}
+
+function classAnnotationsOf(mode: FleetMode): WorldOptions['classAnnotations'] {
+  if (mode === 'capacity') return { [Annotations.CapacityAlternatives]: ALTERNATIVES };
+  return mode === 'hooks' ? { [Annotations.Hooks]: HOOKS } : undefined;
 }
 
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
@@ -99,11 +111,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     restorable: restored !== undefined,
     interruptions: mode === 'interruptions',
     hookWebhooks: webhook?.options,
-    classAnnotations: capacity
-      ? { [Annotations.CapacityAlternatives]: ALTERNATIVES }
-      : mode === 'hooks'
-        ? { [Annotations.Hooks]: HOOKS }
-        : undefined,
+    classAnnotations: classAnnotationsOf(mode),
     wrapCloud: options.wrapCloud ?? capacity?.wrap ?? restored?.wrap,
     isSeparate: seed % 2 === 1,
     ...elected,
@@ -122,10 +130,12 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const warm = mode === 'warm' ? WarmVerifier.watch(world, end.signal) : undefined;
   const zones = mode === 'zones' ? ZoneVerifier.watch(world, end.signal) : undefined;
   const hooks = webhook && HookVerifier.watch(world, new Dice(seed + 3_000_000), webhook, end.signal);
+  const keptUpdates = keepsUpdates(mode, seed) ? KeptUpdateVerifier.watch(world, end.signal) : undefined;
   const restores = restored && new Restores(world, restored, new Dice(seed + 5_000_000));
   const verifier = hold && HoldVerifier.watch(world, hold, end.signal);
   const violations: string[] = [];
-  const played = new RandomHistory(world, mode, options, { pools, interruptions, zones, hooks, restores });
+  const parts = { pools, interruptions, zones, hooks, restores, keptUpdates };
+  const played = new RandomHistory(world, mode, options, parts);
   try {
     await pools?.create(end.signal);
     await world.reporter.until(played.run(), options);
@@ -148,5 +158,6 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     used: warm?.used ?? 0,
     placed: zones?.placed ?? 0,
     hooked: hooks?.verified ?? 0,
+    keptUpdates: keptUpdates?.verified ?? 0,
   };
 }

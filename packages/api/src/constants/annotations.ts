@@ -166,6 +166,11 @@ export const Annotations = {
    */
   RolloutUndoOnFailure: 'rollout.machine.sapcloud.io/undo-on-failure',
   /**
+   * On a MachineDeployment, `Replace` or `Stop`. With `Stop`, mcm keeps a machine whose in-place update failed, and
+   * selects no other node. The manager copies `Stop` to selected Nodes. Only in mcm.
+   */
+  RolloutOnCannotUpdateInPlace: 'rollout.machine.sapcloud.io/on-cannot-update-in-place',
+  /**
    * On a MachineDeployment, in the format `name~uid,…`. These failed machines paused the rollout, and do not pause it
    * again. Only in mcm.
    */
@@ -423,6 +428,7 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutBatchPause,
   Annotations.RolloutPauseOnFailure,
   Annotations.RolloutUndoOnFailure,
+  Annotations.RolloutOnCannotUpdateInPlace,
   Annotations.RolloutPausedBy,
   Annotations.RolloutLastGood,
   Annotations.RolloutWindows,

@@ -4,6 +4,7 @@ export { previousRevision, revisionOf, type Sets, splitSets } from '../rollout/r
 export { isComplete } from '../rollout/rollout-completion.ts';
 export { notedNames } from '../rollout/rollout-gate.ts';
 export { hashSuffix, sameTemplate, templateHash } from '../rollout/template-hash.ts';
+export { stopsOnFailedUpdate } from '../settings/failed-updates.ts';
 export type { DeploymentOptions } from './execution.ts';
 export { planRollout } from './plan.ts';
 export { createDeploymentController, DeploymentReconciler } from './reconciler.ts';

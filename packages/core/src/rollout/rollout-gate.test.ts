@@ -121,6 +121,7 @@ describe('annotations of a careful rollout', () => {
     [Annotations.RolloutCanarySoak, '5m'],
     [Annotations.RolloutPauseOnFailure, 'yes'],
     [Annotations.RolloutUndoOnFailure, 'yes'],
+    [Annotations.RolloutOnCannotUpdateInPlace, 'stop'],
   ])('%s: %j is refused with the name of the annotation', (key, value) => {
     expect(validateDeployment(annotated({ [key]: value })).map(({ field }) => field)).toEqual([
       `metadata.annotations[${key}]`,

@@ -34,6 +34,11 @@ export interface RolloutSettings {
    * template, the rollout pauses.
    */
   readonly undoOnFailure: boolean;
+  /**
+   * `keepsFailedUpdates` is true if the rollout stops after a failed in-place update, and the manager does not replace
+   * the machine.
+   */
+  readonly keepsFailedUpdates?: boolean | undefined;
 }
 
 export const NO_ROLLOUT_SETTINGS: RolloutSettings = {
@@ -66,6 +71,7 @@ const KEYS = {
   minSurge: Annotations.RolloutMinSurge,
   onFailure: Annotations.RolloutPauseOnFailure,
   undoOnFailure: Annotations.RolloutUndoOnFailure,
+  onCannotUpdate: Annotations.RolloutOnCannotUpdateInPlace,
 } as const;
 
 const countOf = (text: string, replicas: number): number | undefined =>
@@ -100,6 +106,8 @@ export function rolloutSettingViolations({
     if (!['true', 'false', undefined].includes(annotations[key]))
       violations.push(wrong(key, 'must be "true" or "false"'));
   }
+  if (!['Replace', 'Stop', undefined].includes(annotations[KEYS.onCannotUpdate]))
+    violations.push(wrong(KEYS.onCannotUpdate, 'must be "Replace" or "Stop"'));
   return violations;
 }
 
@@ -115,6 +123,7 @@ export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: Mach
     minSurge: minSurge === undefined ? undefined : countOf(minSurge, replicas),
     pauseOnFailure: annotations[KEYS.onFailure] === 'true',
     undoOnFailure: annotations[KEYS.undoOnFailure] === 'true',
+    keepsFailedUpdates: annotations[KEYS.onCannotUpdate] === 'Stop' ? true : undefined,
   };
 }
 

@@ -15,7 +15,7 @@ import {
   undrainablePolicyOf,
   warmStateOf,
 } from '@mcm/core';
-import { brief } from '../reasons/brief.ts';
+import { brief, KEPT_UPDATE } from '../reasons/brief.ts';
 
 /** The current activity or wait of a machine, with its deadline. */
 export interface MachineWait {
@@ -64,12 +64,19 @@ export function machineWait(
   const operation = isDeletionAhead(machine) ? undefined : status.lastOperation;
   const deadline = deadlineOf(machine, machineClass, phase, defaults, holds);
   const since = sinceOf(machine);
+  const isKept = holds.includes(KEPT_UPDATE);
   return {
     name: metadata.name,
     phase,
     since: since || undefined,
-    doing: [doingOf(machine, phase, defaults), interruptedText(machine)].filter((text) => text !== '').join('; '),
-    deadline,
+    doing: [
+      doingOf(machine, phase, defaults),
+      interruptedText(machine),
+      isKept ? `mcm keeps the machine, because ${KEPT_UPDATE}` : '',
+    ]
+      .filter((text) => text !== '')
+      .join('; '),
+    deadline: isKept ? undefined : deadline,
     errorCode: operation?.errorCode || undefined,
   };
 }

@@ -1,4 +1,7 @@
-import { DescriptionTexts, STEP_TEXTS } from '@mcm/api';
+import { Annotations, DescriptionTexts, STEP_TEXTS } from '@mcm/api';
+
+/** The reason that prevents the replacement of a machine whose in-place update failed. */
+export const KEPT_UPDATE = `the annotation ${Annotations.RolloutOnCannotUpdateInPlace} of the MachineDeployment is Stop`;
 
 /**
  * Ends of texts that only concern controllers, such as the next step or a retry. The explanation prints deadlines and

@@ -14,6 +14,8 @@ import { guardsOf, SAFEGUARD_DEFAULTS } from '@mcm/core';
 import { createClient, type Node, type ResourceClient, seededRandom, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { explainMachine } from '../machine/machine.ts';
+import { machineWait } from '../machine/machine-wait.ts';
+import { KEPT_UPDATE } from './brief.ts';
 import { type ReplacementContext, replacementHolds } from './replacement-holds.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
@@ -50,6 +52,21 @@ const seen = (all: readonly Machine[]): ReplacementContext => ({ fleet: all, gua
 test('nothing prevents the replacement of the only unhealthy machine of a set', () => {
   expect(replacementHolds(sick, seen(fleet('Running', 'Running', 'Running')))).toEqual([]);
   expect(replacementHolds(sick, {})).toEqual([]);
+});
+
+const stops = {
+  metadata: { annotations: { 'rollout.machine.sapcloud.io/on-cannot-update-in-place': 'Stop' } },
+  spec: { strategy: { type: 'InPlaceUpdate' } },
+} as unknown as MachineDeployment;
+
+test('a deployment that keeps failed in-place updates holds only machines with a failed update', () => {
+  const one = machine('m', 'InPlaceUpdateFailed');
+  const holds = replacementHolds(one, { deployment: stops, set: set() });
+  expect(holds).toEqual([KEPT_UPDATE]);
+  expect(replacementHolds(sick, { deployment: stops, set: set() })).toEqual([]);
+  const wait = machineWait(one, undefined, undefined, holds);
+  expect(wait?.deadline).toBeUndefined();
+  expect(wait?.doing).toContain(`; mcm keeps the machine, because ${KEPT_UPDATE}`);
 });
 
 const paused = { metadata: {}, spec: { paused: true } } as MachineDeployment;

@@ -10,6 +10,7 @@ import {
   machineSets,
   machines,
   PreserveValues,
+  phaseOf,
 } from '@mcm/api';
 import {
   countReplacements,
@@ -19,9 +20,11 @@ import {
   replacementGroup,
   replacementLimit,
   type SafeguardSettings,
+  stopsOnFailedUpdate,
 } from '@mcm/core';
 import { ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../../cluster/allowed.ts';
+import { KEPT_UPDATE } from './brief.ts';
 
 /** The data that determines whether a Failed machine is replaced. An absent value is unknown. */
 export interface ReplacementContext {
@@ -38,7 +41,10 @@ export interface ReplacementContext {
  * has no side effects.
  */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
-  return [...ofOwners(context), ...ofPreservation(machine, context), ...ofGuards(machine, context)];
+  const { deployment } = context;
+  const isKept = phaseOf(machine) === 'InPlaceUpdateFailed' && deployment && stopsOnFailedUpdate(deployment);
+  const own = isKept ? [KEPT_UPDATE] : [];
+  return [...own, ...ofOwners(context), ...ofPreservation(machine, context), ...ofGuards(machine, context)];
 }
 
 function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {

@@ -6,6 +6,7 @@ import type { NodeMark } from '../state/node-marks.ts';
 import type { View } from '../state/view.ts';
 import { cleaned } from './in-place.ts';
 import { DECIDED_BY_DRAIN, schedulable } from './in-place-template.ts';
+import { withPolicy } from './kept-machines.ts';
 
 const Reasons = InPlaceUpdateReasons;
 
@@ -28,11 +29,15 @@ export function endOfUpdates({
       machine,
       body: { metadata: { uid: machine.metadata.uid, labels: { [Labels.UpdateResult]: null } } },
     })),
-    nodes: all.flatMap((machine) => {
-      const node = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '');
-      const change = node && endOf(machine, node);
-      return change ? [{ node, change }] : [];
-    }),
+    nodes: withPolicy(
+      all.flatMap((machine) => {
+        const node = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '');
+        const change = node && endOf(machine, node);
+        return change ? [{ node, change }] : [];
+      }),
+      false,
+      all.flatMap((machine) => nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '') ?? []),
+    ),
   };
 }
 

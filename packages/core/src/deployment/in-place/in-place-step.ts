@@ -1,5 +1,5 @@
 import { Annotations, Labels, type Machine, type MachineDeployment, phaseOf } from '@mcm/api';
-import { withoutUndefined } from '@mcm/kube';
+import { type Node, withoutUndefined } from '@mcm/kube';
 import { type ConditionChange, findCondition } from '../../objects/conditions.ts';
 import { currentReplicas } from '../rollout/rolling-update.ts';
 import { completion, createStep, growthOf, shareOf } from '../rollout/strategy-steps.ts';
@@ -9,6 +9,7 @@ import { hasMachines, type View } from '../state/view.ts';
 import { zonesOf } from '../zones/zone-step.ts';
 import { planInPlaceUpdate } from './in-place.ts';
 import { sizesOfMoved } from './in-place-sizes.ts';
+import { stopsRollout, withPolicy } from './kept-machines.ts';
 
 /** The condition if the manager has no access to the nodes (P-25). */
 export const NO_NODES = {
@@ -39,6 +40,7 @@ const MOST_NAMES = 3;
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],
+  keeps: boolean,
 ): Extract<ConditionChange, { reason: 'InPlaceUpdateFailed' }> | undefined {
   const failed = machines.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed');
   if (failed.length === 0) return undefined;
@@ -56,9 +58,12 @@ function failedUpdates(
     type: ROLLOUT_BLOCKED,
     status: 'True',
     reason: 'InPlaceUpdateFailed',
-    message: `In-place updates failed: ${reported.join(', ')}${more}. If an update succeeds later, mcm accepts the result. Otherwise, mcm replaces the machine after the health timeout, unless the timeout is disabled. To start another update, correct the template.`,
+    message: `In-place updates failed: ${reported.join(', ')}${more}. If an update succeeds later, mcm accepts the result. ${keeps ? KEPT : REPLACED} To start another update, correct the template.`,
   };
 }
+
+const REPLACED = 'Otherwise, mcm replaces the machine after the health timeout, unless the timeout is disabled.';
+const KEPT = `mcm keeps the machines and selects no other node, because ${Annotations.RolloutOnCannotUpdateInPlace} is Stop. To replace a machine, delete the machine.`;
 
 const withMachines = ({ machines }: View, { set }: CountedSet) => ({
   set,
@@ -77,6 +82,9 @@ export function movedStep(view: View): Step | undefined {
     : undefined;
 }
 
+const nodesOf = (machines: readonly Machine[], nodeOf: View['nodeOf']): readonly Node[] =>
+  machines.flatMap((machine) => nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '') ?? []);
+
 export function inPlaceStep(view: View): Step {
   const { deployment, sizes, counted, limits } = view;
   const { current, old } = counted;
@@ -89,6 +97,8 @@ export function inPlaceStep(view: View): Step {
   if (!nodeOf && old.some(hasMachines)) {
     return noNodesStep(deployment, nodesUnseen === undefined ? NO_NODES : unseenNodes(nodesUnseen));
   }
+  const all = [...old, current].flatMap(({ set }) => view.machines.get(set.metadata.uid) ?? []);
+  const keeps = view.rolloutSettings.keepsFailedUpdates === true;
   const step = planInPlaceUpdate({
     current: withMachines(view, current),
     old: old.map((one) => withMachines(view, one)),
@@ -97,23 +107,21 @@ export function inPlaceStep(view: View): Step {
     unavailable: limits.unavailable,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
+    stopped: keeps && stopsRollout(all),
     // Outside of a maintenance window, mcm completes in-place updates that have started, and starts none.
     ...withoutUndefined({ repairsFirst: view.closed ? true : undefined, zones: zonesOf(view) }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),
   });
   const candidates = old.filter(hasMachines).map(({ set }) => set);
-  const failed = failedUpdates(
-    [...old, current].flatMap(({ set }) => view.machines.get(set.metadata.uid) ?? []),
-    nodeOf,
-  );
+  const failed = failedUpdates(all, nodeOf, keeps);
   const said = findCondition(deployment.status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.message;
   const news = failed && failed.message !== said;
   return {
     condition: failed,
     events: news ? [{ type: 'Warning', reason: failed.reason, message: failed.message }] : [],
     resize: step.resize,
-    inPlace: step.work,
+    inPlace: { ...step.work, nodes: withPolicy(step.work.nodes, keeps, nodesOf(all, nodeOf)) },
     nodes: { ...NO_MARKS, candidates },
     because: step.because,
     ...completion(view),

@@ -71,7 +71,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
     };
   }
   const left = o.old.filter((set) => replicasOf(set) > 0);
-  if (left.length > 0 && replicasOf(o.current) === o.replicas) {
+  if (left.length > 0 && replicasOf(o.current) === o.replicas && !o.stopped) {
     const nodes = [...tidy.nodes, ...again, ...(o.manual ? [] : selectedAgain(o))];
     const because = 'the current set has all replicas: deleting surplus machines';
     return { resize: surplusGone(o, left), work: { ...tidy, nodes }, because };
@@ -95,6 +95,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
 function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: number): string {
   if (left.length === 0) return 'no old machine remains';
   if (selected > 0) return `${selected} ${selected === 1 ? 'node is' : 'nodes are'} selected for an update`;
+  if (o.stopped) return `waiting: an in-place update failed, and ${Annotations.RolloutOnCannotUpdateInPlace} is Stop`;
   if (o.manual) return 'waiting: a user must select nodes';
   const isLimited = o.zones?.setting.maxUnavailable !== undefined;
   return `waiting: the disruption budget is exhausted${isLimited ? ', or too many machines of the zones are missing' : ''}`;
@@ -246,7 +247,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   const undergoing = old.flatMap(({ machines }) => machines.filter(selected)).length;
   const began = (machine: Machine) => wasEmptied(machine, o);
   const first = selectedAgain(o);
-  if (first.length > 0 || o.repairsFirst) return first;
+  if (first.length > 0 || o.repairsFirst || o.stopped) return first;
   const n = replicasOf(current);
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);

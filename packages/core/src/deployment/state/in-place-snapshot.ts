@@ -23,6 +23,8 @@ export interface InPlaceSnapshot extends GrowthRule {
    * While `repairsFirst` is true, failed machines wait for their replacement and the in-place update selects no node.
    */
   readonly repairsFirst?: boolean;
+  /** `stopped` is true if a failed in-place update stops the rollout, so that no machine is updated or deleted. */
+  readonly stopped?: boolean;
   /** `manual` is true if users select the machines. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;

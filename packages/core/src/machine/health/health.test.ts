@@ -154,6 +154,19 @@ test.each<[row: string, machine: Machine, node: Node | undefined, phase: Machine
   if (plan.status) expect(plan.status.lastOperation?.description).not.toBe('');
 });
 
+test('a machine whose failed update the deployment keeps does not become Failed', () => {
+  const one = given({ phase: 'InPlaceUpdateFailed', since: -60 * 24 });
+  const made = node();
+  const plain = { ...made, metadata: { ...made.metadata, labels: { ...made.metadata.labels, ...failed } } };
+  const annotations = { 'rollout.machine.sapcloud.io/on-cannot-update-in-place': 'Stop' };
+  const kept = { ...plain, metadata: { ...plain.metadata, annotations } };
+  expect(planHealth(observe(one, plain), NOON).status?.currentStatus?.phase).toBe('Failed');
+  expect(planHealth(observe(one, kept), NOON)).toEqual({
+    because: 'the in-place update failed, and the MachineDeployment keeps the machine',
+  });
+  expect(planHealth(observe(one, undefined), NOON).status?.currentStatus?.phase).toBe('Failed');
+});
+
 test('a late timeout is evaluated with the present conditions: they are copied first [S-R22]', () => {
   const m = given({ phase: 'Unknown', since: -15, conditions: hc('True') });
   const plan = planHealth(observe(m, node({ conditions: sick })), NOON);

@@ -22,6 +22,7 @@ import {
   readinessTaints,
   waitsForCriticalComponents,
 } from '../../settings/conditions.ts';
+import { isKeptAfterFailure } from '../../settings/failed-updates.ts';
 import { after, healthDeadline, joinDeadline, millis } from '../../values/timestamps.ts';
 import { powerOf } from '../../warm/warm-machine.ts';
 import { awaitsReadyHooks } from '../hooks/hooks.ts';
@@ -294,6 +295,8 @@ function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan
     case 'InPlaceUpdateFailed': {
       if (o.settings.healthTimeoutDisabled)
         return { because: 'the machine is unhealthy, and its health timeout is disabled' };
+      if (current.phase === 'InPlaceUpdateFailed' && isKeptAfterFailure(o.node))
+        return { because: 'the in-place update failed, and the MachineDeployment keeps the machine' };
       const deadline = healthDeadline(o.machine, o.settings);
       return now <= deadline
         ? { deadline, because: 'the machine is unhealthy and may still recover' }

@@ -1,0 +1,63 @@
+import { Annotations, type Machine, type MachinePhase, machines, phaseOf } from '@mcm/api';
+import { type Change, createInformer, seededRandom } from '@mcm/kube';
+import type { World } from '../world/world.ts';
+
+const FAILED_UPDATE: MachinePhase = 'InPlaceUpdateFailed';
+
+/**
+ * Reports a machine that becomes Failed after a failed in-place update, while the deployment keeps such machines. The
+ * user sets the annotation before the first rollout, so every selected node has the policy.
+ */
+export class KeptUpdateVerifier {
+  readonly #world: World;
+  readonly #failedUids = new Set<string>();
+  #keeps = true;
+  #kept = 0;
+
+  private constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** The annotation of the deployment while the verifier runs. */
+  static readonly annotations = { [Annotations.RolloutOnCannotUpdateInPlace]: 'Stop' } as const;
+
+  /** Runs the verifier until `signal` aborts. */
+  static watch(world: World, signal: AbortSignal): KeptUpdateVerifier {
+    const verifier = new KeptUpdateVerifier(world);
+    const { admin, clock, log } = world;
+    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
+    all.onChange((change) => verifier.#changed(change));
+    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    return verifier;
+  }
+
+  /** The number of failed in-place updates. */
+  get verified(): number {
+    return this.#kept;
+  }
+
+  /** The user removes the annotation, so that mcm replaces the machines. */
+  async release(): Promise<void> {
+    this.#keeps = false;
+    this.#world.reporter.note('act', 'the user removes the policy for failed in-place updates');
+    await this.#world.annotate({ [Annotations.RolloutOnCannotUpdateInPlace]: null });
+  }
+
+  #changed({ type, object }: Change<Machine>): void {
+    const { uid, name } = object.metadata;
+    const phase = phaseOf(object);
+    if (type === 'deleted') {
+      this.#failedUids.delete(uid);
+      return;
+    }
+    if (phase === FAILED_UPDATE && !this.#failedUids.has(uid)) {
+      this.#failedUids.add(uid);
+      this.#kept++;
+      return;
+    }
+    if (phase === FAILED_UPDATE || !this.#failedUids.delete(uid)) return;
+    const wasMarked = object.status?.lastOperation?.description === 'Marked by hand';
+    if (phase !== 'Failed' || !this.#keeps || wasMarked) return;
+    this.#world.reporter.violate(`${name} became Failed after a failed in-place update, which Stop forbids`);
+  }
+}

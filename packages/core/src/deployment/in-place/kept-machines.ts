@@ -1,0 +1,53 @@
+import { Annotations, Labels, type Machine, phaseOf } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { isTerminating } from '../../objects/machines.ts';
+import { STOP } from '../../settings/failed-updates.ts';
+import type { NodeMark } from '../state/node-marks.ts';
+
+const KEY = Annotations.RolloutOnCannotUpdateInPlace;
+
+/** Returns true if a failed in-place update stops the rollout of its deployment. */
+export const stopsRollout = (machines: readonly Machine[]): boolean =>
+  machines.some((machine) => phaseOf(machine) === 'InPlaceUpdateFailed' && !isTerminating(machine));
+
+type Maps = Readonly<Record<string, string | null>> | undefined;
+
+const valueAfter = (seen: Maps, change: Maps, key: string): string | undefined =>
+  (change?.[key] === undefined ? seen?.[key] : change[key]) ?? undefined;
+
+/**
+ * Returns true if the node is selected after the change. A node with an ended update to an older template counts as
+ * selected. The machine of this node may still be failed until the node is selected again.
+ */
+const isSelectedAfter = ({ metadata }: Node, change: NodeMark['change'] | undefined): boolean =>
+  valueAfter(metadata.labels, change?.metadata?.labels, Labels.SelectedForUpdate) !== undefined ||
+  valueAfter(metadata.annotations, change?.metadata?.annotations, Annotations.SelectedForTemplate) !== undefined;
+
+/**
+ * Adds the policy for failed updates to the changes of the nodes. The machine controller reads no MachineDeployment, so
+ * each selected node has a copy of the policy.
+ */
+export function withPolicy(marks: readonly NodeMark[], keeps: boolean, nodes: readonly Node[]): readonly NodeMark[] {
+  const planned = new Map(marks.map((mark) => [mark.node.metadata.uid, mark]));
+  const wrong = nodes.filter((node) => {
+    const wanted = keeps && isSelectedAfter(node, planned.get(node.metadata.uid)?.change) ? STOP : undefined;
+    return node.metadata.annotations?.[KEY] !== wanted;
+  });
+  if (wrong.length === 0) return marks;
+  const policyOf = ({ metadata }: Node) => ({ [KEY]: metadata.annotations?.[KEY] === undefined ? STOP : null });
+  const fixed = new Set(wrong.map(({ metadata }) => metadata.uid));
+  return [
+    ...marks.map((mark) => (fixed.has(mark.node.metadata.uid) ? joined(mark, policyOf(mark.node)) : mark)),
+    ...wrong
+      .filter(({ metadata }) => !planned.has(metadata.uid))
+      .map((node) => ({ node, change: { metadata: { annotations: policyOf(node) } } })),
+  ];
+}
+
+const joined = ({ node, change }: NodeMark, annotations: Readonly<Record<string, string | null>>): NodeMark => ({
+  node,
+  change: {
+    ...change,
+    metadata: { ...change.metadata, annotations: { ...change.metadata?.annotations, ...annotations } },
+  },
+});
