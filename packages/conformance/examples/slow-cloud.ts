@@ -21,11 +21,14 @@ const refusal = (status: number, code: string): Response =>
  * - During a creation or deletion, the cloud refuses another change with `Busy`.
  * @param seed Determines the duration of each creation and deletion.
  * @param longestMs Maximum duration of a creation or deletion.
+ * @param hidesCreations If true, a server or disk appears only at the end of its creation.
  */
-export function openSlowCloud(seed = 1, longestMs = LONGEST_MS) {
+export function openSlowCloud(seed = 1, longestMs = LONGEST_MS, hidesCreations = false) {
   const clock = new VirtualClock();
   const random = seededRandom(seed);
   const kinds = { servers: new Map<string, SlowResource>(), disks: new Map<string, SlowResource>() };
+
+  const isShown = ({ state }: SlowResource): boolean => !hidesCreations || state !== 'creating';
 
   const later = (work: () => void): void => void clock.setTimeout(work, random.next() * longestMs);
 
@@ -49,7 +52,7 @@ export function openSlowCloud(seed = 1, longestMs = LONGEST_MS) {
 
   function list(kind: keyof typeof kinds, query: URLSearchParams): Response {
     const from = Number(query.get('from') ?? 0);
-    const all = [...kinds[kind].values()].filter(({ cluster }) => cluster === query.get('cluster'));
+    const all = [...kinds[kind].values()].filter((each) => isShown(each) && each.cluster === query.get('cluster'));
     const next = from + PAGE < all.length ? { next: from + PAGE } : {};
     return Response.json({ items: all.slice(from, from + PAGE), ...next });
   }
@@ -62,7 +65,7 @@ export function openSlowCloud(seed = 1, longestMs = LONGEST_MS) {
     if (name === undefined) return request.method === 'POST' ? create(kind, request) : list(kind, searchParams);
     const key = `${cluster}/${name}`;
     const found = kinds[kind].get(key);
-    if (!found) return refusal(404, 'NotThere');
+    if (!found || !isShown(found)) return refusal(404, 'NotThere');
     return request.method === 'DELETE' ? remove(kind, key, found) : Response.json(found);
   }
 
@@ -70,7 +73,10 @@ export function openSlowCloud(seed = 1, longestMs = LONGEST_MS) {
   return {
     clock,
     connect: () => transport,
-    inventory: () => Object.entries(kinds).flatMap(([kind, all]) => [...all.keys()].map((key) => `${kind}/${key}`)),
+    inventory: () =>
+      Object.entries(kinds).flatMap(([kind, all]) =>
+        [...all].filter(([, each]) => isShown(each)).map(([key]) => `${kind}/${key}`),
+      ),
     runUntil: (done: () => boolean, options: { readonly maxMs: number }) => clock.runUntil(done, options),
   };
 }

@@ -358,6 +358,22 @@ test.each(BAD)('%s: %s, and the kit detects it', async (only, _, make) => {
   expect(junitXml(bad)).toContain(`failures="${bad.failed}"`);
 });
 
+test('a driver that adds its credentials to errors fails, although the controller removes them', async () => {
+  const make = spoilt((toy) => ({
+    create: (request: { credentials: { token: string } }) =>
+      toy.create(request as never).catch((error: unknown) => {
+        throw new MachineError('Unavailable', `with token ${request.credentials.token}: ${String(error)}`);
+      }),
+  }));
+  const { outcomes } = await runConformance(target(make), { only: 'no output contains secrets' });
+  expect(outcomes[0]).toMatchObject({
+    state: 'failed',
+    why: expect.stringMatching(
+      /^the driver adds the value of secret\.token to an error: with token \*\*\*: .*not now$/,
+    ),
+  });
+});
+
 /** The example does not need the optional method `initialize`. */
 const initializing = (initialize: (toy: Toy) => NonNullable<Toy['initialize']>): CreateDriver =>
   spoilt((toy) => ({ initialize: initialize(toy) }) as Partial<DriverDefinition<never, never>>);

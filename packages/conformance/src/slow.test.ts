@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openSlowCloud } from '../examples/slow-cloud.ts';
 import { createDriver } from '../examples/slow-driver.ts';
 import { readConfig } from './config.ts';
-import { runConformance } from './run.ts';
+import { type Report, runConformance } from './run.ts';
 import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
 
 const config = readConfig('slow.yaml', readFileSync(new URL('../examples/slow.yaml', import.meta.url), 'utf8'), {});
@@ -29,20 +29,56 @@ const SKIPPED = [
   'interruption: wait',
 ];
 
+const failuresOf = ({ outcomes }: Report) =>
+  outcomes.filter(({ state }) => state === 'failed').map(({ scenario, why }) => [scenario.name, why]);
+
 test.each(Array.from({ length: RUNS }, (_, run) => run))(
   'a correct driver passes with random readiness times: run %i',
   async (run) => {
     let seed = run * 1_000;
-    const { outcomes } = await runConformance(
+    const report = await runConformance(
       target(() => openSlowCloud(seed++)),
       { seed: run },
     );
-    expect(outcomes.filter(({ state }) => state === 'failed').map(({ scenario, why }) => [scenario.name, why])).toEqual(
-      [],
-    );
-    expect(outcomes.filter(({ state }) => state === 'skipped').map(({ scenario }) => scenario.name)).toEqual(SKIPPED);
+    expect(failuresOf(report)).toEqual([]);
+    const skipped = report.outcomes.filter(({ state }) => state === 'skipped');
+    expect(skipped.map(({ scenario }) => scenario.name)).toEqual(SKIPPED);
   },
 );
+
+test.each([1, 2])(
+  'a correct driver passes if VMs and disks appear only at the end of their creation: run %i',
+  async (run) => {
+    let seed = run * 1_000;
+    const report = await runConformance(
+      target(() => openSlowCloud(seed++, undefined, true)),
+      { seed: run },
+    );
+    expect(failuresOf(report)).toEqual([]);
+  },
+);
+
+/** The list of this cloud contains a VM only ten seconds after its creation. */
+const lagging = ((context: DriverContext) => {
+  const driver = createDriver(context);
+  const seen = new Map<string, number>();
+  const now = (): number => context.clock.monotonic();
+  return {
+    ...driver,
+    create: async (request: Parameters<typeof driver.create>[0]) => {
+      const made = await driver.create(request);
+      seen.set(made.providerId, seen.get(made.providerId) ?? now());
+      return made;
+    },
+    list: async (request: Parameters<NonNullable<typeof driver.list>>[0]) =>
+      (await driver.list?.(request))?.filter(({ providerId }) => now() - (seen.get(providerId) ?? 0) >= 10_000),
+  };
+}) as unknown as CreateDriver;
+
+test('a correct driver passes if the list of its cloud contains new VMs late', async () => {
+  const report = await runConformance(target(openSlowCloud, lagging), { seed: 1 });
+  expect(failuresOf(report)).toEqual([]);
+});
 
 /** This driver assumes that the cloud deletes disks with their servers, so it does not list disks. */
 const leaking = ((context: DriverContext) => {

@@ -90,12 +90,12 @@ const test = ({ plain }: ProviderName): string => `import assert from 'node:asse
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { readConfig, runConformance } from '@mcm/conformance';
-import { createDriver, openCloud } from './driver.ts';
+import * as driver from './driver.ts';
 
 test('the driver conforms', async () => {
   const path = 'conformance.yaml';
   const config = readConfig(path, await readFile(path, 'utf8'), process.env);
-  const report = await runConformance({ name: '${plain}', createDriver, openCloud, ...config });
+  const report = await runConformance({ name: '${plain}', ...driver, ...config });
   const failures = report.outcomes.filter(({ state }) => state === 'failed');
   assert.deepEqual(
     failures.map(({ scenario, why }) => \`\${scenario.name}: \${why}\`),
@@ -106,16 +106,16 @@ test('the driver conforms', async () => {
 
 const readme = ({ plain }: ProviderName): string => `# machine-controller-${plain}
 
-Machines of ${plain} for Kubernetes: a driver for mcm, and its program machine-controller-${plain}.
+This package contains the driver of mcm for ${plain}, and the program machine-controller-${plain}.
 
-| Command                   | What it does                                                     |
+| Command                   | Effect                                                           |
 | ------------------------- | ---------------------------------------------------------------- |
-| \`npm run conformance\`     | tests the driver; \`conformance.xml\` is the report for CI         |
-| \`npm test\`                | the same in the test runner                                      |
-| \`npm start -- schema\`     | JSON Schema of a MachineClass and its Secret                     |
-| \`npm start -- --help\`     | flags of the program                                             |
+| \`npm run conformance\`     | tests the driver, and writes the report \`conformance.xml\` for CI |
+| \`npm test\`                | tests the driver in the test runner of Node.js                   |
+| \`npm start -- schema\`     | prints the JSON Schema of a MachineClass and its Secret          |
+| \`npm start -- --help\`     | prints the flags of the program                                  |
 
-\`src/driver.ts\` is the driver, \`src/cloud.ts\` emulates the cloud in tests, \`conformance.yaml\` lists the errors of the cloud.
+\`src/driver.ts\` is the driver, \`src/cloud.ts\` emulates the cloud in tests, and \`conformance.yaml\` contains the errors of the cloud.
 `;
 
 const CI = `name: ci

@@ -24,7 +24,7 @@ export const adoption: readonly Scenario[] = [
         providerId === made.providerId && nodeName === made.nodeName,
         `a new machine of the same name gets ${providerId} and node ${nodeName}, expected ${made.providerId} and node ${made.nodeName}`,
       );
-      const mine = await named(stage, name);
+      const mine = (await stage.listedOne(again)).map((vm) => vm.providerId);
       expect(mine.length === 1, `${mine.length} VMs have the name of the machine: ${mine.join(', ')}`);
       await stage.retry('deletion', () => stage.delete(process, again));
       const left = await named(stage, name);
@@ -46,7 +46,7 @@ export const adoption: readonly Scenario[] = [
       for (const who of [process, stage.process()]) {
         const again = stage.again(first);
         const made = await stage.retry('creation after the deletion', () => stage.obtain(who, again));
-        const mine = await named(stage, again.metadata.name);
+        const mine = (await stage.listedOne(again)).map((vm) => vm.providerId);
         expect(
           mine.length === 1 && mine[0] === made.providerId,
           `after the deletion, a new machine of the same name gets ${made.providerId}, and the list contains ${mine.join(', ') || 'none'}`,

@@ -81,6 +81,22 @@ async function saidOf(stage: Stage, process: Process, call: () => Promise<unknow
   return { said: ended.ok ? '' : ended.error.message, secrets: [...secrets, ...seen.flatMap(lettingIn)] };
 }
 
+/**
+ * The controller removes known secrets from errors, but the driver itself must not add secrets to its errors. A value
+ * in the path of a request, such as the ID of an account, is not confidential.
+ */
+async function addsNoSecret(stage: Stage, guarded: readonly Guarded[]): Promise<void> {
+  const process = stage.process();
+  process.wire.assess = () => withMessage(stage.target.dialect.exhausted, 'not now');
+  await stage.end(stage.create(process, stage.machine()));
+  await stage.end(process.invoker.list(stage.machineClass));
+  const { seen } = process.wire;
+  const hidden = guarded.filter(({ text }) => !seen.some(({ path }) => path.includes(text)));
+  for (const { text, source } of [...hidden, ...seen.flatMap(lettingIn)])
+    for (const raw of process.rawErrors)
+      expect(!raw.includes(text), `the driver adds the value of ${source} to an error: ${raw.replaceAll(text, '***')}`);
+}
+
 export const callBehavior: readonly Scenario[] = [
   {
     name: 'a call ends when its signal aborts',
@@ -163,6 +179,7 @@ export const callBehavior: readonly Scenario[] = [
           }
         }
       }
+      await addsNoSecret(stage, all);
       const output = listenToOutput();
       await stage.must('creation', stage.create(stage.process(), stage.machine())).finally(output.stop);
       const logged = JSON.stringify(stage.log.lines);

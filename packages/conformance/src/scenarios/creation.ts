@@ -1,6 +1,6 @@
 import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
-import type { Process, Stage } from '../stage/stage.ts';
+import type { Listed, Process, Stage } from '../stage/stage.ts';
 
 /** The number of requests of one creation without faults. */
 async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {
@@ -26,7 +26,7 @@ async function endsWithOneVm(
   when: string,
 ): Promise<void> {
   const { providerId } = await stage.retry(`creation, called again ${when},`, () => stage.create(process, machine));
-  const mine = (await stage.listed()).filter(({ machineName }) => machineName === machine.metadata.name);
+  const mine = await stage.listedOne(machine);
   expect(
     mine.length === 1,
     `${when}: ${mine.length} VMs have the name of the machine: ${mine.map((vm) => vm.providerId).join(', ')}`,
@@ -58,7 +58,7 @@ export const creation: readonly Scenario[] = [
       const { providerId, nodeName } = await stage.must('creation', stage.create(process, machine));
       expect(providerId !== '', 'creation returns an empty provider id');
       expect(nodeName !== '', 'creation returns an empty node name');
-      const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
+      const mine = await stage.listedOne(machine);
       expect(
         mine.length === 1 && mine[0]?.providerId === providerId,
         `the listing must return the provider ID ${providerId} for ${machine.metadata.name}, but it returns ${JSON.stringify(mine)}`,
@@ -89,7 +89,7 @@ export const creation: readonly Scenario[] = [
         first.providerId === second.providerId,
         `the first creation returns ${first.providerId}, but the second creation returns ${second.providerId}`,
       );
-      const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
+      const mine = await stage.listedOne(machine);
       expect(mine.length === 1, `${mine.length} VMs have the name of the machine`);
     },
   },
@@ -135,7 +135,7 @@ export const creation: readonly Scenario[] = [
   },
   {
     name: 'many machines at once',
-    impact: 'machines share a VM, or some never get a VM',
+    impact: 'machines share a VM, some never get a VM, or VMs remain after the deletion of their machines',
     run: async (stage) => {
       const process = stage.process();
       const machines = Array.from({ length: stage.target.machines ?? 12 }, (_, i) => stage.machine(`many-${i}`));
@@ -145,13 +145,16 @@ export const creation: readonly Scenario[] = [
       );
       const ids = new Set(made.map(({ providerId }) => providerId));
       expect(ids.size === machines.length, `${machines.length} machines got ${ids.size} different VMs`);
-      const listed = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
+      const names = (vms: readonly Listed[]) => new Set(vms.map(({ machineName }) => machineName));
+      const hasAll = (vms: readonly Listed[]): boolean =>
+        machines.every(({ metadata }) => names(vms).has(metadata.name));
+      const listed = names(await stage.listedLate(hasAll, process));
       for (const { metadata } of machines)
         expect(listed.has(metadata.name), `the list does not contain ${metadata.name}`);
       await Promise.all(
         machines.map((each) => stage.retry('deletion of all machines', () => stage.delete(process, each))),
       );
-      const left = new Set((await stage.listed(process)).map(({ machineName }) => machineName));
+      const left = names(await stage.listed(process));
       for (const { metadata } of machines)
         expect(!left.has(metadata.name), `after its deletion, the list contains ${metadata.name}`);
     },

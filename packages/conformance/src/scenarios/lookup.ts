@@ -1,6 +1,6 @@
 import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { Listed, Stage } from '../stage/stage.ts';
 import { VOLUME_SOURCES } from '../stage/volume-sources.ts';
 import type { RequestOutcome } from '../stage/wire.ts';
 
@@ -91,6 +91,8 @@ export const lookup: readonly Scenario[] = [
       const process = stage.process();
       const machines = Array.from({ length: stage.target.listed ?? 12 }, (_, i) => stage.machine(`page-${i}`));
       for (const each of machines) await stage.must('creation', stage.create(process, each));
+      const has = (vms: readonly Listed[], name: string): boolean => vms.some((vm) => vm.machineName === name);
+      await stage.listedLate((vms) => machines.every(({ metadata }) => has(vms, metadata.name)));
       const requests = process.wire.seen.length;
       const names = (await stage.listed(process)).map(({ machineName }) => machineName);
       const pages = process.wire.seen.length - requests;
@@ -114,6 +116,7 @@ export const lookup: readonly Scenario[] = [
       const other = stage.process({ spec: otherCluster });
       const theirs = stage.machine('theirs', otherCluster);
       const { providerId } = await stage.must('creation', stage.create(other, theirs));
+      await stage.settle();
       const listed = await stage.listed();
       expect(
         !listed.some((vm) => vm.providerId === providerId),

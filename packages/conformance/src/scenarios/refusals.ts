@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import type { MachineError } from '@mcm/core';
 import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
-import { isSoon, type Process, type Stage } from '../stage/stage.ts';
+import { isSoon, type Listed, type Process, type Stage } from '../stage/stage.ts';
 import type { HttpAnswer } from '../stage/target.ts';
 import { requestsOfCreation } from './creation.ts';
 
@@ -40,7 +40,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
       waited === undefined || waited >= seconds * 1_000 - EARLY_MS,
       `${when} with Retry-After ${seconds}, the next request comes after ${(waited ?? 0) / 1_000} s`,
     );
-    const mine = (await stage.listed()).filter((vm) => vm.machineName === machine.metadata.name);
+    const mine = await stage.listedOne(machine);
     expect(mine.length === 1, `${when}, the driver creates ${mine.length} VMs`);
     await stage.retry('deletion', () => stage.delete(process, machine));
   }
@@ -65,20 +65,27 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   await stage.must('creation after the zone has capacity again', stage.create(process, machine));
 }
 
-/**
- * Refuses all requests of a creation, starting with the given request. `then` checks the resources that remain, which
- * must be deleted afterwards.
- */
-async function halfWay(
-  stage: Stage,
-  then: (process: Process, machine: Machine, left: readonly string[], when: string) => Promise<void>,
-): Promise<void> {
+/** A creation that the cloud refused after some requests. */
+interface Half {
+  readonly process: Process;
+  readonly machine: Machine;
+  /** The names of this machine and of all earlier machines of the scenario. */
+  readonly names: ReadonlySet<string>;
+  /** Reads the resources that exist because of the scenario. */
+  readonly made: () => Promise<readonly string[]>;
+  readonly when: string;
+}
+
+/** Refuses all requests of a creation, starting with the given request. `remove` removes the resources that remain. */
+async function halfWay(stage: Stage, remove: (half: Half) => Promise<void>): Promise<void> {
   const requests = await requestsOfCreation(stage);
   const before = new Set(await stage.inventory());
   const made = async (): Promise<readonly string[]> => (await stage.inventory()).filter((each) => !before.has(each));
+  const names = new Set<string>();
   for (let at = 0; at < requests.length; at++) {
     const process = stage.process();
     const machine = stage.machine(`half-${at}`);
+    names.add(machine.metadata.name);
     let refused = false;
     process.wire.assess = (_, index) => {
       if (index < at) return 'passes';
@@ -92,11 +99,30 @@ async function halfWay(
       `creation succeeds although the cloud refuses all requests from request ${at + 1} on`,
     );
     process.wire.assess = () => 'passes';
-    const when = `after a creation refused from request ${at + 1} on`;
-    await then(process, machine, await made(), when);
-    const left = await made();
-    expect(left.length === 0, `${when} and its deletion, these resources remain: ${left.join(', ')}`);
+    await remove({ process, machine, names, made, when: `after a creation refused from request ${at + 1} on` });
   }
+}
+
+/**
+ * Removes the resources of a creation as the orphan search does, through the list of the driver. A cloud that accepted
+ * a request before it refused the next request may complete the accepted request later.
+ */
+async function sweep(stage: Stage, { process, machine, names, made, when }: Half): Promise<void> {
+  await stage.settle();
+  const found = await made();
+  if (found.length === 0) return;
+  const isOwn = ({ machineName }: Listed): boolean => names.has(machineName);
+  const listed = (await stage.listedLate((vms) => vms.some(isOwn))).filter(isOwn);
+  expect(
+    listed.length > 0,
+    `${when}, these resources remain, but the list does not contain ${machine.metadata.name}: ${found.join(', ')}`,
+  );
+  for (const { providerId, machineName } of listed)
+    await stage.retry('deletion of the listed resources', () =>
+      stage.delete(process, stage.madeUp(machineName, providerId)),
+    );
+  const left = await made();
+  expect(left.length === 0, `${when} and its deletion, these resources remain: ${left.join(', ')}`);
 }
 
 export const refusals: readonly Scenario[] = [
@@ -133,25 +159,18 @@ export const refusals: readonly Scenario[] = [
     name: 'the deletion removes all resources of a partly failed creation',
     impact: 'disks and network interfaces without a VM remain and cost money',
     run: (stage) =>
-      halfWay(stage, async (process, machine) => {
+      halfWay(stage, async (half) => {
+        const { process, machine, made, when } = half;
+        const visible = new Set(await made());
         await stage.retry('deletion', () => stage.delete(process, machine));
+        const left = (await made()).filter((each) => visible.has(each));
+        expect(left.length === 0, `${when} and its deletion, these resources remain: ${left.join(', ')}`);
+        await sweep(stage, half);
       }),
   },
   {
     name: 'the listing contains the remaining resources of a partly failed creation',
     impact: 'after the deletion of its Machine, no controller finds the remaining resources, and they cost money',
-    run: (stage) =>
-      halfWay(stage, async (process, { metadata: { name } }, left, when) => {
-        if (left.length === 0) return;
-        const listed = (await stage.listed()).filter(({ machineName }) => machineName === name);
-        expect(
-          listed.length > 0,
-          `${when}, these resources remain, but the list does not contain ${name}: ${left.join(', ')}`,
-        );
-        for (const { providerId } of listed)
-          await stage.retry('deletion of the listed resources', () =>
-            stage.delete(process, stage.madeUp(name, providerId)),
-          );
-      }),
+    run: (stage) => halfWay(stage, (half) => sweep(stage, half)),
   },
 ];

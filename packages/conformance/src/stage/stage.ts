@@ -18,11 +18,19 @@ export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
   readonly driver: DriverDefinition<unknown, unknown>;
+  /** The errors of the driver, before the controller removes secrets from them. */
+  readonly rawErrors: readonly string[];
   /** Aborts all calls of the process, as the end of a real process does. */
   readonly stop: AbortController;
 }
 
 export type Ended<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: MachineError };
+
+/** An entry of the driver's list. */
+export interface Listed {
+  readonly providerId: string;
+  readonly machineName: string;
+}
 
 /** After these error codes, a machine controller retries within seconds. */
 const SOON: readonly string[] = ['Unknown', 'DeadlineExceeded', 'Aborted', 'Unavailable', 'Canceled'];
@@ -40,6 +48,13 @@ export interface Pace {
   readonly pauseMs: number;
   /** Interval between two checks of a condition. */
   readonly lookMs: number;
+  /**
+   * Time after which the cloud has completed every accepted request. If `settleMs` is undefined, this time is twice the
+   * longest creation of the scenario.
+   */
+  readonly settleMs: number | undefined;
+  /** The longest wait for a list that the cloud updates late. */
+  readonly lateMs: number;
   /** The delay in the Retry-After header of a throttled response, in seconds. */
   readonly retryAfterS: number;
   /** The controller abandons a call 30 seconds after its signal aborted, so this limit is shorter. */
@@ -50,6 +65,8 @@ export interface Pace {
 const BY_HAND: Pace = {
   pauseMs: 60_000,
   lookMs: 1_000,
+  settleMs: 600_000,
+  lateMs: 0,
   retryAfterS: 30,
   endWithinMs: 1_000,
   timeouts: DRIVER_TIMEOUTS,
@@ -57,6 +74,8 @@ const BY_HAND: Pace = {
 const IN_REAL_TIME: Pace = {
   pauseMs: 1_000,
   lookMs: 100,
+  settleMs: undefined,
+  lateMs: 20_000,
   retryAfterS: 2,
   endWithinMs: 20_000,
   timeouts: { ...DRIVER_TIMEOUTS, create: 5_000 },
@@ -71,6 +90,7 @@ export class Stage {
   readonly #machines: { readonly machine: Machine; readonly spec: Readonly<Record<string, unknown>> | undefined }[] =
     [];
   readonly #stops: AbortController[] = [];
+  #longestCreationMs = 0;
 
   constructor(target: ConformanceTarget, world: World, random: Random) {
     this.target = target;
@@ -97,7 +117,9 @@ export class Stage {
     const wire = new Wire(world.connect);
     const stop = new AbortController();
     this.#stops.push(stop);
-    const driver = target.createDriver({ clock: world.clock, random: this.#random, connect: wire.connect });
+    const rawErrors: string[] = [];
+    const context = { clock: world.clock, random: this.#random, connect: wire.connect };
+    const driver = withErrors(target.createDriver(context), (text) => rawErrors.push(text));
     const machineClass = change.alternatives ? this.classWith(change.alternatives) : classOf(target, change.spec);
     const secret = secretOf({ ...(change.secret ?? target.secret) });
     const invoker = createInvoker({
@@ -109,7 +131,7 @@ export class Stage {
       timeouts: change.timeouts,
       owner: change.owner === undefined ? undefined : () => change.owner,
     });
-    return { wire, invoker, driver, stop };
+    return { wire, invoker, driver, rawErrors, stop };
   }
 
   get machineClass(): MachineClass {
@@ -163,8 +185,16 @@ export class Stage {
     return Array.from({ length }, () => Math.floor(this.#random.next() * 16).toString(16)).join('');
   }
 
-  create(process: Process, machine: Machine) {
-    return process.invoker.create(machine, async (userData) => userData);
+  async create(process: Process, machine: Machine) {
+    const since = this.world.clock.monotonic();
+    const made = await process.invoker.create(machine, async (userData) => userData);
+    this.#longestCreationMs = Math.max(this.#longestCreationMs, this.world.clock.monotonic() - since);
+    return made;
+  }
+
+  /** Waits until the cloud has completed all operations that it accepted, because their VMs may appear late. */
+  settle(): Promise<void> {
+    return this.pass(this.pace.settleMs ?? 2 * this.#longestCreationMs);
   }
 
   /**
@@ -273,8 +303,26 @@ export class Stage {
     return (await this.must('list', invoker.list(this.machineClass))).map(({ providerId }) => providerId);
   }
 
-  async listed(process: Process = this.process()): Promise<readonly { providerId: string; machineName: string }[]> {
+  async listed(process: Process = this.process()): Promise<readonly Listed[]> {
     return this.must('list', process.invoker.list(this.machineClass));
+  }
+
+  /** Lists VMs after the cloud has settled. Repeats the list for a limited time until the list is as expected. */
+  async listedLate(isExpected: (listed: readonly Listed[]) => boolean, process?: Process): Promise<readonly Listed[]> {
+    await this.settle();
+    const { clock } = this.world;
+    const until = clock.monotonic() + this.pace.lateMs;
+    for (;;) {
+      const listed = await this.listed(process);
+      if (isExpected(listed) || clock.monotonic() >= until) return listed;
+      await this.pass(this.pace.lookMs);
+    }
+  }
+
+  /** Lists the VMs of one machine like {@link listedLate}, and expects exactly one VM. */
+  async listedOne({ metadata: { name } }: Machine): Promise<readonly Listed[]> {
+    const isOwn = ({ machineName }: Listed): boolean => machineName === name;
+    return (await this.listedLate((listed) => listed.filter(isOwn).length === 1)).filter(isOwn);
   }
 
   isWrite({ method, path, body }: SeenRequest): boolean {
@@ -294,6 +342,26 @@ export class Stage {
     await this.world.close?.();
   }
 }
+
+/** The driver, which reports the text of each error that one of its methods throws. */
+const withErrors = (
+  driver: DriverDefinition<unknown, unknown>,
+  onError: (text: string) => void,
+): DriverDefinition<unknown, unknown> =>
+  new Proxy(driver, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key);
+      if (typeof value !== 'function') return value;
+      return (...given: readonly unknown[]): unknown => {
+        const result: unknown = Reflect.apply(value, target, given);
+        if (!(result instanceof Promise)) return result;
+        return result.catch((thrown: unknown) => {
+          onError(MachineError.from(thrown).message);
+          throw thrown;
+        });
+      };
+    },
+  });
 
 const meta = (name: string) => ({
   name,
