@@ -146,7 +146,7 @@ export interface ControllerRow {
    */
   readonly since: number;
   readonly level: Level;
-  /** The evidence that the controller does not act. `why` is empty for a working controller. */
+  /** The evidence that the controller is not working. `why` is empty for a working controller. */
   readonly why: string;
   /** The effects of a stopped controller, one sentence each. */
   readonly effects: readonly string[];

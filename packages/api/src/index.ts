@@ -138,6 +138,7 @@ export {
   validateMachineDeployment,
   validateMachineSet,
 } from './validation/validate.ts';
+export { counted } from './values/counted.ts';
 export {
   DURATION_PATTERN,
   formatDurationMs,

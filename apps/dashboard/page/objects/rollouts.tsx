@@ -2,7 +2,7 @@ import type { DeploymentDetail, DeploymentRow } from '../../src/wire.ts';
 import { Chart, type ChartData, type Line } from '../charts/chart.tsx';
 import { Lanes } from '../charts/timeline.tsx';
 import { query } from '../filters.ts';
-import { duration, ROLLOUT_LEVELS, ROLLOUT_NAMES, rolloutHref, yamlHref } from '../format.ts';
+import { duration, plural, ROLLOUT_LEVELS, ROLLOUT_NAMES, rolloutHref, yamlHref } from '../format.ts';
 import { Badge, Card, Meter, Name } from '../parts/marks.tsx';
 import { deployments, inNamespace, machineChanges, now } from '../store.ts';
 import { readJson, useLoaded } from './detail.ts';
@@ -48,7 +48,8 @@ function RolloutCard({ row }: { row: DeploymentRow }) {
         </span>
       </div>
       <p class="quiet small">
-        {total} machines{old > 0 ? `, ${old} old` : ''}
+        {plural(total, 'machine')}
+        {old > 0 ? `, ${old} old` : ''}
         {total > desired ? `, surge ${total - desired}` : ''}
       </p>
       {why !== '' && <p class="line-why">{why}</p>}

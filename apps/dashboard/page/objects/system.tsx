@@ -18,8 +18,8 @@ const ofClass = computed(() => countsBy('cls'));
 const ofZone = computed(() => countsBy('zone'));
 
 const STATES: Readonly<Record<ControllerState, string>> = {
-  acts: 'Acts',
-  stopped: 'Does not act',
+  acts: 'Working',
+  stopped: 'Not working',
   behind: 'Behind',
   unknown: 'Not known',
 };

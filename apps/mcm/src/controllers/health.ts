@@ -6,14 +6,14 @@
  * - For watches, keep one {@link ControllerObserver} and call its `assess` at least every 2 s. A stopped controller
  *   causes no event.
  *
- * Evidence that a controller does not act, strongest first:
+ * Evidence that a controller is not working, strongest first:
  *
  * - The leader does not renew the Lease.
  * - No process holds the Lease.
  * - `observedGeneration` of a MachineDeployment stays lower than its generation.
  *
  * Without a Lease, a controller may run without leader election. The state of such a controller is `unknown`, unless objects prove that the
- * controller does not act.
+ * controller is not working.
  */
 import { formatTime, type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
@@ -305,7 +305,7 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
       (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
   );
 
-/** One sentence about a controller that does not act, without the effects. */
+/** One sentence about a controller that is not working, without the effects. */
 export const controllerSentence = (health: ControllerHealth, now: Date): string =>
   `${headline(health, now)}: ${health.reason}`;
 
@@ -316,7 +316,7 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
   return `${name} ${what}${from}`;
 }
 
-/** The controllers that do not act, with effects and a hint. `controllerLines` returns empty if all controllers act. */
+/** The controllers that are not working, with effects and a hint. `controllerLines` returns an empty list if all controllers work. */
 export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
   const bad = notActing(healths);
   if (bad.length === 0) return [];

@@ -1,4 +1,4 @@
-import { formatDurationMs, Labels, type Machine } from '@mcm/api';
+import { counted, formatDurationMs, Labels, type Machine } from '@mcm/api';
 import type { DrainExplanation, SimulatedDurations } from '@mcm/core';
 import type { Node } from '@mcm/kube';
 import { isPastDrain } from '../explain/machine/machine-wait.ts';
@@ -69,9 +69,10 @@ function joinLine(
   if (given.join !== undefined) return `${rounded(given.join)}, from --join-time`;
   const [own, all] = [joinTimes(machines, nodes, className), joinTimes(machines, nodes)];
   const ofOwn = median(own);
-  if (ofOwn !== undefined) return `${rounded(ofOwn)}, the median of ${own.length} machines of class ${className}`;
+  if (ofOwn !== undefined)
+    return `${rounded(ofOwn)}, the median of ${counted(own.length, 'machine')} of class ${className}`;
   const ofAll = median(all);
-  if (ofAll !== undefined) return `${rounded(ofAll)}, the median of ${all.length} machines of other classes`;
+  if (ofAll !== undefined) return `${rounded(ofAll)}, the median of ${counted(all.length, 'machine')} of other classes`;
   return `${rounded(GUESSES.join)}, the default of --join-time: no machine has joined yet`;
 }
 

@@ -1,13 +1,12 @@
+import { counted } from '@mcm/api';
 import { columns } from '../output/columns.ts';
 import type { DeploymentPlan } from './plan.ts';
 
-const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-
 const totals = ({ machines: { made, deleted, updated } }: DeploymentPlan): string =>
   [
-    ...(made > 0 ? [`${many(made, 'machine')} made`] : []),
-    ...(deleted > 0 ? [`${many(deleted, 'machine')} deleted`] : []),
-    ...(updated > 0 ? [`${many(updated, 'machine')} updated in place`] : []),
+    ...(made > 0 ? [`${counted(made, 'machine')} made`] : []),
+    ...(deleted > 0 ? [`${counted(deleted, 'machine')} deleted`] : []),
+    ...(updated > 0 ? [`${counted(updated, 'machine')} updated in place`] : []),
   ].join(', ') || 'no machine is made, deleted or updated';
 
 /** A plan as lines of text. `wide` adds the reason for each step. */

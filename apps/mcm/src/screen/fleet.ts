@@ -42,7 +42,7 @@ export interface FleetView {
   readonly machines: readonly MachineView[];
   readonly phases: ReadonlyMap<string, number>;
   readonly events: readonly EventView[];
-  /** The controllers that do not act. */
+  /** The controllers that are not working. */
   readonly controllers: readonly ControllerHealth[];
 }
 
@@ -108,7 +108,7 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
 /**
- * @param acts Whether the machine controller acts. If the controller does not act, its last report is removed, because
+ * @param acts Whether the machine controller is working. If the controller is not working, its last report is removed, because
  * the report announces actions that do not happen.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {

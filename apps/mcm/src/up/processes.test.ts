@@ -170,14 +170,14 @@ test('a full disk does not end a program; dropped log lines are counted, reporte
   const { made, states, reaches } = program(`${talks} ${STAYS}`, manualClock().clock, sink);
   expect(await made.start()).toBe('http://127.0.0.1:1');
   expect(made.problem).toMatch(
-    /^mcm dropped 1 lines of .*log: ENOSPC: no space left on device, write; free space on the disk$/,
+    /^mcm dropped 1 line of .*log: ENOSPC: no space left on device, write; free space on the disk$/,
   );
   expect([made.restarts, states.at(-1)]).toEqual([0, 'ready']);
   full = false;
   process.kill(made.pid ?? 0, 'SIGUSR2');
   await reaches('ready', 2);
   await made.stop();
-  expect(written.join('')).toMatch(/^\n?mcm dropped 1 lines of this log: ENOSPC.*\nmore\nready again\n/);
+  expect(written.join('')).toMatch(/^\n?mcm dropped 1 line of this log: ENOSPC.*\nmore\nready again\n/);
 });
 
 test('a program that does not end in time is killed', async () => {

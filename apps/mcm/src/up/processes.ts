@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { counted } from '@mcm/api';
 import { backoffMs, type Clock, FileSink, LossyWriter, type Sink } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 import type { ProgramState } from '../screen/render.ts';
@@ -68,7 +69,7 @@ export class Program {
     this.#file = new FileSink(spec.logFile, { append: true });
     this.#log = new LossyWriter({
       sink: options.sink ?? this.#file.write,
-      notice: (dropped, reason) => `mcm dropped ${dropped} lines of this log: ${reason}`,
+      notice: (dropped, reason) => `mcm dropped ${counted(dropped, 'line')} of this log: ${reason}`,
       failed: (dropped, reason) => this.#failedToLog(dropped, reason),
     });
   }
@@ -78,7 +79,7 @@ export class Program {
     const now = this.#clock.monotonic();
     if (now - this.#reportedProblem < TROUBLE_PERIOD_MS) return;
     this.#reportedProblem = now;
-    this.problem = `mcm dropped ${dropped} lines of ${this.spec.logFile}: ${reason}; free space on the disk`;
+    this.problem = `mcm dropped ${counted(dropped, 'line')} of ${this.spec.logFile}: ${reason}; free space on the disk`;
     this.#onChange();
   }
 

@@ -1,4 +1,4 @@
-import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import { Annotations, ConditionReasons, counted, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { withoutUndefined } from '@mcm/kube';
 import { hasFailures, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../objects/conditions.ts';
@@ -201,7 +201,7 @@ function held(view: View, step: Step): Step {
   if (unreachable > 0 && !step.resize?.size && !step.create) {
     return {
       ...step,
-      because: `waiting: the circuit breaker prevents the deletion of ${unreachable} unreachable old machines`,
+      because: `waiting: the circuit breaker prevents the deletion of ${counted(unreachable, 'unreachable old machine')}`,
     };
   }
   if (hasFailures(repairs) && idleStep(step) && sizes.old.some((size) => size.replicas > 0)) {

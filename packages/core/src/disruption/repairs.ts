@@ -1,5 +1,5 @@
 import type { Machine } from '@mcm/api';
-import { phaseOf } from '@mcm/api';
+import { counted, phaseOf } from '@mcm/api';
 import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined } from '../objects/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../objects/preservation.ts';
 import { compareText, parseInstant } from '../values/integers.ts';
@@ -133,7 +133,7 @@ export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string |
   ].filter((part) => part !== '');
   const cause = parts.length > 0 ? ` (${parts.join(', ')})` : '';
   const beside = budget.rolling
-    ? `. The rollout and the replacements together may make at most ${Math.max(budget.unavailable, 1)} machines unavailable`
+    ? `. The rollout and the replacements together may make at most ${counted(Math.max(budget.unavailable, 1), 'machine')} unavailable`
     : '';
   return `failed machines wait for their replacement: ${listedNames(waiting)}. mcm replaces at most ${allowance} at the same time${beside}${cause}`;
 }

@@ -188,5 +188,5 @@ test('the reason for waiting names everything that uses the budget', () => {
   expect(whyWaiting(ask(state))).toBe(
     'failed machines wait for their replacement: f. mcm replaces at most 1 at the same time. The rollout and the replacements together may make at most 2 machines unavailable (1 terminating, 1 being created, 1 being updated in place)',
   );
-  expect(whyWaiting(ask({ ...state, unavailable: 0 }))).toContain('at most 1 machines unavailable');
+  expect(whyWaiting(ask({ ...state, unavailable: 0 }))).toContain('at most 1 machine unavailable');
 });

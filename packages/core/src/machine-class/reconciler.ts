@@ -1,4 +1,4 @@
-import { Annotations, type EventReason, Finalizers, type MachineClass, machineClasses } from '@mcm/api';
+import { Annotations, counted, type EventReason, Finalizers, type MachineClass, machineClasses } from '@mcm/api';
 import {
   again,
   type Clock,
@@ -113,7 +113,12 @@ async function keepWhileUsed(
   const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);
   if (found.metadata.deletionTimestamp && users > 0) {
     log.info('Deletion of MachineClass waits for the machines of the class', { class: key, machines: users });
-    recorder.event(found, 'Normal', 'InUse', `The deletion of the class waits for its ${users} machines`);
+    recorder.event(
+      found,
+      'Normal',
+      'InUse',
+      `The deletion of the class waits for ${counted(users, 'machine')} of the class`,
+    );
   }
   if (verb === 'leave') return outcome;
   if (verb === 'remove') {

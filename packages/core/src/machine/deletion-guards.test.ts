@@ -406,7 +406,7 @@ test('a policy that keeps the VM is noted once at the end of the drain timeout',
 });
 
 test.each<[what: string, drain: DrainObservation, because: string]>([
-  ['its pods', { ...emptyDrain, pods: [pod({ dueAt: later(30_000) })] }, '1 pods are terminating'],
+  ['its pods', { ...emptyDrain, pods: [pod({ dueAt: later(30_000) })] }, '1 pod is terminating'],
   [
     'an interrupted watch',
     { ...emptyDrain, podsUnproven: true },

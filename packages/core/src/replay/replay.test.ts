@@ -49,7 +49,7 @@ test('the decisions about the life of a machine and its drain are repeated witho
     'cordoning the Node',
     'reading the API kinds that the API server supports',
     'evicting the pods that can be evicted now',
-    '1 pods are terminating',
+    '1 pod is terminating',
   ]);
   expect(replayed(journal)).toEqual({ repeated: journal.size, differences: [], problems: [] });
 });

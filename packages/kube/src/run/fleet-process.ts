@@ -180,7 +180,7 @@ export class FleetProcess<F extends Flags> {
     const replicas = this.#fleet.peers?.length;
     return replicas === undefined
       ? 'waiting for the peer Lease'
-      : `${replicas} replicas; clusters: ${shown.join(', ') || 'none'}`;
+      : `${replicas} ${replicas === 1 ? 'replica' : 'replicas'}; clusters: ${shown.join(', ') || 'none'}`;
   }
 
   get #recorder() {

@@ -1,3 +1,4 @@
+import { counted } from '@mcm/api';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { configParts } from './lines.ts';
 
@@ -39,7 +40,8 @@ function compare(old: readonly string[], now: readonly string[]): readonly Line[
 const MOST = 4000;
 
 function changesOf(old: readonly string[], now: readonly string[]): readonly string[] {
-  if (old.length > MOST || now.length > MOST) return [`- (${old.length} lines)`, `+ (${now.length} lines)`];
+  if (old.length > MOST || now.length > MOST)
+    return [`- (${counted(old.length, 'line')})`, `+ (${counted(now.length, 'line')})`];
   const lines = compare(old, now);
   const near = lines.map((_, index) =>
     lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ sign }) => sign !== ' '),

@@ -1,4 +1,4 @@
-import { type MachineDeployment, selectorMatches } from '@mcm/api';
+import { counted, type MachineDeployment, selectorMatches } from '@mcm/api';
 import { type Node, withoutUndefined } from '@mcm/kube';
 import { ownedBy, type ReadableEnvironment } from '../../cluster/deployment-reading.ts';
 import type { ControllerHealth } from '../../controllers/health.ts';
@@ -38,5 +38,5 @@ export function explainAsFarAsRead(
 
 function asItSays({ status = {} }: MachineDeployment): string {
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
-  return `${replicas} machines, ${updatedReplicas} of the newest MachineSet, ${availableReplicas} available, according to its status`;
+  return `${counted(replicas, 'machine')}, ${updatedReplicas} of the newest MachineSet, ${availableReplicas} available, according to its status`;
 }

@@ -1,6 +1,7 @@
 import {
   Annotations,
   type Block,
+  counted,
   Labels,
   type Machine,
   type MachineClass,
@@ -65,7 +66,7 @@ export interface DeploymentExplanation {
   readonly blockers: readonly string[];
   /** The field `status.blockedBy`, which the manager writes with `--blocked-by`. */
   readonly blockedBy?: readonly Block[] | undefined;
-  /** The controllers that do not act. The explanation announces no action of a controller that does not act. */
+  /** The controllers that are not working. The explanation announces no action of a controller that is not working. */
   readonly controllers: readonly ControllerHealth[];
   /** Commands and edits that let the rollout continue. */
   readonly hints: readonly string[];
@@ -301,10 +302,11 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   ];
   if (parts.length === 0) return undefined;
   const after = going.length - leaving;
-  return `for ${parts.join(' and ')}${after > 0 ? `; then mcm deletes the next of ${after} other machines of older MachineSets` : ''}`;
+  const then = after === 1 ? 'the last machine' : `the next of ${after} other machines`;
+  return `for ${parts.join(' and ')}${after > 0 ? `; then mcm deletes ${then} of older MachineSets` : ''}`;
 }
 
-const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
+const machinesOf = (count: number): string => counted(count, 'machine');
 
 export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
@@ -340,11 +342,13 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
     const from = before.get(metadata.uid);
     return from === undefined || from === (spec.replicas ?? 0)
       ? []
-      : [`mcm scales MachineSet ${metadata.name} from ${from} to ${spec.replicas ?? 0} machines`];
+      : [`mcm scales MachineSet ${metadata.name} from ${from} to ${counted(spec.replicas ?? 0, 'machine')}`];
   });
   return [
     ...(plan.create
-      ? [`mcm creates MachineSet ${plan.create.metadata.name ?? ''} with ${plan.create.spec.replicas ?? 0} machines`]
+      ? [
+          `mcm creates MachineSet ${plan.create.metadata.name ?? ''} with ${counted(plan.create.spec.replicas ?? 0, 'machine')}`,
+        ]
       : []),
     ...resized,
     ...plan.inPlace.machines.map(

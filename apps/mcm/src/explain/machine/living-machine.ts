@@ -23,7 +23,7 @@ export interface LivingMachine {
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of the deletion. `deletionCause` is absent if the machine is not in deletion. */
   readonly deletionCause?: string | undefined;
-  /** The controllers that do not act. The explanation announces no action of a controller that does not act. */
+  /** The controllers that are not working. The explanation announces no action of a controller that is not working. */
   readonly controllers: readonly ControllerHealth[];
   /** The activity or wait of the machine, with the deadline. `waitsFor` is null if there is none. */
   readonly waitsFor: MachineWait | null;

@@ -99,3 +99,16 @@ test('a drain in progress shows its pods, their deadlines and its volumes', () =
   const alone = drainLines({ ...drain, pods: [] }, NOW);
   expect(alone).toEqual(['node n-0 has no pods', 'waits for:', text[5]]);
 });
+
+test('a drain of a node without pods, or with only pods that stay, announces no eviction', () => {
+  const stays: DrainExplanation['pods'][number] = {
+    pod: 'kube-system/proxy',
+    fate: 'stays',
+    because: 'a DaemonSet manages the pod',
+    volumes: [],
+    budgets: [],
+  };
+  const drain: DrainExplanation = { node: 'n-0', pods: [], blockers: [], drained: true, policy: 'Force', overAt: NOW };
+  expect(drainLines(drain, NOW)).toEqual(['node n-0 has no pods', 'there is nothing to evict']);
+  expect(drainLines({ ...drain, pods: [stays] }, NOW).at(-1)).toBe('there is nothing to evict');
+});

@@ -93,7 +93,8 @@ function inTime(at: Date, now: Date): string {
 }
 
 function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
-  if (drained) return ['all pods are evicted'];
+  // A node without pods is drained before the first eviction.
+  if (drained) return ['there is nothing to evict'];
   // Waits for volumes have a separate timeout, which is part of the machine's status.
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {

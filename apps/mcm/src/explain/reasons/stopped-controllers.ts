@@ -32,7 +32,7 @@ interface Announcing {
   readonly waitsFor: readonly Wait[];
 }
 
-/** Removes the next step from the explanation of a deployment if the manager does not act. */
+/** Removes the next step from the explanation of a deployment if the manager is not working. */
 export function explanationUnder<T extends Announcing>(
   explanation: T,
   controllers: readonly ControllerHealth[],

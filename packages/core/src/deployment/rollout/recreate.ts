@@ -1,3 +1,4 @@
+import { counted } from '@mcm/api';
 import { isActive, type SetSize, type Sizes } from '../state/size.ts';
 import type { RolloutStep } from './rolling-update.ts';
 
@@ -20,7 +21,8 @@ export function planRecreate({ current, old }: Sizes, replicas: number): Recreat
     };
   }
   const left = old.reduce((total, size: SetSize) => total + size.actual, 0);
-  if (left > 0) return { kind: 'wait', because: `${left} old machines still exist` };
+  if (left > 0)
+    return { kind: 'wait', because: `${counted(left, 'old machine')} still ${left === 1 ? 'exists' : 'exist'}` };
   if (current === undefined) return { kind: 'create', because: 'no old machine remains' };
   if (current.replicas !== replicas) {
     return {

@@ -1,4 +1,4 @@
-import { Annotations, ConditionReasons, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
+import { Annotations, ConditionReasons, counted, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
 import { hasFailures } from '../../disruption/repairs.ts';
 import { hasRolloutSettings } from '../../rollout/rollout-gate.ts';
 import { planScaling } from '../scaling/scaling.ts';
@@ -36,7 +36,7 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
       message: `Created new machine set "${name}"`,
     },
     events: size > 0 ? [scaledEvent(name, 0, size)] : [],
-    because: `the template has no set yet: creating ${name} with ${size} replicas`,
+    because: `the template has no set yet: creating ${name} with ${counted(size, 'replica')}`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { counted } from '@mcm/api';
 import { allOf, type Resize, type Sizes, sum } from './size.ts';
 
 /** A plan that breaks a limit, because of a defect of the planner. The controller leaves the deployment unchanged. */
@@ -27,7 +28,7 @@ export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unava
   const after = sum(all, (size) => resize.get(size.name) ?? size.replicas);
   if (after > before && after > replicas + surge) {
     throw new PlanRefused(
-      `refused to scale from ${before} to ${after} machines: the limit is ${replicas} replicas + ${surge} surge machines`,
+      `refused to scale from ${before} to ${counted(after, 'machine')}: the limit is ${counted(replicas, 'replica')} + ${counted(surge, 'surge machine')}`,
     );
   }
   const allowed = strategy === 'Recreate' || (before === 1 && unavailable >= replicas);

@@ -1,4 +1,4 @@
-import { Annotations, freezeProblem, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import { Annotations, counted, freezeProblem, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { autoscalerSizesOf } from '../../objects/autoscaler-sizes.ts';
 import type { ConditionChange } from '../../objects/conditions.ts';
 import { fenceposts } from '../../objects/limits.ts';
@@ -53,7 +53,7 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
   const given = fenceposts(1, limits.maxUnavailable, replicas).unavailable;
   if (more !== 0 || unavailable !== 1 || given !== 0) return undefined;
   const texts = `${manual ? '' : `maxSurge ${limits.maxSurge} and `}maxUnavailable ${limits.maxUnavailable}`;
-  return `spec.strategy.${field}: ${texts} allow no change of ${replicas} machines, so updates could not start. mcm uses maxUnavailable: 1. Set maxUnavailable or maxSurge to at least 1`;
+  return `spec.strategy.${field}: ${texts} allow no change of ${counted(replicas, 'machine')}, so updates could not start. mcm uses maxUnavailable: 1. Set maxUnavailable or maxSurge to at least 1`;
 }
 
 export function ignoredInput(

@@ -60,6 +60,6 @@ export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {
   const waits = rolling || lacks || deployment.spec.paused === true || isFrozen(deployment);
   const create = waits ? 0 : Math.min(missing, BURST);
   if (remove.length + create === 0) return NOTHING;
-  const because = `warm machines: warm machines: warm machines: ${stale.length} outdated or failed, ${surplus.length} surplus, ${create} missing of ${count}`;
+  const because = `warm machines: ${stale.length} outdated or failed, ${surplus.length} surplus, ${create} missing of ${count}`;
   return { create, state, remove, because };
 }

@@ -1,4 +1,4 @@
-import { Annotations, Finalizers, isForceDeletion, printMachineError, TRUE } from '@mcm/api';
+import { Annotations, counted, Finalizers, isForceDeletion, printMachineError, TRUE } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { breakerBlock } from '../../blocked/causes.ts';
 import { type DrainPlan, planDrain } from '../../drain/drain.ts';
@@ -293,7 +293,7 @@ const isEmpty = (node: Node, drain: DrainObservation): boolean =>
 const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
   awaitsWatch
     ? 'the pod cache is empty, but the watch of pods is interrupted'
-    : (blockers[0]?.text ?? `${leaving.length} pods are terminating`);
+    : (blockers[0]?.text ?? `${counted(leaving.length, 'pod')} ${leaving.length === 1 ? 'is' : 'are'} terminating`);
 
 /**
  * Returns why the machine is deleted (O-5). A Failed machine counts as unhealthy even with a Ready Node, because its

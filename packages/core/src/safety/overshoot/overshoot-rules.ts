@@ -87,6 +87,3 @@ export function planOvershoot(input: OvershootInput): OvershootPlan {
   const limits = thresholds(set, deployment, input);
   return { verdict: decideSet(set, deployment, machines, limits), limits };
 }
-
-/** A number of machines in a text. */
-export const counted = (machines: number): string => (machines === 1 ? '1 machine' : `${machines} machines`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deployment, set } from '../../set/test-objects.ts';
-import { counted, decideSet, planOvershoot, thresholds } from './overshoot-rules.ts';
+import { decideSet, planOvershoot, thresholds } from './overshoot-rules.ts';
 
 const options = { safetyUp: 2, safetyDown: 1 };
 const rolling = (replicas: number, maxSurge: number | string) =>
@@ -46,10 +46,6 @@ test('without replicas the numbers are those of zero replicas', () => {
     { upper: 2, lower: 1 },
     { upper: 2, lower: 1 },
   ]);
-});
-
-test('a text counts one machine in the singular', () => {
-  expect([0, 1, 2].map(counted)).toEqual(['0 machines', '1 machine', '2 machines']);
 });
 
 test('a plan contains the decision and the numbers that were compared', () => {

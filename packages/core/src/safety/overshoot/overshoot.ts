@@ -1,6 +1,7 @@
 import {
   Annotations,
   ConditionReasons,
+  counted,
   EventReasons,
   isFrozen,
   Labels,
@@ -37,7 +38,6 @@ import { isUndrained } from '../../objects/machines.ts';
 import { setOf } from '../../set/wakeups.ts';
 import {
   asksForThaw,
-  counted,
   FROZEN,
   hasMark,
   type OvershootOptions,
@@ -89,7 +89,7 @@ export class OvershootReconciler {
       at: this.#context.clock.now(),
       input,
       decision: plan,
-      because: `the set has ${counted(machines)}, and ${limits.upper} or more freeze the set`,
+      because: `the set has ${counted(machines, 'machine')}, and ${limits.upper} or more freeze the set`,
       actions: verdict === 'leave' ? [] : [verdict],
     });
     if (verdict === 'leave') {
@@ -145,7 +145,7 @@ export class OvershootReconciler {
     if (!marked) return;
     const because =
       machines < upper
-        ? `the set has ${counted(machines)}`
+        ? `the set has ${counted(machines, 'machine')}`
         : 'an annotation of the MachineSet requests the end of the freeze';
     this.#context.recorder.event(
       set,

@@ -207,7 +207,7 @@ describe('replicas', () => {
     const full = planReplicas(snapshot(2, machinesOf(1, 'Running'), { room: 0 }));
     expect(full).toMatchObject({
       create: 0,
-      because: expect.stringContaining('1 machines missing, but terminating machines'),
+      because: expect.stringContaining('1 machine missing, but terminating machines'),
     });
   });
 

@@ -1,4 +1,4 @@
-import { isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
+import { counted, isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
 import type { DeletionState } from '../../control/expectations.ts';
 import { isAvailable, isBeingHandedOver, isFailed, isTerminating } from '../../objects/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../../objects/preservation.ts';
@@ -97,17 +97,20 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const uncertain = [...snapshot.deleting.values()].filter((state) => state === 'unanswered').length;
   const missing = wanted - alive.length - uncertain;
   if (missing > 0) {
-    if (isFrozen(set)) return nothing(`${missing} machines missing, but the set is frozen`);
+    if (isFrozen(set)) return nothing(`${counted(missing, 'machine')} missing, but the set is frozen`);
     if (set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined) {
-      return nothing(`${missing} machines missing, but the set creates no machines during an in-place update`);
+      return nothing(
+        `${counted(missing, 'machine')} missing, but the set creates no machines during an in-place update`,
+      );
     }
     if (snapshot.lacksClass) {
       return nothing(
-        `${missing} machines missing, but MachineClass "${set.spec.template.spec.class.name}" does not exist`,
+        `${counted(missing, 'machine')} missing, but MachineClass "${set.spec.template.spec.class.name}" does not exist`,
       );
     }
     const create = Math.min(missing, BURST, snapshot.room ?? missing);
-    if (create <= 0) return nothing(`${missing} machines missing, but terminating machines count towards the surge`);
+    if (create <= 0)
+      return nothing(`${counted(missing, 'machine')} missing, but terminating machines count towards the surge`);
     return { create, toDelete: [], because: `${missing} of ${wanted} missing` };
   }
   // Named machines are deleted before machines with a lower priority.

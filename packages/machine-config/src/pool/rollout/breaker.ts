@@ -1,3 +1,4 @@
+import { counted } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { conditionOf, type WantedCondition } from '../../conditions/conditions.ts';
 import { isDegraded, isReady, isTargeted, isUpdated, targetOf } from '../../conditions/predicates.ts';
@@ -29,7 +30,7 @@ export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[],
     const names = degradedNodes.slice(0, 5).map(({ metadata }) => metadata.name);
     const more = degradedNodes.length > 5 ? ` and ${degradedNodes.length - 5} more` : '';
     const message =
-      `${degradedNodes.length} nodes degraded on MachineConfig ${targetOf(pool)}: ${names.join(', ')}${more}. ` +
+      `${counted(degradedNodes.length, 'node')} degraded on MachineConfig ${targetOf(pool)}: ${names.join(', ')}${more}. ` +
       'No further node gets this configuration until these nodes recover or a user reverts the change';
     return { halted: true, condition: { type, status: 'True', reason: 'NodesDegraded', message } };
   }
