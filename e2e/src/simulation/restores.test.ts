@@ -9,3 +9,17 @@ test.each(seedsOf('restores', 4))(
     expect(violations, `${again(one)}\n${story}`).toEqual([]);
   },
 );
+
+test('a restore during a short outage is detected although later writes raised the version of the server', async () => {
+  const plan = {
+    steps: [
+      { act: 'silence', pauseMs: 918, drawn: 3 },
+      { act: 'restore', pauseMs: 0, drawn: 6 },
+      { act: 'roll', pauseMs: 0, drawn: 16 },
+    ],
+    lastPauseMs: 0,
+    drawn: 21,
+  };
+  const { violations, story } = await play('restores', { seed: 305, profile: 'slow', plan });
+  expect(violations, story).toEqual([]);
+});

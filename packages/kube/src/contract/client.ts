@@ -30,8 +30,8 @@ export interface ListOptions extends RequestOptions {
   readonly fieldSelector?: string | undefined;
   readonly limit?: number | undefined;
   readonly continue?: string | undefined;
-  readonly resourceVersion?: string;
-  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+  readonly resourceVersion?: string | undefined;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined;
 }
 
 /** Converts each item of a list when the item arrives. The result of the conversion is stored instead of the item. */

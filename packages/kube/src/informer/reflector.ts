@@ -2,10 +2,10 @@ import { type BackoffOptions, backoffMs } from '../base/backoff.ts';
 import { createOutageLog, type OutageLog } from '../base/outage-log.ts';
 import type { Random } from '../base/random.ts';
 import { type Clock, pause, type Timer } from '../clock/clock.ts';
-import type { KubeClient, ResourceReader } from '../contract/client.ts';
+import type { KubeClient, List, ResourceReader } from '../contract/client.ts';
 import { isForbidden, isGone, isNotFound, KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
-import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import { type KubeObject, keyOf, type ResourceDefinition } from '../contract/objects.ts';
 import type { Replica } from './replica.ts';
 import { versionNumber } from './versions.ts';
 
@@ -50,13 +50,15 @@ const SHORT_WATCH_MS = 1000;
  */
 const EARLY_MS = 2000;
 /**
- * After a longer outage, the reflector lists again, because the server may have been restored to an older state. After
- * many writes, the restored server has a newer version than the cache, so its version does not show the restore. A
- * restore takes longer than this outage limit.
+ * After a longer outage, the reflector lists again, because the server may have been restored to an older state. If the
+ * restore undid only deletions from before the last list, no cached object shows the restore.
  */
 const LONG_OUTAGE_MS = 30_000;
 /** Watches of 5 to 10 minutes are distributed over the replicas of the server. The numbers are from client-go. */
 const WATCH_MIN_SECONDS = 300;
+
+const isSame = ({ metadata }: KubeObject, other: KubeObject): boolean =>
+  metadata.uid === other.metadata.uid && metadata.resourceVersion === other.metadata.resourceVersion;
 
 /** Keeps a `Replica` up to date with the server. A reflector lists, watches, and starts again after a failure. */
 export class Reflector<T extends KubeObject> {
@@ -130,20 +132,70 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * A server that was restored to an older state accepts a watch from a future version, but sends no events. If
-   * versions cannot be compared, or after a long outage, the reflector lists again.
+   * A server that was restored to an older state accepts a watch from a future version, but sends no events. If later
+   * writes raised its version, the server sends only events of these writes. The object of the newest known change
+   * proves that the server has the history of the cache. If versions cannot be compared, or after a long outage, the
+   * reflector lists again.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
-    const { clock, take } = this.#options;
+    const { clock } = this.#options;
     const since = Math.max(this.#behindSince ?? clock.monotonic(), this.#listedAt);
     if (clock.monotonic() - since >= LONG_OUTAGE_MS) {
       this.#version = undefined;
       return;
     }
-    const { metadata } = await this.#reader.list({ signal, limit: 1, each: take, ...this.#selectors() });
-    this.#heard();
+    const evidence = await this.#contradiction(from, signal);
     this.#suspect = false;
-    if (!(versionNumber(metadata.resourceVersion) >= versionNumber(from))) this.#version = undefined;
+    if (evidence === undefined) return;
+    this.#version = undefined;
+    if (evidence !== '') this.#announce(evidence);
+  }
+
+  /**
+   * Compares the server with the cache. A process knows its own writes before the watch reports them, so the newest
+   * object may have a newer version than the watch.
+   * @returns Evidence of an older state, an empty text if the comparison has no result, or undefined if the states agree
+   */
+  async #contradiction(from: string, signal: AbortSignal): Promise<string | undefined> {
+    const { newest, cache } = this.#options.replica;
+    const own = newest?.metadata.resourceVersion ?? '';
+    const known = versionNumber(own) > versionNumber(from) ? own : from;
+    const present = await this.#look(newest, undefined, signal);
+    const { resourceVersion } = present.metadata;
+    if (versionNumber(resourceVersion) < versionNumber(known))
+      return `the server has version ${resourceVersion}, after version ${known}`;
+    if (!(versionNumber(resourceVersion) >= versionNumber(known))) return '';
+    // After a deletion, no cached object proves the newest change.
+    if (newest === undefined) return present.items.length + cache.size > 0 ? '' : undefined;
+    if (present.items.some((item) => isSame(item, newest))) return undefined;
+    // The object changed or was deleted during the outage, or the server was restored. Only the server's state at the
+    // version of the cache differs between these cases.
+    const past = await this.#look(newest, known, signal);
+    if (past.items.some((item) => isSame(item, newest))) return undefined;
+    return past.metadata.resourceVersion === known
+      ? `the server does not have version ${own} of ${keyOf(newest)} at version ${known}`
+      : '';
+  }
+
+  /** Lists the object `newest`, or any object. Without `at`, the server returns its newest state. */
+  async #look(newest: T | undefined, at: string | undefined, signal: AbortSignal): Promise<List<T>> {
+    const { client, definition, namespace, take } = this.#options;
+    const { labelSelector, fieldSelector } = this.#selectors();
+    const name = newest && `metadata.name=${newest.metadata.name}`;
+    const fields = [fieldSelector, name].filter((one) => one !== undefined);
+    const reader =
+      newest === undefined ? this.#reader : client.resource(definition, newest.metadata.namespace ?? namespace);
+    const answer = await reader.list({
+      signal,
+      limit: 1,
+      each: take,
+      labelSelector,
+      fieldSelector: fields.length > 0 ? fields.join(',') : undefined,
+      resourceVersion: at,
+      resourceVersionMatch: at === undefined ? undefined : 'Exact',
+    });
+    this.#heard();
+    return answer;
   }
 
   /** The cached objects are doubted until the next complete list. */

@@ -33,6 +33,34 @@ function setUp() {
   return { replica, changes, versions };
 }
 
+describe('the object of the newest change', () => {
+  test('is unknown after its deletion, and after a later deletion of another object', () => {
+    const { replica } = setUp();
+    replica.changed(thing('a', 1));
+    replica.changed(thing('b', 2));
+    expect(replica.newest?.metadata.name).toBe('b');
+    replica.deleted(thing('a', 3));
+    expect(replica.newest).toBeUndefined();
+    replica.changed(thing('b', 4));
+    expect(replica.newest?.metadata.resourceVersion).toBe('4');
+  });
+
+  test('is unknown after the deletion of an earlier object with its name', () => {
+    const { replica } = setUp();
+    replica.changed(thing('a', 5, { uid: 'new' }));
+    replica.deleted(thing('a', 5, { uid: 'old' }));
+    expect([replica.cache.size, replica.newest]).toEqual([0, undefined]);
+  });
+
+  test('is the object with the newest version of a list', () => {
+    const { replica } = setUp();
+    const list = replica.relist();
+    list.page([thing('a', 3), thing('b', 7), thing('c', 4)], '9');
+    list.end('9');
+    expect(replica.newest?.metadata.name).toBe('b');
+  });
+});
+
 describe('own writes', () => {
   test('own writes are stored immediately, and their watch event changes nothing', () => {
     const { replica, changes, versions } = setUp();

@@ -28,10 +28,21 @@ export class Replica<T extends KubeObject> {
    * ignored.
    */
   readonly #gone = new Map<Key, number>();
+  /** The newest known version of a change, including deletions. */
+  #changedAt = Number.NEGATIVE_INFINITY;
+  #newest: T | undefined;
 
   constructor(options: ReplicaOptions<T>) {
     this.cache = new Cache(options.indexes, options.indexFailed);
     this.#emit = options.emit;
+  }
+
+  /**
+   * The object of the newest known change. `newest` is undefined if the newest change is a deletion, and if the cache is
+   * empty.
+   */
+  get newest(): T | undefined {
+    return this.#newest;
   }
 
   changed(object: T): void {
@@ -101,6 +112,9 @@ export class Replica<T extends KubeObject> {
         if (rewound) this.#reported = Number.NEGATIVE_INFINITY;
         this.#gone.clear();
         this.#setReported(version);
+        this.#changedAt = Number.NEGATIVE_INFINITY;
+        this.#newest = undefined;
+        for (const object of this.cache.list()) this.#noteChange(object, object);
       },
     };
   }
@@ -160,12 +174,22 @@ export class Replica<T extends KubeObject> {
       return;
     }
     this.cache.set(key, object);
+    this.#noteChange(object, object);
     this.#emit(old === undefined ? { type: 'added', key, object } : { type: 'updated', key, object, old });
   }
 
   #drop(key: Key, object: T): void {
     this.cache.delete(key);
+    this.#noteChange(object, undefined);
+    if (this.#newest !== undefined && keyOf(this.#newest) === key) this.#newest = undefined;
     this.#emit({ type: 'deleted', key, object });
+  }
+
+  #noteChange({ metadata }: T, present: T | undefined): void {
+    const version = versionNumber(metadata.resourceVersion);
+    if (!(version > this.#changedAt)) return;
+    this.#changedAt = version;
+    this.#newest = present;
   }
 }
 

@@ -153,6 +153,140 @@ test('after a long outage, a restore is detected although later writes raised th
   expect(t.client.history.rollbacks).toBe(1);
 });
 
+/** A client whose connection breaks, and works again some seconds later. */
+async function setUpOutage() {
+  let isCut = false;
+  const open = new Set<AbortController>();
+  const paths: string[] = [];
+  const t = await setUp((transport) => async (request) => {
+    if (isCut) throw new Error('connect ECONNREFUSED');
+    paths.push(request.path);
+    const life = new AbortController();
+    open.add(life);
+    return transport({
+      ...request,
+      signal: AbortSignal.any([life.signal, ...(request.signal ? [request.signal] : [])]),
+    });
+  });
+  const during = async (work: () => Promise<void>) => {
+    isCut = true;
+    for (const life of open) life.abort(new Error('read ECONNRESET'));
+    await work();
+    await t.clock.advance(2_000);
+    isCut = false;
+    paths.length = 0;
+    await t.clock.advance(10_000);
+  };
+  /** Raises the version of the server. */
+  const raise = async () => {
+    for (let n = 0; n < 10; n++) await t.admin.resource(namespaces).create({ metadata: { name: `new-${n}` } });
+  };
+  const requests = (limit: number): number =>
+    paths.filter((path) => path.includes('/secrets?') && path.includes(`limit=${limit}`)).length;
+  const state = () => t.informers.secrets.store.list().map(({ metadata }) => [metadata.name, metadata.labels?.at]);
+  return { ...t, during, raise, requests, state };
+}
+
+test('after a short outage, a restore is detected although later writes raised the version above the cached one', async () => {
+  const t = await setUpOutage();
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  await t.make('ghost');
+  await t.write('kept');
+  await t.clock.settle();
+  await t.during(async () => {
+    await t.plane.restore(backup);
+    await t.raise();
+  });
+  expect(t.state()).toEqual([['kept', undefined]]);
+  expect(t.client.history.rollbacks).toBe(1);
+});
+
+test('after a short outage, a restore is detected although the newest object was changed again after the restore', async () => {
+  const t = await setUpOutage();
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  await t.make('ghost');
+  await t.write('kept');
+  await t.clock.settle();
+  await t.during(async () => {
+    await t.plane.restore(backup);
+    await t.raise();
+    await t.write('kept');
+  });
+  expect(t.state()).toEqual([['kept', 'later']]);
+  expect(t.client.history.rollbacks).toBe(1);
+});
+
+test('after a short outage, a restore is detected by a write of the process that the watch has not reported', async () => {
+  const t = await setUpOutage();
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  await t.clock.settle();
+  await t.during(async () => {
+    const written = await t.admin.resource(secrets, 'default').patch('kept', {
+      type: 'merge',
+      body: { metadata: { labels: { at: 'lost' } } },
+    });
+    t.informers.secrets.recordWrite(written);
+    await t.plane.restore(backup);
+    await t.raise();
+  });
+  expect(t.state()).toEqual([['kept', undefined]]);
+});
+
+test('after a short outage, the undone deletion of the last change is detected', async () => {
+  const t = await setUpOutage();
+  await t.make('deleted');
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  await t.admin.resource(secrets, 'default').delete('deleted');
+  await t.clock.settle();
+  expect(t.names()).toEqual(['kept']);
+  await t.during(async () => {
+    await t.plane.restore(backup);
+    await t.raise();
+  });
+  expect(t.names()).toEqual(['kept', 'deleted']);
+});
+
+test('after a short outage, a later change of an object that the process wrote is no sign of a restore', async () => {
+  const t = await setUpOutage();
+  await t.make('kept');
+  await t.clock.settle();
+  await t.during(async () => {
+    const body = { metadata: { labels: { own: 'yes' } } };
+    t.informers.secrets.recordWrite(await t.admin.resource(secrets, 'default').patch('kept', { type: 'merge', body }));
+    await t.write('kept');
+  });
+  expect([t.state(), t.client.history.rollbacks]).toEqual([[['kept', 'later']], 0]);
+});
+
+test.each([
+  ['unchanged', 1, ''],
+  ['changed', 2, 'changed'],
+  ['deleted', 2, 'deleted'],
+])('after a short outage, a cache does not list if its newest object is %s', async (_, requests, what) => {
+  const t = await setUpOutage();
+  await t.make('other');
+  await t.make('kept');
+  await t.clock.settle();
+  await t.during(async () => {
+    if (what === 'changed') await t.write('kept');
+    if (what === 'deleted') await t.admin.resource(secrets, 'default').delete('kept');
+    await t.raise();
+  });
+  expect([t.requests(1), t.requests(500), t.client.history.rollbacks]).toEqual([requests, 0, 0]);
+  expect(t.state()).toEqual(
+    what === 'deleted'
+      ? [['other', undefined]]
+      : [
+          ['other', undefined],
+          ['kept', what === 'changed' ? 'later' : undefined],
+        ],
+  );
+});
+
 test('while a server starts no watches, a cache lists once in 30 seconds and otherwise requests only the version', async () => {
   const stream = new ScriptedStream();
   const refused: Answer = { fail: new Error('ECONNRESET') };
