@@ -14,6 +14,7 @@ import { createCrd, deleteCrd, EXCHANGED, exchangeVersion, isGone } from '../wor
 import { DEPLOYMENT } from '../world/fleet.ts';
 import { NAMESPACE, type ProcessName, type Wanted, type World } from '../world/world.ts';
 import { MOST_WARM } from '../world/world-options.ts';
+import { runCloudNodes } from './cloud-nodes.ts';
 import type { FleetPools } from './fleet-pools.ts';
 import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
@@ -446,9 +447,11 @@ export class RandomHistory {
     this.#hooks?.away(0);
     if (this.#byHand) this.#selectAgainAndAgain();
     this.#restores?.operate();
+    const stopNodes = runCloudNodes(world);
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(BOUNDS.reopened.ms);
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     this.#restores?.rest();
+    stopNodes();
     await this.#interruptions?.verifyTimely();
     await this.#zones?.untilBalanced();
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);

@@ -1,8 +1,8 @@
 import { Annotations, type MachineClass, machineClasses } from '@mcm/api';
-import { ignoreNotFound, nodes } from '@mcm/kube';
 import type { Dice } from '../script/dice.ts';
 import type { RestoreVerifier } from '../verifiers/restore-verifier.ts';
 import { NAMESPACE, type World } from '../world/world.ts';
+import { deleteNodesOfLostVms } from './cloud-nodes.ts';
 
 /** The desired state of the deployment. */
 interface Wish {
@@ -85,17 +85,8 @@ export class Restores {
       };
       await classes.patch(metadata.name, { type: 'merge', body: { metadata: { annotations } } });
     }
-    await this.#deleteNodes();
-  }
-
-  /** Deletes the Nodes of released VMs, like the node controller of a cloud. */
-  async #deleteNodes(): Promise<void> {
-    const { admin } = this.#world;
-    const vms = new Set(this.#world.vms());
-    for (const { metadata } of (await admin.resource(nodes).list()).items) {
-      if (metadata.annotations?.[Annotations.NotManagedByMCM] === undefined || vms.has(metadata.name)) continue;
-      await ignoreNotFound(admin.resource(nodes).delete(metadata.name));
-    }
+    // Released VMs have labeled Nodes.
+    await deleteNodesOfLostVms(this.#world, () => true);
   }
 
   #release(providerIds: readonly string[]): void {

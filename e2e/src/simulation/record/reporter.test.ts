@@ -1,6 +1,8 @@
 import { type Machine, machines } from '@mcm/api';
+import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../world/world.ts';
+import { Reporter } from './reporter.ts';
 
 /** Each test violates one rule on purpose. */
 
@@ -50,4 +52,24 @@ test('an available machine that is deleted without a request of the user is repo
   expect(world.violations).toHaveLength(1);
   expect(world.violations[0]).toContain('was deleted with 1 others available and 0 lost just before');
   await world.close();
+});
+
+test.each([
+  ['before the first machine, and its manager ended', { recordedAt: 4, restarts: true }, 0],
+  ['after the first machine', { recordedAt: 6, restarts: true }, 1],
+  ['before the first machine, and its manager still runs', { recordedAt: 4, restarts: false }, 1],
+])('a name is used twice, and the set wrote its last record %s', (_, { recordedAt, restarts }, violations) => {
+  const reporter = new Reporter(new VirtualClock(), { recordedAt: () => recordedAt });
+  reporter.wishes('workers', { replicas: 1, maxSurge: 1, maxUnavailable: 0 });
+  const machine = (uid: string, resourceVersion: string) =>
+    ({
+      metadata: { name: 'a', uid, resourceVersion, ownerReferences: [{ uid: 'set', controller: true }] },
+      spec: { class: { kind: 'MachineClass', name: 'blue' } },
+    }) as unknown as Machine;
+  reporter.managerStarts();
+  reporter.onChange({ type: 'added', key: 'a', object: machine('first', '5') });
+  reporter.onChange({ type: 'deleted', key: 'a', object: machine('first', '7') });
+  if (restarts) reporter.managerStarts();
+  reporter.onChange({ type: 'added', key: 'a', object: machine('second', '9') });
+  expect(reporter.violations).toHaveLength(violations);
 });

@@ -1,5 +1,5 @@
 import { Annotations, type Machine, type MachineSet } from '@mcm/api';
-import type { Change, Clock } from '@mcm/kube';
+import { type Change, type Clock, controllerOf } from '@mcm/kube';
 import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './fleet-verifier.ts';
 
 export interface HistoryEntry {
@@ -12,6 +12,19 @@ export interface HistoryEntry {
   readonly text: string;
 }
 
+export interface ReporterRules extends Omit<FleetVerifierOptions, 'clock' | 'violate'> {
+  /** The resource version in which a set last changed its record of used machine numbers, by the UID of the set. */
+  readonly recordedAt: (setUid: string) => number;
+}
+
+/** The first use of a machine name. */
+interface Naming {
+  readonly uid: string;
+  readonly version: number;
+  /** The number of managers until then. */
+  readonly managers: number;
+}
+
 /** Records every state of every machine in the API server, writes the history, and reports violations. */
 export class Reporter {
   readonly history: HistoryEntry[] = [];
@@ -21,8 +34,10 @@ export class Reporter {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
-  /** The UIDs of all machines until now, by name. */
-  readonly #named = new Map<string, string>();
+  /** All machines until now, by name. */
+  readonly #named = new Map<string, Naming>();
+  readonly #recordedAt: ReporterRules['recordedAt'];
+  #managers = 0;
   /** The verifiers by the name of the deployment. */
   readonly #fleets = new Map<string, FleetVerifier>();
   readonly #makeFleet: () => FleetVerifier;
@@ -30,7 +45,7 @@ export class Reporter {
   readonly #first = Promise.withResolvers<void>();
 
   /** @param rules The limits of the fleets. Default: no limits. */
-  constructor(clock: Clock, rules: Partial<Omit<FleetVerifierOptions, 'clock' | 'violate'>> = {}) {
+  constructor(clock: Clock, rules: Partial<ReporterRules> = {}) {
     this.#clock = clock;
     const {
       replicasOf = () => 0,
@@ -38,7 +53,9 @@ export class Reporter {
       reducedAt = () => undefined,
       limit = 1,
       lagMs = () => 0,
+      recordedAt = () => Number.POSITIVE_INFINITY,
     } = rules;
+    this.#recordedAt = recordedAt;
     const violate = (text: string): void => this.violate(text);
     this.#makeFleet = () => new FleetVerifier({ clock, replicasOf, largestSince, reducedAt, limit, lagMs, violate });
     this.#start = clock.now().getTime();
@@ -127,14 +144,14 @@ export class Reporter {
 
   /** `relearns` is called when the server was restored to an older state. Nothing is verified. */
   relearns({ type, object }: Change<Machine>): void {
-    const { name, uid } = object.metadata;
+    const { name } = object.metadata;
     if (type === 'deleted') {
       this.#machines.delete(name);
       // A machine that the restored server does not contain may be created again, to adopt its VM.
       this.#named.delete(name);
     } else {
       this.#machines.set(name, object);
-      this.#named.set(name, uid);
+      this.#nameOf(object);
     }
     this.#fleetOf(object).relearns(object, type === 'deleted');
   }
@@ -167,14 +184,30 @@ export class Reporter {
     else fleet?.changed(before, object, byHand);
   };
 
+  /** Records that a manager starts to work. */
+  managerStarts(): void {
+    this.#managers += 1;
+  }
+
+  #nameOf({ metadata: { name, uid, resourceVersion } }: Machine): void {
+    this.#named.set(name, { uid, version: Number(resourceVersion), managers: this.#managers });
+  }
+
   /**
    * Reports a machine with the name of an earlier machine. The VM or the Node of the earlier machine may still exist.
+   * The first exception of docs/decisions/0018-machine-names-from-a-count.md is allowed. The manager of the earlier
+   * machine ended before the set recorded the number. The machine was deleted before another manager read the machines.
    */
-  #verifyName({ metadata: { name, uid } }: Machine): void {
+  #verifyName(machine: Machine): void {
+    const { name, uid } = machine.metadata;
     const earlier = this.#named.get(name);
-    if (earlier !== undefined && earlier !== uid && !this.#foreign.has(name))
-      this.violate(`${name} has the name of an earlier machine`);
-    this.#named.set(name, uid);
+    const set = controllerOf(machine)?.uid;
+    if (earlier !== undefined && earlier.uid !== uid && !this.#foreign.has(name)) {
+      const wasRecorded = set === undefined || this.#recordedAt(set) > earlier.version;
+      if (wasRecorded || earlier.managers === this.#managers)
+        this.violate(`${name} has the name of an earlier machine`);
+    }
+    this.#nameOf(machine);
   }
 
   /** The history as readable text, without reads and renewals of Leases. */

@@ -139,6 +139,7 @@ export class Controllers {
     const client = this.#client(self);
     const work = (seen: KubeClient, signal: AbortSignal, fence?: Fence): Promise<void> =>
       name === 'manager' ? this.#runManager(seen, signal, self) : this.#runMachineController(seen, signal, self, fence);
+    if (name === 'manager' && !elections) reporter.managerStarts();
     const ended = elections ? this.#elected(client, self, work) : work(client, stop.signal);
     void ended.catch((error: unknown) => {
       if (!stop.signal.aborted) reporter.violate(`${name} ended unexpectedly: ${String(error)}`);
@@ -171,6 +172,7 @@ export class Controllers {
     };
     const end = await runElected(options, (term, fence) => {
       this.#parts.reporter.note('act', `${identity} leads`);
+      if (name === 'manager') this.#parts.reporter.managerStarts();
       return work(unfenced ? client : fencedClient(client, fence), term, unfenced ? open : fence);
     });
     if (end === 'lost') proc.kill();

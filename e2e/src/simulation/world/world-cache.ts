@@ -1,4 +1,4 @@
-import { Labels, type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
+import { Annotations, Labels, type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
 import {
   type Change,
   type Clock,
@@ -18,6 +18,9 @@ interface Size {
   readonly replicas: number;
 }
 
+const recordOf = (set: MachineSet | undefined): string | undefined =>
+  set?.metadata.annotations?.[Annotations.NextMachineNumbers];
+
 /** The sizes of the sets in the API server, by UID. */
 export class WorldCache {
   /** All sizes of each set, oldest first. */
@@ -26,6 +29,8 @@ export class WorldCache {
   /** Sets that were not deleted. */
   readonly #sets = new Map<string, MachineSet>();
   readonly #classes = new Map<string, string | undefined>();
+  /** The version in which a set last changed its record of used machine numbers, by UID. */
+  readonly #recordedAt = new Map<string, number>();
 
   sizeOf(setUid: string): number {
     return this.#sizes.get(setUid)?.at(-1)?.replicas ?? 0;
@@ -47,6 +52,8 @@ export class WorldCache {
     const { metadata, spec } = object;
     const [before, size] = [this.sizeOf(metadata.uid), spec.replicas ?? 0];
     this.#classes.set(metadata.uid, spec.template.spec.class.name);
+    if (recordOf(object) !== recordOf(this.#sets.get(metadata.uid)))
+      this.#recordedAt.set(metadata.uid, Number(metadata.resourceVersion));
     if (type === 'deleted') this.#sets.delete(metadata.uid);
     else this.#sets.set(metadata.uid, object);
     if (size === before) return;
@@ -58,6 +65,11 @@ export class WorldCache {
   /** The time at which the size of a set was last reduced, in virtual milliseconds since 1970. */
   reducedAt(setUid: string): number | undefined {
     return this.#reducedAt.get(setUid);
+  }
+
+  /** The resource version in which a set last changed its record of used machine numbers. */
+  recordedAt(setUid: string): number {
+    return this.#recordedAt.get(setUid) ?? 0;
   }
 
   /** The name of the class in a set's template. */

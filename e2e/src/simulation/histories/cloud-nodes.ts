@@ -1,0 +1,35 @@
+import { Annotations, Labels } from '@mcm/api';
+import { ignoreNotFound, type Node, nodes } from '@mcm/kube';
+import type { World } from '../world/world.ts';
+
+const EVERY_MS = 60_000;
+
+/** Deletes the selected Nodes of VMs that no longer exist, like the node controller of a cloud. */
+export async function deleteNodesOfLostVms(world: World, isSelected: (node: Node) => boolean): Promise<void> {
+  const resource = world.admin.resource(nodes);
+  const vms = new Set(world.vms());
+  for (const node of (await resource.list()).items) {
+    const { annotations, name } = node.metadata;
+    if (annotations?.[Annotations.NotManagedByMCM] === undefined || vms.has(name) || !isSelected(node)) continue;
+    await ignoreNotFound(resource.delete(name));
+  }
+}
+
+/**
+ * The node controller of the cloud, for Nodes that mcm has never labeled. If a VM ends before the machine controller
+ * records the VM, no data of mcm refers to its Node, so mcm cannot delete the Node.
+ * @returns a function that stops the node controller.
+ */
+export function runCloudNodes(world: World): () => void {
+  let stopped = false;
+  const again = (): void => {
+    if (stopped) return;
+    const isUnknown = ({ metadata: { labels } }: Node): boolean => labels?.[Labels.MachineName] === undefined;
+    deleteNodesOfLostVms(world, isUnknown).catch((error: unknown) => world.reporter.violate(String(error)));
+    world.clock.setTimeout(again, EVERY_MS);
+  };
+  again();
+  return () => {
+    stopped = true;
+  };
+}
