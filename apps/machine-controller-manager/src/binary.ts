@@ -1,4 +1,4 @@
-import { crds } from '@mcm/api';
+import { crds, Finalizers, machineDeployments, machineSets, machines } from '@mcm/api';
 import {
   checkSafeguardFlags,
   journalFlags,
@@ -186,7 +186,14 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
   version: VERSION,
   description: 'Controllers of MachineDeployments and MachineSets, and the check for too many machines.',
   metricsPrefix: 'mcm_',
-  fleet: { without: ['webhook-port', 'autoscaler-port'], rolloutBudget: 'fleet-rollout-budget' },
+  fleet: {
+    without: ['webhook-port', 'autoscaler-port'],
+    rolloutBudget: 'fleet-rollout-budget',
+    deletion: {
+      finalizer: Finalizers.FleetManager,
+      content: [{ definition: machineDeployments }, { definition: machineSets }, { definition: machines }],
+    },
+  },
   defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },
   flags,
   crds,

@@ -46,11 +46,12 @@ export async function clusterRows(
   ]);
   const leaseOf = new Map(every.items.map((lease) => [`${lease.metadata.namespace}/${lease.metadata.name}`, lease]));
   const machinesOf = Map.groupBy(all, ({ metadata }) => metadata.namespace ?? '');
-  const rows = selected.items.map(({ metadata: { name } }): ClusterRow => {
+  const rows = selected.items.map(({ metadata: { name, deletionTimestamp } }): ClusterRow => {
     const own = machinesOf.get(name) ?? [];
     const running = own.filter((machine) => phaseOf(machine) === 'Running').length;
     const held = [MANAGER, CONTROLLER].map((lease) => heldBy(lease, leaseOf.get(`${name}/${lease}`), replicas));
     const problems = [
+      deletionTimestamp === undefined ? '' : deletionProblem(own.length, held),
       ...held.map((one) => leaseProblem(one, now)),
       ...held.map((one) => reachProblem(name, one)),
       running < own.length ? `${own.length - running} of ${own.length} machines are not Running` : '',
@@ -90,6 +91,14 @@ function leaseProblem({ name, lease, identity }: Held, now: Date): string {
   const lateMs =
     now.getTime() - Date.parse(lease?.spec?.renewTime ?? '') - (lease?.spec?.leaseDurationSeconds ?? 0) * 1000;
   return lateMs > 0 ? `the Lease ${name} expired ${age(lateMs)} ago` : '';
+}
+
+/** Without its Lease, no process can write to a cluster whose namespace is being deleted. */
+function deletionProblem(machinesLeft: number, held: readonly Held[]): string {
+  const gone = held.flatMap(({ name, lease }) => (lease === undefined ? [name] : []));
+  const leases =
+    machinesLeft === 0 || gone.length === 0 ? '' : `; the Lease ${gone.join(' and the Lease ')} does not exist`;
+  return `the namespace is being deleted; machines left: ${machinesLeft}${leases}`;
 }
 
 const reachProblem = (cluster: string, { replica }: Held): string =>

@@ -197,6 +197,11 @@ test('the list of clusters shows their replicas and machines, and problems come 
     .resource(leases, 'c9')
     .patch('machine-controller-manager', { type: 'merge', body: { spec: { holderIdentity: 'pod' } } });
   expect((await rows()).at(-1)).toBe('c9 pod 0 0/0');
+  await client.resource(namespaces).delete('c4');
+  const deleted = 'the namespace is being deleted; machines left: 2';
+  expect(await rows()).toContain(`c4 0 0 1/2 ${deleted}`);
+  await client.resource(leases, 'c4').delete('machine-controller');
+  expect(await rows()).toContain(`c4 0 - 1/2 ${deleted}; the Lease machine-controller does not exist`);
   await clock.advance(45_000);
   expect((await rows())[0]).toBe('c1 0 0 1/1 the Lease machine-controller-manager expired 30s ago');
 });

@@ -12,6 +12,8 @@ interface LeaseBody {
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 const REVIEWS = /\/([a-z]+reviews)(\?|$)/;
+/** The kubeconfig Secret is no machine object. A replica may change the finalizer of the Secret without a Lease. */
+const KUBECONFIG = /\/secrets\/fleet-kubeconfig(\?|$)/;
 const EVENTS = /\/events(\/|\?|$)/;
 
 /** A process of a fleet, as the verifier sees it. */
@@ -59,7 +61,8 @@ export class Fences {
 
   /** Verifies a write to a cluster when the write leaves its process. */
   verify({ identity, lease, proc }: Writer, cluster: string, { method, path }: TransportRequest): void {
-    if (!WRITES.has(method) || LEASES.test(path) || REVIEWS.test(path) || EVENTS.test(path)) return;
+    if (!WRITES.has(method) || LEASES.test(path) || REVIEWS.test(path) || EVENTS.test(path) || KUBECONFIG.test(path))
+      return;
     if (proc.dead || proc.frozen) return;
     const holder = this.holder(cluster, lease);
     this.verified += 1;

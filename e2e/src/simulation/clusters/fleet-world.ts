@@ -5,6 +5,7 @@ import {
   configMaps,
   createClient,
   createMemoryLogger,
+  ignoreNotFound,
   type KubeClient,
   leases,
   type MemoryLogger,
@@ -306,13 +307,14 @@ export class FleetWorld {
     return String(names) === String(known) ? undefined : `nodes ${known} are not the machines ${names}`;
   }
 
-  /** Each VM of a deleted namespace has a Machine, so the namespace does not end before its VMs. */
+  /** The namespace must end too: no finalizer of a Lease or of a Secret may remain. */
   async #leftover(name: string): Promise<string | undefined> {
     const left = await this.machines(name);
     const vms = this.#clusters.get(name)?.vms() ?? [];
-    return left.length + vms.length === 0
-      ? undefined
-      : `VMs ${vms} and machines ${left.map(({ metadata }) => metadata.name)} of the deleted namespace are left`;
+    if (left.length + vms.length > 0)
+      return `VMs ${vms} and machines ${left.map(({ metadata }) => metadata.name)} of the deleted namespace are left`;
+    const namespace = await ignoreNotFound(this.seedAdmin.resource(namespaces).get(name));
+    return namespace && `the deleted namespace is left: ${JSON.stringify(namespace)}`;
   }
 
   /** Stops the kubelets of a cluster. */

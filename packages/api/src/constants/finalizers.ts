@@ -6,4 +6,8 @@ export const Finalizers = {
   Secret: 'machine.sapcloud.io/machine-controller',
   /** On Nodes that have a Machine. */
   Node: 'node.machine.sapcloud.io/machine-controller',
+  /** On the Lease of the machine-controller-manager and on the kubeconfig Secret of a cluster in a fleet. */
+  FleetManager: 'machine.sapcloud.io/fleet-machine-controller-manager',
+  /** On the Lease of the machine controller and on the kubeconfig Secret of a cluster in a fleet. */
+  FleetController: 'machine.sapcloud.io/fleet-machine-controller',
 } as const;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
-import { crds, machineClasses, machines } from '@mcm/api';
+import { crds, Finalizers, machineClasses, machines } from '@mcm/api';
 import {
   type BinaryContext,
   type BinaryDefinition,
@@ -120,7 +120,17 @@ export function machineControllerBinary<F extends Flags, Spec, Credentials>(
     description: `Machine controller of the ${driver.name} provider: creates, checks, drains and deletes machines. The argument "schema" (or "schema --markdown") prints the fields of a MachineClass and its Secret.`,
     leaseName: NAME,
     metricsPrefix: 'mcm_',
-    fleet: { without: [] },
+    fleet: {
+      without: [],
+      deletion: {
+        finalizer: Finalizers.FleetController,
+        content: [
+          { definition: machines },
+          { definition: machineClasses },
+          { definition: secrets, finalizer: Finalizers.Secret },
+        ],
+      },
+    },
     begin: reportStrayRejections,
     crds: crds.filter(({ spec }) => NEEDED_KINDS.has(spec.names.kind)),
     defaults: { port: 10_259, concurrency: 50, controllers: CONTROLLERS, features: MACHINE_FEATURES },

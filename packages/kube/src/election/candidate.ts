@@ -209,7 +209,11 @@ export class Candidate {
     const options = { signal, onRetryAfter: 'throw' as const };
     const spec = toSpec(record);
     const { name } = this.#options.lease;
-    const metadata = { ...this.#lease?.metadata, ...this.#annotations(record.holder) };
+    const metadata = {
+      ...this.#lease?.metadata,
+      ...this.#annotations(record.holder),
+      ...this.#finalizers(record.holder),
+    };
     const asked = new Age(this.#options.clock);
     this.#observe(
       this.#lease === undefined
@@ -229,6 +233,17 @@ export class Candidate {
     // write records the vacancy.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
+  }
+
+  /** The API server refuses a new finalizer while the Lease is being deleted. */
+  #finalizers(holder: string): { readonly finalizers?: string[] } {
+    const { finalizer, identity } = this.#options;
+    if (finalizer === undefined) return {};
+    const { finalizers = [], deletionTimestamp } = this.#lease?.metadata ?? {};
+    const others = finalizers.filter((name) => name !== finalizer.name);
+    const wanted =
+      holder === identity ? deletionTimestamp === undefined || others.length < finalizers.length : finalizer.kept();
+    return { finalizers: wanted ? [...others, finalizer.name] : others };
   }
 
   get #isOurs(): boolean {

@@ -28,6 +28,13 @@ export interface ObservedLease {
   readonly atMs: number;
 }
 
+/** A finalizer of a Lease. Each holder adds the finalizer when it acquires the Lease. */
+interface LeaseFinalizer {
+  readonly name: string;
+  /** Returns true if a released Lease keeps the finalizer. */
+  readonly kept: () => boolean;
+}
+
 /** The Lease, its candidate, and the settings of the election. */
 export interface ElectionOptions {
   readonly client: KubeClient;
@@ -58,6 +65,8 @@ export interface ElectionOptions {
    * Additional annotations of the Lease while this process holds it. A released Lease keeps the additional annotations.
    */
   readonly annotations?: Readonly<Record<string, string>>;
+  /** Keeps the Lease while its namespace is being deleted. Without `finalizer`, the API server deletes the Lease at once. */
+  readonly finalizer?: LeaseFinalizer | undefined;
   /**
    * Returns the last state of the Lease that this process observed outside of the election. If the Lease is still in
    * the observed state, its duration starts at that observation, and not at the start of the election.

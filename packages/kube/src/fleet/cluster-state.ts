@@ -40,4 +40,4 @@ export interface Progress {
 }
 
 /** A label of a metric. */
-export type FailureReason = 'kubeconfig' | 'other-cluster' | 'unreachable' | 'lease-lost' | 'other';
+export type FailureReason = 'kubeconfig' | 'other-cluster' | 'unreachable' | 'lease-lost' | 'lease-deleted' | 'other';

@@ -3,7 +3,7 @@ import type { ClusterStatus } from './cluster-state.ts';
 import type { Discovered, Discovery, Member } from './member.ts';
 import { assigned, type Peer, reaches } from './peers/assignment.ts';
 import { type RegionReach, Regions } from './regions.ts';
-import { ServedCluster, type ServedClusterParts } from './served-cluster.ts';
+import { ClusterGone, ServedCluster, type ServedClusterParts } from './served-cluster.ts';
 
 export interface PeerList {
   readonly live: readonly Peer[] | undefined;
@@ -95,7 +95,9 @@ export class Fleet implements Discovered {
     } finally {
       peers.abort(signal.reason);
       await running;
-      await Promise.all([...this.#clusters.values()].map((cluster) => cluster.disengage('the process stops')));
+      await Promise.all(
+        [...this.#clusters.values()].map((cluster) => cluster.disengage(new Error('the process stops'))),
+      );
       await Promise.all(this.#ending);
     }
   }
@@ -113,11 +115,15 @@ export class Fleet implements Discovered {
   disengage(name: string): void {
     const cluster = this.#clusters.get(name);
     if (cluster === undefined) return;
-    const ended = cluster.disengage('the fleet no longer finds the cluster').then(() => {
+    const ended = cluster.disengage(new ClusterGone('the fleet no longer finds the cluster')).then(() => {
       this.#ending.delete(ended);
       if (this.#clusters.get(name) === cluster && cluster.unused) this.#clusters.delete(name);
     });
     this.#ending.add(ended);
+  }
+
+  deleting(name: string): void {
+    this.#clusters.get(name)?.deleting();
   }
 
   #cluster(name: string): ServedCluster {

@@ -26,6 +26,8 @@ export interface Discovered {
   /** Reports a cluster that exists but cannot be served. `problem` contains the object and the fix. */
   refuse(name: string, problem: string): void;
   disengage(name: string): void;
+  /** The namespace of the cluster is being deleted. */
+  deleting(name: string): void;
 }
 
 export interface Discovery {

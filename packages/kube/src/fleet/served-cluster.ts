@@ -6,6 +6,7 @@ import { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import type { ClusterState, ClusterStatus, FailureReason, Progress } from './cluster-state.ts';
+import { LeaseDeleted } from './deletion.ts';
 import { OtherCluster } from './identity.ts';
 import { type Member, versionOf } from './member.ts';
 import { Unreachable } from './reach.ts';
@@ -21,11 +22,21 @@ export interface ClusterRun {
   readonly memory: ClusterMemory;
   /** Whether another replica may reach the API server of the cluster. */
   readonly elsewhere: () => boolean;
+  /** Aborts when the namespace of the cluster is being deleted. */
+  readonly deletion: AbortSignal;
   readonly signal: AbortSignal;
 }
 
+/** The end of a run. `empty` means that the namespace is being deleted and needs no controllers any more. */
+export type RunEnd = 'stopped' | 'empty';
+
 /** Rejects if the cluster must stop earlier. */
-type Serve = (run: ClusterRun) => Promise<void>;
+type Serve = (run: ClusterRun) => Promise<RunEnd>;
+
+/** The cluster no longer belongs to the fleet. */
+export class ClusterGone extends Error {
+  override readonly name = 'ClusterGone';
+}
 
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
@@ -60,6 +71,7 @@ const reasonOf = (error: unknown): FailureReason => {
   if (error instanceof ConfigError) return 'kubeconfig';
   if (error instanceof OtherCluster) return 'other-cluster';
   if (error instanceof LeaseLost) return 'lease-lost';
+  if (error instanceof LeaseDeleted) return 'lease-deleted';
   return error instanceof KubeError || error instanceof Unreachable ? 'unreachable' : 'other';
 };
 
@@ -86,6 +98,9 @@ export class ServedCluster {
   /** `#mute` is true while the API server does not answer a served cluster. */
   #mute = false;
   #probing = false;
+  #deletion = new AbortController();
+  /** `#empty` is true if the namespace is being deleted and needs no controllers any more. */
+  #empty = false;
 
   constructor(name: string, parts: ServedClusterParts) {
     this.#name = name;
@@ -160,12 +175,19 @@ export class ServedCluster {
     if (this.#run === undefined) this.#set('refused');
   }
 
-  async disengage(reason: string): Promise<void> {
+  deleting(): void {
+    this.#deletion.abort();
+  }
+
+  async disengage(reason: Error): Promise<void> {
     this.#member = undefined;
     this.#wanted = false;
     this.#error = '';
     this.#setUnreachable(false);
-    this.#stop(reason);
+    this.#run?.abort(reason);
+    // A later namespace of the same name is a new cluster.
+    this.#deletion = new AbortController();
+    this.#empty = false;
     await this.#running;
   }
 
@@ -176,6 +198,7 @@ export class ServedCluster {
   #update(reason: string): void {
     if (this.#member === undefined) return;
     if (this.#wanted === this.#probing) this.#stop(reason);
+    if (this.#empty) return;
     if (this.#wanted && this.#run === undefined) this.#running = this.#loop();
     if (this.#run === undefined) this.#set('elsewhere');
   }
@@ -192,7 +215,7 @@ export class ServedCluster {
    * is reachable.
    */
   async #loop(): Promise<void> {
-    for (let failures = 0; this.#member !== undefined && (this.#wanted || this.#unreachable); ) {
+    for (let failures = 0; this.#member !== undefined && !this.#empty && (this.#wanted || this.#unreachable); ) {
       const run = new AbortController();
       this.#run = run;
       if (!this.#wanted) {
@@ -200,7 +223,7 @@ export class ServedCluster {
         continue;
       }
       const servedMs = await this.#once(this.#member, run.signal);
-      if (run.signal.aborted) {
+      if (run.signal.aborted || this.#empty) {
         failures = 0;
         continue;
       }
@@ -211,7 +234,9 @@ export class ServedCluster {
       await pause(this.#parts.clock, backoffMs(retry, failures, this.#parts.random), run.signal);
     }
     this.#run = undefined;
-    this.#set(this.#member === undefined && this.#error !== '' ? 'refused' : 'elsewhere');
+    // The API server deletes the namespace within seconds.
+    if (this.#empty) this.#set('stopping');
+    else this.#set(this.#member === undefined && this.#error !== '' ? 'refused' : 'elsewhere');
   }
 
   async #probe(member: Member, signal: AbortSignal): Promise<void> {
@@ -233,7 +258,14 @@ export class ServedCluster {
 
   #runOf(member: Member, progress: Progress, signal: AbortSignal): ClusterRun {
     const { elsewhere } = this.#parts;
-    return { member, progress, memory: this.#memory, elsewhere: () => elsewhere(this.#name), signal };
+    return {
+      member,
+      progress,
+      memory: this.#memory,
+      elsewhere: () => elsewhere(this.#name),
+      deletion: this.#deletion.signal,
+      signal,
+    };
   }
 
   /** @returns the time for which the cluster was served, in milliseconds */
@@ -257,8 +289,9 @@ export class ServedCluster {
     progress.state('starting');
     this.#silent = false;
     try {
-      await serve(this.#runOf(member, progress, signal));
-      if (!signal.aborted) throw new Error('the controllers ended without a request to stop');
+      const end = await serve(this.#runOf(member, progress, signal));
+      if (!signal.aborted) this.#empty = end === 'empty';
+      if (!signal.aborted && !this.#empty) throw new Error('the controllers ended without a request to stop');
     } catch (error) {
       if (!signal.aborted) {
         this.#silent = error instanceof Unreachable;

@@ -9,6 +9,7 @@ import type { CommonDefaults, CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { Program } from '../flags/parse-flags.ts';
 import type { RolloutPermit } from '../fleet/budget/permit.ts';
+import type { DeletionSettings } from '../fleet/deletion.ts';
 import type { RegionReach } from '../fleet/regions.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
@@ -85,6 +86,8 @@ export interface BinaryDefinition<F extends Flags> extends Program {
     readonly without: readonly (keyof F & string)[];
     /** The flag with the name of the ConfigMap that limits rollouts in the fleet. Absent if the binary has no rollouts. */
     readonly rolloutBudget?: keyof F & string;
+    /** Absent if a deleted namespace needs no controllers. */
+    readonly deletion?: DeletionSettings;
   };
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;

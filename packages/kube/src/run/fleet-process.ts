@@ -20,7 +20,7 @@ import type { Clusters, Connections, Dial } from './cluster/clusters.ts';
 import type { BinaryDefinition } from './definition.ts';
 import type { DebugAnswer, DebugPages } from './health/debug-pages.ts';
 import type { Host } from './process/host.ts';
-import { leaseNameOf, probeCluster, serveCluster } from './serve-cluster.ts';
+import { keptSecret, leaseNameOf, probeCluster, serveCluster } from './serve-cluster.ts';
 
 export interface FleetParts<F extends Flags> {
   readonly definition: BinaryDefinition<F>;
@@ -70,7 +70,7 @@ export function registerFleetMetrics(
   registerBudgetMetrics(meters, budget);
   return meters.counter({
     name: 'mcm_fleet_cluster_failures_total',
-    help: 'Number of errors after which this replica stopped serving a cluster. Reasons: kubeconfig, other-cluster, unreachable, lease-lost, other',
+    help: 'Number of errors after which this replica stopped serving a cluster. Reasons: kubeconfig, other-cluster, unreachable, lease-lost, lease-deleted, other',
     labels: ['cluster', 'reason'],
   });
 }
@@ -205,6 +205,7 @@ export class FleetProcess<F extends Flags> {
       seed: home.control.client('fleet'),
       selector: flags['fleet-namespaces'],
       secret: flags['fleet-secret'],
+      kept: keptSecret(this.#p),
       runtime: { clock, random, log, observe: metrics.reflectors },
     });
   }

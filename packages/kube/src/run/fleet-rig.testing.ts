@@ -34,10 +34,14 @@ interface Plane {
 interface PlaneOptions {
   readonly clock: VirtualClock;
   readonly random: () => number;
-  readonly controllers: false;
+  readonly controllers: readonly string[];
 }
 
 export const LEASE = 'demo';
+export const FLEET_FINALIZER = 'example.com/fleet-demo';
+/** A ConfigMap with this finalizer needs the controllers of its namespace. */
+const WORK_FINALIZER = 'example.com/work';
+const WORK = 'work';
 const SEED = 'seed';
 /** The rig sends a late write of a unit this time after the end of the unit, in milliseconds. */
 const LATE_MS = 20_000;
@@ -52,7 +56,10 @@ const demo: BinaryDefinition<Record<never, never>> = {
   defaults: { port: 10_258, concurrency: 10, controllers: [] },
   flags: {},
   metricsPrefix: 'mcm_',
-  fleet: { without: [] },
+  fleet: {
+    without: [],
+    deletion: { finalizer: FLEET_FINALIZER, content: [{ definition: configMaps, finalizer: WORK_FINALIZER }] },
+  },
   units: ({ control, target, clock, namespace }) => [
     {
       name: 'beat',
@@ -144,7 +151,8 @@ export class FleetRig {
 
   async addPlane(name: string): Promise<void> {
     const random = seededRandom(this.#planes.size + 1);
-    this.#planes.set(name, await this.#start({ clock: this.clock, random: () => random.next(), controllers: false }));
+    const controllers = name === SEED ? ['namespace'] : [];
+    this.#planes.set(name, await this.#start({ clock: this.clock, random: () => random.next(), controllers }));
   }
 
   /** A client whose requests are not recorded. */
@@ -180,6 +188,17 @@ export class FleetRig {
   #regionLabels(name: string): Readonly<Record<string, string>> {
     const region = this.#regions.get(name);
     return region === undefined ? {} : { 'topology.kubernetes.io/region': region };
+  }
+
+  /** Adds an object that needs the controllers until `endWork`. */
+  async addWork(cluster: string): Promise<void> {
+    const metadata = { name: WORK, finalizers: [WORK_FINALIZER] };
+    await this.admin(SEED).resource(configMaps, cluster).create({ metadata });
+  }
+
+  async endWork(cluster: string): Promise<void> {
+    const body = { metadata: { finalizers: null } };
+    await this.admin(SEED).resource(configMaps, cluster).patch(WORK, { type: 'merge', body });
   }
 
   async changeKubeconfig(name: string, kubeconfig: string): Promise<void> {

@@ -5,18 +5,20 @@ import { runElected } from '../election/run-elected.ts';
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { RolloutBudget } from '../fleet/budget/rollout-budget.ts';
+import { isEmpty, LeaseDeleted, NamespaceEmpty, refusesNewObjects, whenEmpty } from '../fleet/deletion.ts';
 import { OtherCluster, recordedIdentity } from '../fleet/identity.ts';
+import { KeptSecret } from '../fleet/kept-secret.ts';
 import type { LeaseBook } from '../fleet/peers/lease-book.ts';
 import { Reach, Unreachable } from '../fleet/reach.ts';
 import type { RegionReach } from '../fleet/regions.ts';
-import { type ClusterRun, LeaseLost } from '../fleet/served-cluster.ts';
+import { ClusterGone, type ClusterRun, LeaseLost, type RunEnd } from '../fleet/served-cluster.ts';
 import type { Slots } from '../fleet/slots.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 import type { Connections, Dial } from './cluster/clusters.ts';
 import { connectMember, type MemberClusters } from './cluster/member-clusters.ts';
 import { createContext } from './context.ts';
-import type { BinaryDefinition } from './definition.ts';
+import type { BinaryContext, BinaryDefinition } from './definition.ts';
 import { DebugPages } from './health/debug-pages.ts';
 import type { Host } from './process/host.ts';
 import { reportedSettings } from './reported-settings.ts';
@@ -72,7 +74,7 @@ interface Own {
 }
 
 /** Serves one cluster. Each cluster has separate connections, Leases, caches, controllers and metrics. */
-export async function serveCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
+export async function serveCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<RunEnd> {
   const own = await connect(run, shared);
   const ending = new AbortController();
   const { identity, namespace, control } = own.clusters;
@@ -94,6 +96,10 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
         lease,
         signal,
         annotations: { [LeaseAnnotations.TargetClusterUid]: uid },
+        finalizer: leaseFinalizer(run, shared, ending.signal),
+        onForbidden: (error) => {
+          if (refusesNewObjects(error)) ending.abort(new LeaseDeleted(leaseDeletedText(lease)));
+        },
         onLost: (because) => {
           lost = because;
         },
@@ -104,11 +110,51 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     await within(shared.host.clock, LATE_LIMIT_MS, own.work);
     if (end === 'lost') throw new LeaseLost(`Lease ${lease.namespace}/${lease.name} lost: ${lost}`);
     ending.signal.throwIfAborted();
+    return 'stopped';
   } catch (error) {
+    if (await endsWith(error, run, shared, own)) return 'empty';
     throw error instanceof OtherCluster ? error : own.reach.explain(error);
   } finally {
     await own.clusters.close();
   }
+}
+
+/** The finalizer on the Secrets of a seed. Undefined without a seed. */
+export const keptSecret = <F extends Flags>({
+  definition: { fleet },
+  log,
+}: Pick<SharedParts<F>, 'definition' | 'log'>): KeptSecret | undefined =>
+  fleet?.deletion && new KeptSecret(fleet.deletion.finalizer, log);
+
+/** A Lease in a seed outlives the machines of its namespace. The Lease of a folder is in the target cluster. */
+function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: SharedParts<F>, ending: AbortSignal) {
+  const name = definition.fleet?.deletion?.finalizer;
+  if (seed === undefined || name === undefined) return undefined;
+  const unused = (): boolean => ending.reason instanceof NamespaceEmpty || run.signal.reason instanceof ClusterGone;
+  return { name, kept: () => !unused() };
+}
+
+const leaseDeletedText = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  `Lease ${namespace}/${name} was deleted with its namespace and cannot be created again; run a single process with --leader-elect=false`;
+
+/**
+ * Returns true if the deleted namespace needs no controllers any more. `endsWith` then removes the finalizer of the
+ * Secret. Without a Lease, no process can write to the cluster, so this write needs no Lease.
+ */
+async function endsWith<F extends Flags>(
+  error: unknown,
+  run: ClusterRun,
+  shared: SharedParts<F>,
+  { clusters: { control, namespace } }: Own,
+): Promise<boolean> {
+  const content = shared.definition.fleet?.deletion?.content;
+  if (shared.seed === undefined || content === undefined) return false;
+  const client = control.client('fleet');
+  const empty =
+    error instanceof NamespaceEmpty ||
+    (error instanceof LeaseDeleted && (await isEmpty({ client, namespace, content }, run.signal)));
+  if (empty && run.member.about !== undefined) await keptSecret(shared)?.free(client, run.member.about);
+  return empty;
 }
 
 /**
@@ -255,6 +301,7 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
   });
   metrics.caches(() => runner.cacheSizes());
   metrics.malformed(() => runner.malformed());
+  await prepareDeletion(run, shared, context, term, end);
   const ended = shared.serving(run.member.name, metrics, pages);
   run.progress.state('serving', host.identity);
   const running = runner.run(term);
@@ -268,4 +315,30 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
     ended();
     rollouts?.close();
   }
+}
+
+/** Keeps the kubeconfig Secret, and ends the run when the deleted namespace needs no controllers any more. */
+async function prepareDeletion<F extends Flags>(
+  run: ClusterRun,
+  shared: SharedParts<F>,
+  { controlAs, namespace, runtime }: BinaryContext<F>,
+  term: AbortSignal,
+  end: (error: Error) => void,
+): Promise<void> {
+  const content = shared.definition.fleet?.deletion?.content;
+  if (shared.seed === undefined || content === undefined) return;
+  const client = controlAs('fleet');
+  if (run.member.about !== undefined) await keptSecret(shared)?.keep(client, run.member.about);
+  const watch = async (): Promise<void> => {
+    if (await whenEmpty({ client, namespace, content, runtime }, term))
+      end(new NamespaceEmpty(`namespace ${namespace} is being deleted and needs no controllers any more`));
+  };
+  onceAborted(run.deletion, term, () => void watch());
+}
+
+/** Calls `act` when `signal` aborts, unless `over` has aborted. */
+function onceAborted(signal: AbortSignal, over: AbortSignal, act: () => void): void {
+  if (over.aborted) return;
+  if (signal.aborted) act();
+  else signal.addEventListener('abort', act, { once: true, signal: over });
 }

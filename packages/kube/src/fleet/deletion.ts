@@ -1,0 +1,110 @@
+import { errorText } from '../base/error-text.ts';
+import { pause } from '../clock/clock.ts';
+import type { KubeClient } from '../contract/client.ts';
+import { isForbidden } from '../contract/errors.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import { createInformer, type InformerRuntime } from '../informer/create-informer.ts';
+
+/** Delay until the next look after a failed or contradictory list. */
+const RETRY_MS = 5_000;
+
+/** Objects that need the controllers of a cluster while its namespace is being deleted. */
+interface NamespaceContent {
+  readonly definition: ResourceDefinition<KubeObject>;
+  /** Only objects with this finalizer count. By default, all objects of the kind count. */
+  readonly finalizer?: string;
+}
+
+/** How a binary ends its work for a cluster whose namespace is being deleted. */
+export interface DeletionSettings {
+  /** On the Lease and on the kubeconfig Secret, so that both outlive the machines of a deleted namespace. */
+  readonly finalizer: string;
+  readonly content: readonly NamespaceContent[];
+}
+
+/** The namespace of the cluster is being deleted, and no object needs the controllers any more. */
+export class NamespaceEmpty extends Error {
+  override readonly name = 'NamespaceEmpty';
+}
+
+/** The Lease of the cluster was deleted with its namespace. No process can acquire a Lease there again. */
+export class LeaseDeleted extends Error {
+  override readonly name = 'LeaseDeleted';
+}
+
+/** Returns true if the API server refused to create an object because its namespace is being deleted. */
+export const refusesNewObjects = (error: unknown): boolean =>
+  isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
+
+const counts = ({ finalizer }: NamespaceContent, { metadata }: KubeObject): boolean =>
+  finalizer === undefined || (metadata.finalizers ?? []).includes(finalizer);
+
+/** The objects of one namespace that need its controllers. */
+export interface ContentQuery {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly content: readonly NamespaceContent[];
+}
+
+/**
+ * Returns true if no object needs the controllers. In a terminating namespace, the result stays true, because the API
+ * server refuses new objects.
+ */
+export async function isEmpty({ client, namespace, content }: ContentQuery, signal: AbortSignal): Promise<boolean> {
+  for (const kind of content) {
+    const options = kind.finalizer === undefined ? { limit: 1, signal } : { signal };
+    const { items } = await client.resource(kind.definition, namespace).list(options);
+    if (items.some((item) => counts(kind, item))) return false;
+  }
+  return true;
+}
+
+/** Resolves to true as soon as no object needs the controllers, and to false if the signal aborts first. */
+export async function whenEmpty(
+  query: ContentQuery & { readonly runtime: InformerRuntime },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { clock, log } = query.runtime;
+  while (!signal.aborted) {
+    await looksEmpty(query, signal);
+    try {
+      // The cache of the API server may be outdated. These lists read the newest state.
+      if (!signal.aborted && (await isEmpty(query, signal))) return true;
+    } catch (error) {
+      const { namespace } = query;
+      if (!signal.aborted) log.warn('Cannot list the objects of a namespace', { namespace, error: errorText(error) });
+    }
+    await pause(clock, RETRY_MS, signal);
+  }
+  return false;
+}
+
+/** Resolves when the caches contain no object that needs the controllers, or when the signal aborts. */
+async function looksEmpty(
+  { client, namespace, content, runtime }: ContentQuery & { readonly runtime: InformerRuntime },
+  signal: AbortSignal,
+): Promise<void> {
+  const empty = new AbortController();
+  const both = AbortSignal.any([signal, empty.signal]);
+  const kinds = content.map((kind) => ({
+    kind,
+    informer: createInformer<KubeObject>(client, kind.definition, {
+      ...runtime,
+      namespace,
+      project: ({ apiVersion, kind: name, metadata }) => ({ apiVersion, kind: name, metadata }),
+    }),
+  }));
+  const look = (): void => {
+    const left = kinds.some(
+      ({ kind, informer: { synced, store } }) =>
+        !synced || (kind.finalizer === undefined ? store.size > 0 : store.list().some((item) => counts(kind, item))),
+    );
+    if (!left) empty.abort();
+  };
+  for (const { informer } of kinds) {
+    informer.onChange(look);
+    // An empty list calls no handler. An abort before the first list rejects, and ends the informer.
+    informer.whenSynced(both).then(look, () => undefined);
+  }
+  await Promise.all(kinds.map(({ informer }) => informer.run(both)));
+}

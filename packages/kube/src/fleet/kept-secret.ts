@@ -1,0 +1,46 @@
+import { errorText } from '../base/error-text.ts';
+import type { KubeClient } from '../contract/client.ts';
+import { ignoreNotFound } from '../contract/errors.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { KubeObject } from '../contract/objects.ts';
+import { secrets } from '../types/core.ts';
+
+/**
+ * The finalizer on the kubeconfig Secret of a cluster. With the finalizer, a new process can connect to the cluster
+ * until the machines of a deleted namespace are deleted. Each write changes only this finalizer (strategic merge).
+ */
+export class KeptSecret {
+  readonly #finalizer: string;
+  readonly #log: Logger;
+
+  constructor(finalizer: string, log: Logger) {
+    this.#finalizer = finalizer;
+    this.#log = log;
+  }
+
+  isKept({ metadata }: KubeObject): boolean {
+    return metadata.finalizers?.includes(this.#finalizer) ?? false;
+  }
+
+  /** Writes nothing if the Secret has the finalizer, or is already being deleted. */
+  async keep(client: KubeClient, secret: KubeObject): Promise<void> {
+    if (this.isKept(secret) || secret.metadata.deletionTimestamp !== undefined) return;
+    await this.#write(client, secret, { finalizers: [this.#finalizer] });
+  }
+
+  async free(client: KubeClient, secret: KubeObject): Promise<void> {
+    await this.#write(client, secret, { '$deleteFromPrimitiveList/finalizers': [this.#finalizer] });
+  }
+
+  /** A cluster without the finalizer works, so an error is only logged. */
+  async #write(client: KubeClient, { metadata }: KubeObject, change: object): Promise<void> {
+    const { name, namespace, uid } = metadata;
+    const body = { metadata: { uid, ...change } };
+    try {
+      await ignoreNotFound(client.resource(secrets, namespace).patch(name, { type: 'strategic', body }));
+    } catch (error) {
+      const secret = `${namespace}/${name}`;
+      this.#log.warn('Cannot write the finalizer of the kubeconfig Secret', { secret, error: errorText(error) });
+    }
+  }
+}
