@@ -515,6 +515,72 @@ describe('CEL rules', () => {
     expect(amounts('self.all(k, isQuantity(self[k]) && quantity(self[k]).isInteger())')).toHaveLength(1);
   });
 
+  it.each([
+    [{ type: 'string' }, "self.split('').all(x, x == 'a')", '1.6x'],
+    [{ type: 'string', enum: ['a', 'bbbb'] }, "self.split('').all(x, self.matches('a'))", undefined],
+    [{ type: 'string', maxLength: 200_000 }, "self.findAll('a').all(x, x == self)", 'more than 100x'],
+    [{ type: 'array', maxItems: 3000, items: { type: 'integer' } }, 'self.all(x, self.all(y, x == y))', '4.5x'],
+    [{ type: 'array', maxItems: 3000, items: { type: 'integer' } }, 'self.exists(x, self.exists(y, x == y))', '5.4x'],
+    [{ type: 'array', maxItems: 3000, items: { type: 'integer' } }, 'self.sortBy(x, -x) == self', '1.8x'],
+    [{ type: 'array', maxItems: 3000, items: { type: 'integer' } }, 'sets.equivalent(self, self)', '1.8x'],
+  ])('%j with the rule %s costs as much as on kube-apiserver', (schema, rule, factor) => {
+    const found = problems(withSchema({ a: { ...schema, 'x-kubernetes-validations': [{ rule }] } }));
+    const words = found.map((problem) => /estimated rule cost exceeds budget by factor of (.*) \(/.exec(problem)?.[1]);
+    expect(words[0]).toBe(factor);
+  });
+
+  it('lists without limits multiply the cost of a rule by the number of values in a request', () => {
+    const text = { type: 'string', maxLength: 10, 'x-kubernetes-validations': [{ rule: "self.matches('a')" }] };
+    const lists = { type: 'array', items: { type: 'array', items: text } };
+    expect(problems(withSchema({ a: lists }))).toEqual([]);
+  });
+
+  it('an error in a rule of a field does not hide an error in a rule above', () => {
+    const inner = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self.x' }] };
+    const outer = { type: 'object', properties: { b: inner }, 'x-kubernetes-validations': [{ rule: 'self.c > 1' }] };
+    expect(problems(withSchema({ a: outer }))).toHaveLength(2);
+  });
+
+  it.each([
+    ['[self, 1].size() == 1', "expected type 'string' but found 'int'"],
+    ["'%d'.format([self]) == ''", 'decimal clause can only be used on integers, was given string'],
+    ["'%s'.format([self, 1]) == ''", 'too many arguments supplied to string.format (expected 1, got 2)'],
+    ["self.matches('(')", 'invalid matches argument'],
+    ["self.find('(') == ''", 'program instantiation failed: error parsing regexp'],
+    ["duration('x') == duration('1s')", 'invalid duration argument'],
+    ["'é' + 1 == ''", '\n | .．..^'],
+    ["cel.bind(x, self, x == 'a')", "undeclared reference to 'cel'"],
+  ])('the rule %s of a text is refused: %s', (rule, words) => {
+    const a = { type: 'string', 'x-kubernetes-validations': [{ rule }] };
+    expect(problems(withSchema({ a })).join()).toContain(words);
+  });
+
+  it('rules cannot read fields without a type', () => {
+    const of = (property: Fields, rule: string): string[] =>
+      problems(
+        withSchema({ a: { type: 'object', properties: { b: property }, 'x-kubernetes-validations': [{ rule }] } }),
+      );
+    const any = { 'x-kubernetes-preserve-unknown-fields': true };
+    expect(of(any, 'has(self.b)').join()).toContain("undefined field 'b'");
+    expect(of({ type: 'array', items: any }, 'self.b.size() > 1').join()).toContain("undefined field 'b'");
+    expect(of({ type: 'object', ...any }, 'has(self.b.c)').join()).toContain("undefined field 'c'");
+    expect(of({ type: 'object', ...any }, 'self.b == self.b')).toEqual([]);
+  });
+
+  it('selectable fields need a schema at the level at which the server stores them', () => {
+    const schema = { openAPIV3Schema: { type: 'object', properties: { a: { type: 'string' } } } };
+    const selectable = { selectableFields: [{ jsonPath: '.a' }] };
+    const both = (first: Fields, second: Fields): string[] =>
+      problems(crd({ versions: [version({ schema, ...first }), version({ name: 'v2', storage: false, ...second })] }));
+    expect(both(selectable, { schema })).toEqual([
+      'spec.versions[0].selectableFields: Invalid value: "": may only be set when `version.schema.openAPIV3Schema` is not included',
+    ]);
+    expect(both(selectable, { schema, ...selectable })).toEqual([]);
+    expect(both(selectable, selectable)).toEqual([
+      'spec.selectableFields: Invalid value: "": may only be set when validations.schema is included',
+    ]);
+  });
+
   it('CEL rules report optionalOldSelf also if the rule does not compile', () => {
     const fields = (rule: Fields): unknown[] => validateCrd(withSchema(rules(rule))).map(({ field }) => field);
     expect(fields({ rule: 'self.x', optionalOldSelf: true })).toEqual([`${at}.rule`, `${at}.optionalOldSelf`]);

@@ -42,7 +42,7 @@ export function validateSubresources(subresources: Fields, path: string): Status
 }
 
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
-const COLUMN_FORMATS = ['binary', 'byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'name', 'password'];
+const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
 /** Validates `additionalPrinterColumns` of a version. */
 export function validateColumns(columns: unknown, path: string): StatusCause[] {
@@ -72,7 +72,8 @@ const MAX_SELECTABLE = 8;
 /** Validates `selectableFields`. Each entry must be a field of the schema with a scalar type, without duplicates. */
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
-  if (list.length > 0 && !isRecord(schema)) {
+  if (list.length === 0) return [];
+  if (!isRecord(schema)) {
     // The real server has this text, although it states the opposite of the rule.
     const why =
       path === 'spec.selectableFields'

@@ -88,10 +88,15 @@ function validateRoot(schema: Fields, path: string): StatusCause[] {
   return [invalid(path, schema, `only ${ALLOWED_AT_ROOT} fields are allowed at the root ${reason}`)];
 }
 
+/**
+ * Validates fields of a version, or fields that all versions share. `hasSchema` means that the internal type stores the
+ * schema at the same position. kube-apiserver refuses selectable fields without a schema at their position.
+ */
 function validateContents(
   version: Fields,
   words: readonly string[],
   paths: Readonly<Record<string, string>>,
+  hasSchema: boolean,
 ): StatusCause[] {
   const causes: StatusCause[] = [];
   const at = (word: string): string => paths[word] ?? word;
@@ -109,7 +114,7 @@ function validateContents(
     } else if (word === 'additionalPrinterColumns') {
       causes.push(...validateColumns(version[word], at(word)));
     } else if (word === 'selectableFields') {
-      causes.push(...validateSelectableFields(version[word], schema, at(word)));
+      causes.push(...validateSelectableFields(version[word], hasSchema ? schema : undefined, at(word)));
     }
   }
   return causes;
@@ -149,7 +154,7 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
     additionalPrinterColumns: `${path}.additionalPrinterColumns`,
     selectableFields: `${path}.selectableFields`,
   };
-  return [...causes, ...validateContents(version, own, paths)];
+  return [...causes, ...validateContents(version, own, paths, own.includes('schema'))];
 }
 
 /**
@@ -205,7 +210,7 @@ function findVersionCauses(list: unknown): StatusCause[] {
     additionalPrinterColumns: 'spec.additionalPrinterColumns',
     selectableFields: 'spec.selectableFields',
   };
-  return [...causes, ...validateContents(first, [...shared], paths)];
+  return [...causes, ...validateContents(first, [...shared], paths, shared.has('schema'))];
 }
 
 function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joins = false): StatusCause[] {

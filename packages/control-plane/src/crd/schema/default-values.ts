@@ -29,13 +29,14 @@ function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusC
   const found: string[] = [];
   pruneValue(value, node, { path: '', resource: isResource, keep: true, found });
   const causes = found.length > 0 ? [invalid(field, value, 'must not have unknown fields')] : [];
-  const typed = validateValue(value, node);
-  for (const cause of typed.length > 0 ? typed : ruleCauses(value, node, isResource)) {
-    const below = cause.field === undefined || cause.field === NO_FIELD ? '' : cause.field;
-    const joint = below === '' || below.startsWith('[') ? '' : '.';
-    causes.push({ ...cause, field: `${field}${joint}${below}` });
-  }
-  return causes;
+  const at = ({ field: below = '' }: StatusCause, indexJoint: string): string => {
+    if (below === '' || below === NO_FIELD) return field;
+    return `${field}${below.startsWith('[') ? indexJoint : '.'}${below}`;
+  };
+  // The path of a wrong item has a dot before the index, like the path in kube-apiserver.
+  const typed = validateValue(value, node).map((cause) => ({ ...cause, field: at(cause, '.') }));
+  if (typed.length > 0) return [...causes, ...typed];
+  return [...causes, ...ruleCauses(value, node, isResource).map((cause) => ({ ...cause, field: at(cause, '') }))];
 }
 
 /**

@@ -3,8 +3,10 @@ import { stringifyJson } from '../../apimachinery/objects/json.ts';
 import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { compileCel, type Program } from '../../schema/cel/compile.ts';
-import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
-import { costMessage, maxSize, RULE_COST_LIMIT, SCHEMA_COST_LIMIT } from '../../schema/cel/types/cost.ts';
+import { costMessage, RULE_COST_LIMIT, SCHEMA_COST_LIMIT } from '../../schema/cel/cost/limits.ts';
+import { maxCount } from '../../schema/cel/cost/place.ts';
+import { times } from '../../schema/cel/cost/size.ts';
+import { CelCompileError, CelProgramError } from '../../schema/cel/syntax/ast.ts';
 import { nodeOf, type RuleSpec } from '../../schema/model/node.ts';
 import { ruleVariables } from '../../schema/rules.ts';
 import { readFieldPath } from './field-path.ts';
@@ -23,8 +25,11 @@ const CONTRIBUTION = 0.01;
 
 interface Place {
   readonly path: string;
-  /** The maximum number of values for this schema in an object. */
-  readonly cardinality: number;
+  /**
+   * The maximum number of values for this schema in an object. `cardinality` is undefined if a list or map around the
+   * values has no limit.
+   */
+  readonly cardinality: number | undefined;
   /**
    * The path of the list or map whose items the server cannot match with the items of the old object. `uncorrelatable`
    * is undefined if there is no such list or map.
@@ -108,12 +113,11 @@ function compile(source: string, spec: RuleSpec, schema: Fields, isResource: boo
     return compileCel(source, ruleVariables(nodeOf(schema as JsonSchema), spec, isResource));
   } catch (error) {
     if (!(error instanceof CelCompileError)) throw error;
-    return `compilation failed: ${error.message}`;
+    return `${error instanceof CelProgramError ? 'program instantiation' : 'compilation'} failed: ${error.message}`;
   }
 }
 
-function addCost(program: Program, field: string, what: string, place: Place, total: Total): StatusCause[] {
-  const cost = program.cost * place.cardinality;
+function addCost(cost: number, field: string, what: string, total: Total): StatusCause[] {
   total.cost += cost;
   total.contributors.push({ field, cost });
   return cost > RULE_COST_LIMIT ? [forbidden(field, costMessage(what, cost, RULE_COST_LIMIT))] : [];
@@ -141,8 +145,10 @@ function validateProgram(spec: RuleSpec, schema: Fields, field: string, place: P
   if (program.type.kind !== 'bool' && program.type.kind !== 'dyn') {
     return refuse('cel expression must evaluate to a bool');
   }
+  // Without limits, the size of a request limits the number of values.
+  const count = place.cardinality ?? maxCount(nodeOf(schema as JsonSchema), place.isResource);
   return [
-    ...addCost(program, at, 'estimated rule cost', place, total),
+    ...addCost(times(program.cost, count), at, 'estimated rule cost', total),
     ...validateMessageExpression(spec, schema, field, place, total),
     ...validateOldSelf(spec, field, place, program.uses.has('oldSelf')),
   ];
@@ -160,11 +166,30 @@ function validateMessageExpression(
   const at = `${field}.messageExpression`;
   const program = compile(source, spec, schema, place.isResource);
   if (typeof program === 'string')
-    return [invalidRule(at, spec, program.replace(/^compilation/, 'messageExpression compilation'))];
+    return [
+      invalidRule(
+        at,
+        spec,
+        program.replace(
+          /^(compilation|program instantiation)/,
+          (words) => `messageExpression ${words.split(' ').at(-1)}`,
+        ),
+      ),
+    ];
   if (program.type.kind !== 'string' && program.type.kind !== 'dyn') {
     return [invalidRule(at, spec, 'messageExpression must evaluate to a string')];
   }
-  return addCost(program, at, 'estimated messageExpression cost', place, total);
+  // kube-apiserver does not multiply this cost by the number of values.
+  return addCost(program.cost, at, 'estimated messageExpression cost', total);
+}
+
+/** The greatest number of values below a value of this schema. Only declared limits of lists and maps count. */
+function childCardinality(schema: Fields, cardinality: number | undefined): number | undefined {
+  const isMap = schema.type === 'object' && (schema.additionalProperties ?? undefined) !== undefined;
+  if (cardinality === undefined || (!isMap && schema.type !== 'array')) return cardinality;
+  const { maxItems, maxProperties } = nodeOf(schema as JsonSchema);
+  const limit = isMap ? maxProperties : maxItems;
+  return limit === undefined ? undefined : cardinality * Math.max(0, limit);
 }
 
 function childPlace(
@@ -178,31 +203,40 @@ function childPlace(
   const correlates = isProperty ? node.mapType !== 'atomic' : child.level !== 'items' || node.listType === 'map';
   return {
     path: child.path,
-    cardinality: isProperty ? place.cardinality : place.cardinality * maxSize(node),
+    cardinality: childCardinality(schema, place.cardinality),
     uncorrelatable: place.uncorrelatable ?? (correlates ? undefined : path),
     isResource: false,
   };
 }
 
-function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses): StatusCause[] {
-  const causes: StatusCause[] = [];
+/** The errors of rules at and below a schema: errors of their form, and errors of their expressions. */
+interface RuleCauses {
+  readonly form: StatusCause[];
+  readonly expressions: StatusCause[];
+}
+
+function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses): RuleCauses {
+  const causes: RuleCauses = { form: [], expressions: [] };
   const { path } = place;
   for (const child of childrenOf(schema, path)) {
-    causes.push(...visit(child.schema, childPlace(schema, child, place, path), total, found));
+    const below = visit(child.schema, childPlace(schema, child, place, path), total, found);
+    causes.form.push(...below.form);
+    causes.expressions.push(...below.expressions);
   }
   const rules = schema['x-kubernetes-validations'];
   if (!Array.isArray(rules)) return causes;
   const specs = rules.map((rule) => record(rule) as Partial<RuleSpec> as RuleSpec);
   const field = (at: number): string => `${path}.x-kubernetes-validations[${at}]`;
   specs.forEach((spec, at) => {
-    causes.push(...validateSpec(spec, schema, field(at)));
+    causes.form.push(...validateSpec(spec, schema, field(at)));
   });
-  // If the schema has errors, its rules are not compiled, because their errors would be misleading.
+  // If the schema has errors, its rules are not compiled, because their errors would be misleading. Errors of other
+  // expressions do not matter.
   const isInvalid = !found.isStructural || found.words.some(({ field = '' }) => field.startsWith(path));
-  if (isInvalid || causes.length > 0) return causes;
+  if (isInvalid || causes.form.length > 0) return causes;
   const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;
   specs.forEach((spec, at) => {
-    causes.push(...validateProgram(spec, schema, field(at), { ...place, isResource }, total));
+    causes.expressions.push(...validateProgram(spec, schema, field(at), { ...place, isResource }, total));
   });
   return causes;
 }
@@ -213,7 +247,13 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
  */
 export function validateRuleSpecs(schema: Fields, path: string, found: SchemaCauses): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };
-  const causes = visit(schema, { path, cardinality: 1, uncorrelatable: undefined, isResource: true }, total, found);
+  const { form, expressions } = visit(
+    schema,
+    { path, cardinality: 1, uncorrelatable: undefined, isResource: true },
+    total,
+    found,
+  );
+  const causes = [...form, ...expressions];
   if (total.cost <= SCHEMA_COST_LIMIT) return causes;
   const dearest = total.contributors
     .filter(({ cost }) => cost >= SCHEMA_COST_LIMIT * CONTRIBUTION)

@@ -71,9 +71,10 @@ export const policyVariables = (hasParams: boolean): Declaration[] => [
   ...(hasParams ? [untyped('params')] : []),
 ];
 
-/**
- * Returns the schema of the values of a type. `schemaOf` returns `{}` (any value) if a schema cannot describe the type.
- */
+/** The schema of any value. Expressions cannot read a value without a type. */
+const ANY: JsonSchema = { 'x-kubernetes-int-or-string': true };
+
+/** Returns the schema of the values of a type. `schemaOf` returns `ANY` if a schema cannot describe the type. */
 function schemaOf(type: CelType): JsonSchema {
   switch (type.kind) {
     case 'string':
@@ -93,9 +94,9 @@ function schemaOf(type: CelType): JsonSchema {
     case 'list':
       return { type: 'array', items: schemaOf(type.item) };
     case 'map':
-      return type.key.kind === 'string' ? { type: 'object', additionalProperties: schemaOf(type.value) } : {};
+      return type.key.kind === 'string' ? { type: 'object', additionalProperties: schemaOf(type.value) } : ANY;
     default:
-      return {};
+      return ANY;
   }
 }
 
@@ -195,7 +196,7 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
     // The error of a variable is reported only once, although several expressions use the variable.
-    if (name !== '') known[name] = found.type === undefined ? {} : schemaOf(found.type);
+    if (name !== '') known[name] = found.type === undefined ? ANY : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];
   });

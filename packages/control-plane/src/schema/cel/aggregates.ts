@@ -1,7 +1,8 @@
+import { entriesOf, fixed, UNKNOWN } from './cost/size.ts';
 import type { Compiled, Scope } from './runtime/compiled.ts';
 import { LiteralMap, Optional } from './runtime/values.ts';
 import type { Expr } from './syntax/ast.ts';
-import { type CelType, DYN, listOf, mapOf, opaque } from './types/types.ts';
+import { type CelType, DYN, listOf, mapOf, opaque, printType } from './types/types.ts';
 import { join } from './types/unify.ts';
 
 /** A structure that an expression creates: `Object.spec{replicas: 1}`. */
@@ -36,7 +37,7 @@ export function message(scope: Scope, expr: Extract<Expr, { kind: 'message' }>):
   return {
     type: messageType(name),
     cost: 40 + fields.reduce((sum, field) => sum + field.cost, 0),
-    size: fields.length,
+    size: UNKNOWN,
     run: (frame) => {
       const made = new MessageValue(name);
       for (const field of fields) {
@@ -49,18 +50,57 @@ export function message(scope: Scope, expr: Extract<Expr, { kind: 'message' }>):
   };
 }
 
+interface Part {
+  readonly type: CelType;
+  readonly at: number;
+  readonly isOptional: boolean;
+}
+
+/** A part of a literal. The part `?x` has the type of the value in the optional. */
+const partOf = (type: CelType, at: number, isOptional: boolean): Part => ({
+  type: isOptional && type.kind === 'optional' ? type.item : type,
+  at,
+  isOptional,
+});
+
+/** Whether a part has the type of the first part. A dynamic part only has the type of other dynamic parts. */
+const fits = (first: CelType, { type, isOptional }: Part): boolean => {
+  // The type of `optional.none()` is open.
+  if (isOptional && type.kind === 'dyn') return true;
+  return first.kind === 'dyn' || type.kind === 'dyn' ? first.kind === type.kind : join(first, type).kind !== 'dyn';
+};
+
+/** The type of all parts of a literal. The first part with another type is an error. */
+function commonType(scope: Scope, parts: readonly Part[]): CelType {
+  const [first, ...others] = parts;
+  if (first === undefined) return DYN;
+  const odd = others.find((part) => !fits(first.type, part));
+  if (odd === undefined) return others.reduce((common, { type }) => join(common, type), first.type);
+  scope.mixed(odd.at, `expected type '${printType(first.type)}' but found '${printType(odd.type)}'`);
+  return DYN;
+}
+
 /** Plans the creation of a list. The type of its items is the type that all items have in common. */
 export function list(scope: Scope, expr: Extract<Expr, { kind: 'list' }>): Compiled {
-  const items = expr.items.map((item) => ({ ...scope.compile(item.value), optional: item.optional }));
-  let type: CelType | undefined;
-  for (const item of items) {
-    const own = item.optional && item.type.kind === 'optional' ? item.type.item : item.type;
-    type = type === undefined ? own : join(type, own);
-  }
+  const items = expr.items.map((item) => ({
+    ...scope.compile(item.value),
+    optional: item.optional,
+    at: item.value.at,
+  }));
+  const type = commonType(
+    scope,
+    items.map((item) => partOf(item.type, item.at, item.optional)),
+  );
   return {
-    type: listOf(type ?? DYN),
+    type: listOf(type),
+    parts: items.map((item) => item.type),
     cost: 10 + items.reduce((sum, item) => sum + item.cost, 0),
-    size: items.length,
+    size: fixed(items.length),
+    entries: entriesOf(
+      true,
+      [],
+      items.map((item) => item.size),
+    ),
     run: (frame) => {
       const made: unknown[] = [];
       for (const item of items) {
@@ -79,13 +119,26 @@ export function map(scope: Scope, expr: Extract<Expr, { kind: 'map' }>): Compile
     key: scope.compile(entry.key),
     value: scope.compile(entry.value),
     optional: entry.optional,
+    keyAt: entry.key.at,
+    valueAt: entry.value.at,
   }));
-  const types = entries.map((entry) => entry.value.type);
-  const [first = DYN] = types;
+  const keyType = commonType(
+    scope,
+    entries.map(({ key, keyAt }) => partOf(key.type, keyAt, false)),
+  );
+  const valueType = commonType(
+    scope,
+    entries.map(({ value, optional, valueAt }) => partOf(value.type, valueAt, optional)),
+  );
   return {
-    type: mapOf(entries[0]?.key.type ?? DYN, types.reduce(join, first)),
+    type: mapOf(keyType, valueType),
     cost: 30 + entries.reduce((sum, entry) => sum + entry.key.cost + entry.value.cost, 0),
-    size: entries.length,
+    size: fixed(entries.length),
+    entries: entriesOf(
+      false,
+      entries.map((entry) => entry.key.size),
+      entries.map((entry) => entry.value.size),
+    ),
     run: (frame) => {
       const made = new LiteralMap();
       for (const entry of entries) {

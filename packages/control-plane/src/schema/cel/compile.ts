@@ -1,28 +1,21 @@
 import type { SchemaNode } from '../model/node.ts';
 import { list, map, message } from './aggregates.ts';
+import { callFacts } from './cost/calls.ts';
+import { fieldPlace, type Place, placeOf, sizeAt, valuePlace } from './cost/place.ts';
+import { fixed, ONE } from './cost/size.ts';
 import { overloadsOf } from './lib/index.ts';
 import { typeValue } from './lib/standard.ts';
+import { literalIssue } from './literals.ts';
 import { bind, comprehension } from './macros.ts';
-import { type Compiled, isSizedType, literal, type Scope, sizeOf, type Variable } from './runtime/compiled.ts';
-import { invocation, sizeOfResult } from './runtime/invocation.ts';
+import { type Compiled, literal, type Scope, type Variable } from './runtime/compiled.ts';
+import { invocation } from './runtime/invocation.ts';
 import { conditional, logic } from './runtime/logic.ts';
 import { CelRuntimeError, isMap, NONE, Optional } from './runtime/values.ts';
 import { CelCompileError, type CelIssue, type Expr } from './syntax/ast.ts';
 import { parseCel } from './syntax/parser.ts';
-import { callCost, maxSize } from './types/cost.ts';
 import type { Overload } from './types/overload.ts';
-import {
-  BOOL,
-  type CelType,
-  DYN,
-  fieldOf,
-  nodeOfField,
-  optionalOf,
-  printType,
-  TYPE,
-  unescapeName,
-} from './types/types.ts';
-import { candidates, join } from './types/unify.ts';
+import { BOOL, type CelType, DYN, fieldOf, optionalOf, printType, TYPE } from './types/types.ts';
+import { type Candidate, candidates, join } from './types/unify.ts';
 
 /** A variable of an expression. */
 export interface Declaration {
@@ -65,20 +58,25 @@ const noSuchKey = (key: unknown): never => {
 
 class Compiler implements Scope {
   readonly issues: CelIssue[] = [];
+  /** Checks of literals, which matter only without other errors. */
+  readonly literalChecks: (() => CelIssue | undefined)[] = [];
+  /** The number of calls of `format` around the current part of the expression. */
+  private formats = 0;
   readonly uses = new Set<string>();
   private readonly declared: ReadonlySet<string>;
   private scope: Variable[];
   private slots: number;
+  private readonly root: Place | undefined;
 
   readonly messages: (name: string) => boolean;
 
   constructor(declarations: readonly Declaration[], messages: (name: string) => boolean) {
     this.messages = messages;
-    this.scope = declarations.map((each, slot) => ({
-      ...each,
-      slot,
-      size: each.node === undefined ? 1 : maxSize(each.node),
-    }));
+    this.scope = declarations.map(({ name, type, node }, slot) => {
+      const isResource = type.kind === 'object' && type.isResource;
+      return { name, type, slot, place: node === undefined ? undefined : placeOf(node, isResource) };
+    });
+    this.root = this.scope.find(({ place }) => place !== undefined)?.place;
     this.declared = new Set(declarations.map((each) => each.name));
     this.slots = declarations.length;
   }
@@ -110,7 +108,15 @@ class Compiler implements Scope {
 
   issue(at: number, message: string): Compiled {
     this.issues.push({ at, message });
-    return { type: DYN, run: () => null, cost: 0, size: 0 };
+    return { type: DYN, run: () => null, cost: 0, size: fixed(0) };
+  }
+
+  mixed(at: number, message: string): void {
+    if (this.formats === 0) this.literalChecks.push(() => ({ at, message }));
+  }
+
+  below(place: Place | undefined, step: (place: Place) => Place): Place | undefined {
+    return place === undefined ? this.root : step(place);
   }
 
   private find(name: string): Variable | undefined {
@@ -126,13 +132,14 @@ class Compiler implements Scope {
         type: variable.type,
         run: (frame) => frame.slots[slot],
         cost: 1,
-        size: variable.size,
-        node: variable.node,
+        size: sizeAt(variable.type, variable.place, variable.size),
+        entries: variable.entries,
+        place: variable.place,
       };
     }
     if (TYPE_NAMES.has(name)) {
       const value = typeValue(name);
-      return { type: TYPE, run: () => value, cost: 0, size: 1 };
+      return { type: TYPE, run: () => value, cost: 1, size: sizeAt(TYPE, this.root), place: this.root };
     }
     return this.issue(at, `undeclared reference to '${name}' (in container '')`);
   }
@@ -158,10 +165,6 @@ class Compiler implements Scope {
     }
   }
 
-  private childNode(node: SchemaNode | undefined, field: string): SchemaNode | undefined {
-    return node?.properties.get(unescapeName(field)) ?? node?.properties.get(field) ?? node?.additional;
-  }
-
   private select(operandExpr: Expr, field: string, optional: boolean, at: number): Compiled {
     if (operandExpr.kind === 'ident' && this.find(operandExpr.name) === undefined) {
       const name = `${operandExpr.name}.${field}`;
@@ -174,19 +177,22 @@ class Compiler implements Scope {
     }
     const operand = this.compile(operandExpr);
     const type = this.fieldType(operand.type, field, at);
-    if (type === undefined) return { type: DYN, run: () => null, cost: 0, size: 0 };
-    const { type: owner } = operand;
-    const node = owner.kind === 'object' ? nodeOfField(owner, field) : this.childNode(operand.node, field);
-    const facts = { cost: operand.cost + 1, size: sizeOf(type, node), node };
+    if (type === undefined) return { type: DYN, run: () => null, cost: 0, size: fixed(0) };
     const { run } = operand;
     const get = (value: unknown): unknown =>
       isMap(value) ? (value.has(field) ? value.get(field) : noSuchKey(field)) : noSuchKey(field);
     const maybe = (value: unknown): Optional =>
       isMap(value) && value.has(field) ? new Optional(true, value.get(field)) : NONE;
-    if (optional || operand.type.kind === 'optional') {
+    const isOptional = operand.type.kind === 'optional';
+    if (optional || isOptional) {
+      const made = isOptional ? type : optionalOf(type);
+      // An optional selection is a function call for the estimate of cel-go.
+      const facts = optional
+        ? { cost: operand.cost + 1, size: sizeAt(made, undefined) }
+        : this.selected(operand, made, field);
       return {
         ...facts,
-        type: operand.type.kind === 'optional' ? type : optionalOf(type),
+        type: made,
         run: (frame) => {
           const value = run(frame);
           if (!(value instanceof Optional)) return maybe(value);
@@ -195,7 +201,7 @@ class Compiler implements Scope {
       };
     }
     return {
-      ...facts,
+      ...this.selected(operand, type, field),
       type,
       run: (frame) => {
         const value = run(frame);
@@ -205,14 +211,21 @@ class Compiler implements Scope {
     };
   }
 
+  /** The cost and the size of a field. */
+  private selected(operand: Compiled, type: CelType, field: string): Pick<Compiled, 'cost' | 'size' | 'place'> {
+    const place = this.below(operand.place, (at) => fieldPlace(at, field));
+    const reads = operand.type.kind === 'object' || operand.type.kind === 'map';
+    return { cost: operand.cost + (reads ? 1 : 0), size: sizeAt(type, place), place };
+  }
+
   private has(operandExpr: Expr, field: string, at: number): Compiled {
     const operand = this.compile(operandExpr);
     this.fieldType(operand.type, field, at);
     const { run } = operand;
     return {
       type: BOOL,
-      cost: operand.cost + 1,
-      size: 1,
+      cost: operand.cost,
+      size: ONE,
       run: (frame) => {
         const value = run(frame);
         if (value instanceof Optional) return value.present && isMap(value.value) && value.value.has(field);
@@ -259,7 +272,10 @@ class Compiler implements Scope {
     at: number,
     method = false,
   ): Compiled {
+    const depth = name === 'format' ? 1 : 0;
+    this.formats += depth;
     const args = exprs.map((arg) => this.compile(arg));
+    this.formats -= depth;
     const fits = candidates(
       overloads,
       args.map((arg) => arg.type),
@@ -271,19 +287,36 @@ class Compiler implements Scope {
       const signature = method ? `${types[0]}.(${types.slice(1).join(', ')})` : `(${types.join(', ')})`;
       return this.issue(at, `found no matching overload for '${name}' applied to '${signature}'`);
     }
-    const node = name === '_[_]' ? (args[0]?.node?.items ?? args[0]?.node?.additional) : undefined;
+    this.literalChecks.push(() => literalIssue({ name, isMethod: method, at, overload: first.overload, args, exprs }));
     const type = fits.reduce((joined, fit) => join(joined, fit.result), first.result);
     return {
       type,
-      cost:
-        args.reduce((sum, arg) => sum + arg.cost, 0) + callCost(name, args, (i) => isSizedType(args[i]?.type ?? DYN)),
-      size: node === undefined ? (isSizedType(type) ? sizeOfResult(name, args) : 1) : sizeOf(type, node),
-      node,
+      ...this.called(name, method, fits, args, type),
       run: invocation(
         fits.map((fit) => fit.overload),
         args,
       ),
     };
+  }
+
+  /** The cost and the size of a call. */
+  private called(
+    name: string,
+    method: boolean,
+    fits: readonly Candidate[],
+    args: readonly Compiled[],
+    type: CelType,
+  ): Omit<Compiled, 'type' | 'run'> {
+    const cost = args.reduce((sum, arg) => sum + arg.cost, 0);
+    const [first] = args;
+    if (name === 'dyn' && first !== undefined) return { cost: cost + 1, size: first.size, entries: first.entries };
+    if (name === '_[_]' && first !== undefined && first.type.kind !== 'optional') {
+      const place = this.below(first.place, valuePlace);
+      return { cost: cost + 1, size: first.entries?.value ?? sizeAt(type, place), place };
+    }
+    const overloads = fits.map(({ overload }) => overload);
+    const facts = callFacts(name, method, overloads, args);
+    return { cost: cost + facts.cost, size: facts.size ?? sizeAt(type, undefined), entries: facts.entries };
   }
 }
 
@@ -298,7 +331,9 @@ export function compileCel(
 ): Program {
   const compiler = new Compiler(declarations, messages);
   const compiled = compiler.compile(parseCel(source));
-  const issues = compiler.issues.filter((issue) => issue.message !== '').sort((a, b) => a.at - b.at);
+  const errors = compiler.issues.filter((issue) => issue.message !== '');
+  const found = errors.length > 0 ? errors : compiler.literalChecks.flatMap((check) => check() ?? []);
+  const issues = found.toSorted((a, b) => a.at - b.at);
   if (issues.length > 0) throw new CelCompileError(source, issues);
   return {
     type: compiled.type,

@@ -1,23 +1,24 @@
-import { type Compiled, literal, type Scope, sizeOf } from './runtime/compiled.ts';
+import { BIND_COST, loopFacts, optionalCost } from './cost/loops.ts';
+import { keyPlace, sizeAt, valuePlace } from './cost/place.ts';
+import { union } from './cost/size.ts';
+import { type Compiled, literal, type Scope } from './runtime/compiled.ts';
 import { notBool } from './runtime/logic.ts';
 import { loop } from './runtime/loop.ts';
 import { NONE, Optional } from './runtime/values.ts';
 import type { Comprehension, Expr } from './syntax/ast.ts';
 import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } from './types/types.ts';
 
-/** kube-apiserver's cost estimator has no size for the keys of a map, so it counts a key as empty. */
-const MAX_KEY = 0;
-
 const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
 
-/** Compiles `cel.bind(name, value, body)`. */
+/** Compiles a variable for a part of an expression. `sortBy` needs such a variable. */
 export function bind(scope: Scope, expr: Extract<Expr, { kind: 'bind' }>): Compiled {
   const value = scope.compile(expr.value);
-  return scope.within([{ name: expr.name, type: value.type, node: value.node, size: value.size }], ([slot = 0]) => {
+  const { type, place, size, entries } = value;
+  return scope.within([{ name: expr.name, type, place, size, entries }], ([slot = 0]) => {
     const body = scope.compile(expr.body);
     return {
       ...body,
-      cost: value.cost + body.cost + 1,
+      cost: value.cost + body.cost + BIND_COST,
       run: (frame) => {
         frame.slots[slot] = value.run(frame);
         return body.run(frame);
@@ -28,7 +29,8 @@ export function bind(scope: Scope, expr: Extract<Expr, { kind: 'bind' }>): Compi
 
 /** Compiles a macro over the items of a list or a map, or over an optional. */
 export function comprehension(scope: Scope, expr: Comprehension): Compiled {
-  if (expr.macro === 'optMap' || expr.macro === 'optFlatMap') return optional(scope, expr);
+  const { macro } = expr;
+  if (macro === 'optMap' || macro === 'optFlatMap') return optional(scope, expr);
   const range = scope.compile(expr.range);
   const { type } = range;
   if (type.kind !== 'list' && type.kind !== 'map' && type.kind !== 'dyn') {
@@ -40,29 +42,23 @@ export function comprehension(scope: Scope, expr: Comprehension): Compiled {
   }
   const [first = '_', second] = expr.variables;
   const itemType = type.kind === 'list' ? type.item : type.kind === 'map' ? type.value : DYN;
-  const itemNode = range.node?.items ?? range.node?.additional;
-  const item = { type: itemType, node: itemNode, size: sizeOf(itemType, itemNode) };
+  const { entries } = range;
+  const item = { type: itemType, place: scope.below(range.place, valuePlace), size: entries?.value };
   const keyType = type.kind === 'list' ? INT : type.kind === 'map' ? type.key : DYN;
-  const key = { type: keyType, node: undefined, size: MAX_KEY };
-  const variables =
-    second === undefined
-      ? [{ name: first, ...(type.kind === 'map' ? key : item) }]
-      : [
-          { name: first, ...key },
-          { name: second, ...item },
-        ];
+  const key = { type: keyType, place: scope.below(range.place, keyPlace), size: entries?.key };
+  // For a single variable, cel-go looks for the keys of a dynamic value.
+  const isList = entries?.isList ?? type.kind === 'list';
+  const single = isList ? item : { ...key, type: type.kind === 'map' ? keyType : itemType };
+  const one = { name: first, ...(second === undefined ? single : key) };
+  const variables = second === undefined ? [one] : [one, { name: second, ...item }];
   return scope.within(variables, (slots) => {
     const args = expr.args.map((arg) => scope.compile(arg));
     const last = args.at(-1);
     const result = resultType(expr, range.type, last?.type ?? DYN);
     checkPredicate(scope, expr, args, result);
-    const body = args.reduce((sum, arg) => sum + arg.cost, 0);
-    const collects = !PREDICATES.has(expr.macro);
     return {
       type: result,
-      cost: range.cost + 1 + range.size * (body + (collects ? 12 : 3)),
-      size: collects ? range.size : 1,
-      ...(expr.macro === 'filter' ? { node: range.node } : {}),
+      ...loopFacts(macro, range, args, sizeAt(one.type, one.place, one.size)),
       run: loop(
         expr,
         range.run,
@@ -92,13 +88,15 @@ function optional(scope: Scope, expr: Comprehension): Compiled {
   const inner = range.type.kind === 'optional' ? range.type.item : DYN;
   const [name = '_'] = expr.variables;
   const [argument] = expr.args;
-  return scope.within([{ name, type: inner, node: range.node, size: range.size }], ([slot = 0]) => {
+  return scope.within([{ name, type: inner }], ([slot = 0]) => {
     const body = argument === undefined ? literal(null) : scope.compile(argument);
     const flat = expr.macro === 'optFlatMap';
+    const type = flat ? body.type : optionalOf(body.type);
+    const size = sizeAt(type, undefined);
     return {
-      type: flat ? body.type : optionalOf(body.type),
-      cost: range.cost + body.cost + 2,
-      size: body.size,
+      type,
+      cost: optionalCost(flat, range, body),
+      size: flat ? union(body.size, size) : size,
       run: (frame) => {
         const option = range.run(frame);
         if (!(option instanceof Optional) || !option.present) return NONE;

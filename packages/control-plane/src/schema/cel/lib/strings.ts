@@ -1,6 +1,19 @@
 import { goQuote } from '../../../apimachinery/errors/schema-causes.ts';
 import { type CelMap, Duration, equal, isMap, order, Timestamp, Uint } from '../runtime/values.ts';
-import { BOOL, DYN, INT, listOf, param, STRING } from '../types/types.ts';
+import {
+  BOOL,
+  BYTES,
+  type CelType,
+  DOUBLE,
+  DURATION,
+  DYN,
+  INT,
+  listOf,
+  param,
+  STRING,
+  TIMESTAMP,
+  UINT,
+} from '../types/types.ts';
 import { fail, fn, method, type Overload, toIndex } from './overload.ts';
 import { printDuration, printTimestamp, regExp } from './standard.ts';
 
@@ -136,7 +149,6 @@ const strings: Overload[] = [
   method('substring', [STRING, INT], STRING, substring),
   method('substring', [STRING, INT, INT], STRING, substring),
   method('trim', [STRING], STRING, (text: string) => text.trim()),
-  method('reverse', [STRING], STRING, (text: string) => chars(text).reverse().join('')),
   method('join', [listOf(STRING)], STRING, (list: string[]) => list.join('')),
   method('join', [listOf(STRING), STRING], STRING, (list: string[], separator: string) => list.join(separator)),
   method('format', [STRING, listOf(DYN)], STRING, format),
@@ -155,17 +167,16 @@ function extreme(list: readonly unknown[], sign: number): unknown {
   return list.reduce((best, item) => ((order(item, best) ?? fail('no such overload')) * sign > 0 ? item : best));
 }
 
-function sum(list: readonly unknown[]): unknown {
-  let total: unknown;
+function sum(list: readonly unknown[], zero: unknown): unknown {
+  let total = zero;
   for (const item of list) {
-    if (total === undefined) total = item;
-    else if (typeof item === 'bigint' && typeof total === 'bigint') total += item;
+    if (typeof item === 'bigint' && typeof total === 'bigint') total += item;
     else if (typeof item === 'number' && typeof total === 'number') total += item;
     else if (item instanceof Uint && total instanceof Uint) total = new Uint(total.value + item.value);
     else if (item instanceof Duration && total instanceof Duration) total = new Duration(total.nanos + item.nanos);
     else return fail('no such overload');
   }
-  return total ?? 0n;
+  return total;
 }
 
 const isSorted = (list: readonly unknown[]): boolean =>
@@ -173,11 +184,21 @@ const isSorted = (list: readonly unknown[]): boolean =>
 
 const isIn = (list: readonly unknown[], item: unknown): boolean => list.some((other) => equal(item, other));
 
+const COMPARABLE = [INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES];
+const ZEROS: readonly (readonly [type: CelType, zero: unknown])[] = [
+  [INT, 0n],
+  [UINT, new Uint(0n)],
+  [DOUBLE, 0],
+  [DURATION, new Duration(0n)],
+];
+
 const lists: Overload[] = [
-  method('isSorted', [listOf(A)], BOOL, isSorted),
-  method('sum', [listOf(A)], A, sum),
-  method('min', [listOf(A)], A, (list: unknown[]) => extreme(list, -1)),
-  method('max', [listOf(A)], A, (list: unknown[]) => extreme(list, 1)),
+  ...COMPARABLE.flatMap((type) => [
+    method('isSorted', [listOf(type)], BOOL, isSorted),
+    method('min', [listOf(type)], type, (list: unknown[]) => extreme(list, -1)),
+    method('max', [listOf(type)], type, (list: unknown[]) => extreme(list, 1)),
+  ]),
+  ...ZEROS.map(([type, zero]) => method('sum', [listOf(type)], type, (list: unknown[]) => sum(list, zero))),
   method('indexOf', [listOf(A), A], INT, (list: unknown[], item: unknown) =>
     BigInt(list.findIndex((other) => equal(item, other))),
   ),
@@ -194,5 +215,54 @@ const lists: Overload[] = [
   ),
 ];
 
+const sameKind = (list: readonly unknown[]): boolean =>
+  list.every((item) => order(item, item) !== undefined && order(list[0], item) !== undefined);
+
+/** Sorts a list by keys at the same positions. The sort is stable. */
+function sortBy(list: readonly unknown[], keys: readonly unknown[]): unknown[] {
+  if (list.length === 0) return [];
+  if (order(keys[0], keys[0]) === undefined) return fail('list elements must be comparable');
+  if (!sameKind(keys)) return fail('list elements must have the same type');
+  return list
+    .map((item, at) => ({ item, key: keys[at] }))
+    .sort((a, b) => order(a.key, b.key) ?? 0)
+    .map(({ item }) => item);
+}
+
+function slice(list: readonly unknown[], start: bigint, end: bigint): unknown[] {
+  const call = `cannot slice(${start}, ${end})`;
+  if (start < 0n || end < 0n) return fail(`${call}, negative indexes not supported`);
+  if (start > end) return fail(`${call}, start index must be less than or equal to end index`);
+  if (BigInt(list.length) < end) return fail(`${call}, list is length ${list.length}`);
+  return list.slice(toIndex(start), toIndex(end));
+}
+
+const flatten = (list: readonly unknown[], depth = 1n): unknown[] =>
+  depth < 0n ? fail('level must be non-negative') : list.flat(toIndex(depth) as 1);
+
+/** The largest list that `lists.range` creates. */
+const MAX_RANGE = 1_000_000n;
+
+function range(count: bigint): bigint[] {
+  if (count < 0n) return fail(`lists.range: size must be non-negative, got ${count}`);
+  if (count > MAX_RANGE) return fail(`lists.range: size ${count} exceeds maximum allowed (${MAX_RANGE})`);
+  return Array.from({ length: toIndex(count) }, (_, at) => BigInt(at));
+}
+
+const distinct = (list: readonly unknown[]): unknown[] =>
+  list.filter((item, at) => !list.slice(0, at).some((other) => equal(item, other)));
+
+/** The list functions of cel-go. */
+const extendedLists: Overload[] = [
+  method('slice', [listOf(A), INT, INT], listOf(A), slice),
+  method('flatten', [listOf(listOf(A))], listOf(A), flatten),
+  method('flatten', [listOf(DYN), INT], listOf(DYN), flatten),
+  method('distinct', [listOf(A)], listOf(A), distinct),
+  method('reverse', [listOf(A)], listOf(A), (list: unknown[]) => list.toReversed()),
+  fn('lists.range', [INT], listOf(INT), range),
+  ...COMPARABLE.map((type) => method('sort', [listOf(type)], listOf(type), (list: unknown[]) => sortBy(list, list))),
+  ...COMPARABLE.map((type) => method('@sortByAssociatedKeys', [listOf(A), listOf(type)], listOf(A), sortBy)),
+];
+
 /** Functions for strings, regular expressions, lists and sets: the extensions that Kubernetes enables. */
-export const stringLibrary: readonly Overload[] = [...strings, ...lists];
+export const stringLibrary: readonly Overload[] = [...strings, ...lists, ...extendedLists];

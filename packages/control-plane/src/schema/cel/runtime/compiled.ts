@@ -1,6 +1,7 @@
-import type { SchemaNode } from '../../model/node.ts';
+import type { Sized } from '../cost/calls.ts';
+import type { Place } from '../cost/place.ts';
+import { type Entries, fixed, type Size } from '../cost/size.ts';
 import type { Expr, Literal } from '../syntax/ast.ts';
-import { maxSize } from '../types/cost.ts';
 import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from '../types/types.ts';
 import { CelRuntimeError, Uint } from './values.ts';
 
@@ -14,14 +15,12 @@ export interface Frame {
 export type Run = (frame: Frame) => unknown;
 
 /** A checked part of an expression, and the properties of its value. */
-export interface Compiled {
-  readonly type: CelType;
+export interface Compiled extends Sized {
   readonly run: Run;
   /** The maximum cost of the expression, with the same estimate as cel-go. */
   readonly cost: number;
-  /** The maximum number of bytes, items or entries of the value. */
-  readonly size: number;
-  readonly node?: SchemaNode | undefined;
+  /** The types of the items, for a list literal. */
+  readonly parts?: readonly CelType[];
 }
 
 /** A variable in scope, and the position of its value in a frame. */
@@ -29,8 +28,10 @@ export interface Variable {
   readonly name: string;
   readonly slot: number;
   readonly type: CelType;
-  readonly node?: SchemaNode | undefined;
-  readonly size: number;
+  readonly place?: Place | undefined;
+  /** The size that the expression determines. The size at the place has precedence. */
+  readonly size?: Size | undefined;
+  readonly entries?: Entries | undefined;
 }
 
 /** The context for the compilation of expressions. */
@@ -38,8 +39,18 @@ export interface Scope {
   compile(expr: Expr): Compiled;
   /** Records an error. `issue` returns a placeholder for the invalid part of the expression. */
   issue(at: number, message: string): Compiled;
+  /**
+   * Records a literal with parts of several types. The error is ignored in the arguments of `format`, and in expressions
+   * with other errors.
+   */
+  mixed(at: number, message: string): void;
   /** Whether an expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
+  /**
+   * The place below another place. The estimate of kube-apiserver confuses the parts of a value without a place with the
+   * value of `self`.
+   */
+  below(place: Place | undefined, step: (place: Place) => Place): Place | undefined;
   /** Compiles a part of an expression with more variables in scope. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;
 }
@@ -49,27 +60,19 @@ export function truth(value: unknown): boolean {
   return value;
 }
 
-/** Whether values of a type have a size that affects costs. */
-export const isSizedType = (type: CelType): boolean => ['string', 'bytes', 'list', 'map', 'dyn'].includes(type.kind);
-
-/** The maximum size of a value. If there is a schema, the limits of the schema are used. */
-export function sizeOf(type: CelType, node: SchemaNode | undefined): number {
-  if (node !== undefined) return maxSize(node);
-  return isSizedType(type) ? Number.POSITIVE_INFINITY : 1;
-}
-
 export function literal(value: Literal): Compiled {
   const fact = (type: CelType, size: number, made: unknown = value): Compiled => ({
     type,
     run: () => made,
     cost: 0,
-    size,
+    size: fixed(size),
+    literal: value,
   });
   if (value === null) return fact(NULL, 1);
   if (typeof value === 'boolean') return fact(BOOL, 1);
   if (typeof value === 'bigint') return fact(INT, 1);
   if (typeof value === 'number') return fact(DOUBLE, 1);
-  if (typeof value === 'string') return fact(STRING, value.length);
+  if (typeof value === 'string') return fact(STRING, [...value].length);
   if (value instanceof Uint8Array) return fact(BYTES, value.length);
   return fact(UINT, 1, new Uint(value.uint));
 }

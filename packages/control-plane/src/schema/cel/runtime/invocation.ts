@@ -1,15 +1,7 @@
-import { resultSize } from '../types/cost.ts';
 import type { Overload } from '../types/overload.ts';
 import type { Compiled, Run } from './compiled.ts';
 import { isOfType } from './is-of-type.ts';
 import { noOverload } from './no-overload.ts';
-
-/**
- * The size of the result of a conversion. The conversion of a dynamic value (int-or-string) to a string keeps its size.
- * The size of a string from any other conversion is unknown.
- */
-export const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
-  name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);
 
 /**
  * Plans a call of the overload that matches the values. If there is only one overload, the plan contains no selection.

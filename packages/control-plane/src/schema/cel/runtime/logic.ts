@@ -1,3 +1,4 @@
+import { ONE, union, unionEntries } from '../cost/size.ts';
 import type { Expr } from '../syntax/ast.ts';
 import { BOOL, type CelType, printType } from '../types/types.ts';
 import { join } from '../types/unify.ts';
@@ -33,7 +34,7 @@ export function logic(scope: Scope, expr: Extract<Expr, { kind: 'call' }>): Comp
     }
   }
   const decisive = expr.name === '_||_';
-  return { type: BOOL, cost: left.cost + right.cost, size: 1, run: shortCircuit(left.run, right.run, decisive) };
+  return { type: BOOL, cost: left.cost + right.cost, size: ONE, run: shortCircuit(left.run, right.run, decisive) };
 }
 
 /** Plans `condition ? yes : no`. */
@@ -49,7 +50,8 @@ export function conditional(scope: Scope, expr: Extract<Expr, { kind: 'call' }>)
   return {
     type: joined,
     cost: condition.cost + Math.max(yes.cost, no.cost),
-    size: Math.max(yes.size, no.size),
+    size: union(yes.size, no.size),
+    entries: unionEntries(yes.entries, no.entries),
     run: (frame) => (truth(condition.run(frame)) ? yes.run(frame) : no.run(frame)),
   };
 }

@@ -82,10 +82,22 @@ export class CelCompileError extends Error {
   }
 }
 
+/** An expression compiles, but its program cannot be created. */
+export class CelProgramError extends CelCompileError {
+  constructor(reason: string) {
+    super('', []);
+    this.message = reason;
+  }
+}
+
 function printIssue(source: string, issue: CelIssue): string {
   const before = source.slice(0, issue.at);
   const line = before.split('\n').length;
   const column = issue.at - (before.lastIndexOf('\n') + 1);
   const text = source.split('\n')[line - 1] ?? '';
-  return `ERROR: <input>:${line}:${column + 1}: ${issue.message}\n | ${text}\n | ${'.'.repeat(column)}^`;
+  // A character of several bytes gets a wide dot or a wide arrow, because such a character is often wide.
+  const marks = [...text.slice(0, column)].map((char) => (char > '\x7f' ? '\uff0e' : '.')).join('');
+  const arrow = text.charCodeAt(column) > 0x7f ? '\uff3e' : '^';
+  const characters = [...before.slice(before.lastIndexOf('\n') + 1)].length;
+  return `ERROR: <input>:${line}:${characters + 1}: ${issue.message}\n | ${text}\n | ${marks}${arrow}`;
 }

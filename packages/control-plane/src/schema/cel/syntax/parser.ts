@@ -10,6 +10,9 @@ const PRIMARY =
 const RELATIONS = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
 
 /** Macros by name and number of arguments, without the receiver. */
+/** The name of the variable in `sortBy`. No expression can contain this name. */
+const SORTED = '@__sortBy_input__';
+
 const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new Map([
   ['all/2', { macro: 'all', variables: 1 }],
   ['all/3', { macro: 'all', variables: 2 }],
@@ -215,11 +218,7 @@ class Parser {
   }
 
   private method(target: Expr, name: string, at: number, args: readonly Expr[]): Expr {
-    if (target.kind === 'ident' && target.name === 'cel' && name === 'bind' && args.length === 3) {
-      const [variable, value, body] = args;
-      if (variable?.kind !== 'ident') this.invalid('cel.bind() variable names must be simple identifiers', at);
-      if (variable?.kind === 'ident' && value && body) return { kind: 'bind', at, name: variable.name, value, body };
-    }
+    if (name === 'sortBy' && args.length === 2) return this.sortBy(target, at, args);
     const macro = MACROS.get(`${name}/${args.length}`);
     if (macro !== undefined) {
       const variables = args.slice(0, macro.variables);
@@ -240,6 +239,14 @@ class Parser {
       };
     }
     return { kind: 'call', at, name, target, args };
+  }
+
+  /** `sortBy` represents a sort by a list of keys, which `map` creates. */
+  private sortBy(value: Expr, at: number, args: readonly Expr[]): Expr {
+    const input: Expr = { kind: 'ident', at, name: SORTED };
+    const keys = this.method(input, 'map', at, args);
+    const body: Expr = { kind: 'call', at, name: '@sortByAssociatedKeys', target: input, args: [keys] };
+    return { kind: 'bind', at, name: SORTED, value, body };
   }
 
   private messageFields(): MessageField[] {

@@ -64,10 +64,6 @@ export function printType(type: CelType): string {
       return type.name;
     case 'object':
       return type.name;
-    case 'timestamp':
-      return 'google.protobuf.Timestamp';
-    case 'duration':
-      return 'google.protobuf.Duration';
     default:
       return type.kind;
   }
@@ -93,6 +89,22 @@ export function unescapeName(name: string): string {
   return name.replace(/__(?:underscores|dot|dash|slash)__/g, (found) => UNESCAPE[found] ?? found);
 }
 
+/**
+ * Whether rules can read a value. Rules cannot read a value without a type, such as a value with unknown fields, and
+ * cannot read lists and maps of such values.
+ */
+export function isExposed(node: SchemaNode): boolean {
+  if (node.intOrString) return true;
+  switch (node.types[0]) {
+    case 'array':
+      return node.items !== undefined && isExposed(node.items);
+    case 'object':
+      return node.additional === undefined || isExposed(node.additional);
+    default:
+      return node.types.length > 0;
+  }
+}
+
 export function typeOfNode(node: SchemaNode, name: string, isResource: boolean): CelType {
   if (node.intOrString) return DYN;
   switch (node.types[0]) {
@@ -108,7 +120,6 @@ export function typeOfNode(node: SchemaNode, name: string, isResource: boolean):
       return listOf(node.items === undefined ? DYN : typeOfNode(node.items, `${name}.@idx`, node.items.embedded));
     case 'object': {
       if (node.additional !== undefined) return mapOf(STRING, typeOfNode(node.additional, `${name}.@elem`, false));
-      if (node.preserve && node.properties.size === 0 && !isResource) return DYN;
       return { kind: 'object', name, node, isResource: isResource || node.embedded };
     }
     default:
@@ -133,7 +144,9 @@ export function fieldOf(type: ObjectType, field: string): CelType | undefined {
     if (name === 'apiVersion' || name === 'kind') return STRING;
     if (name === 'metadata') return METADATA;
   }
-  return property === undefined ? undefined : typeOfNode(property, `${type.name}.${name}`, property.embedded);
+  return property === undefined || !isExposed(property)
+    ? undefined
+    : typeOfNode(property, `${type.name}.${name}`, property.embedded);
 }
 
 const TEXT = nodeOf({ type: 'string' });

@@ -1,0 +1,63 @@
+import type { MacroName } from '../syntax/ast.ts';
+import type { Sized } from './calls.ts';
+import { type Entries, entriesOf, fixed, ONE, type Size, times, union } from './size.ts';
+
+/** A checked expression with its cost. */
+interface Costed extends Sized {
+  readonly cost: number;
+}
+
+/** The cost of an empty list or map, and of the result of the loop. */
+const FIRST: Readonly<Record<'list' | 'map', number>> = { list: 11, map: 31 };
+
+interface LoopFacts {
+  readonly cost: number;
+  readonly size: Size;
+  readonly entries?: Entries | undefined;
+}
+
+/** The cost of a step, without the cost of the arguments. */
+const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number>> = {
+  all: 3,
+  exists: 4,
+  exists_one: 2,
+  map: 12,
+  filter: 13,
+  transformList: 12,
+  transformMap: 3,
+  transformMapEntry: 2,
+};
+
+/**
+ * The facts of a macro over a list or a map. cel-go estimates the loop that the macro represents. For example, `map`
+ * represents the step `accumulator + [argument]` for each item.
+ * @param item the size of the first variable
+ */
+export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readonly Costed[], item: Size): LoopFacts {
+  const step = args.reduce((sum, { cost }) => sum + cost, STEPS[macro]);
+  const loop = range.cost + times(range.size.max, step);
+  switch (macro) {
+    case 'all':
+    case 'exists':
+      return { cost: loop + 1, size: ONE };
+    case 'exists_one':
+      return { cost: loop + 2, size: ONE };
+    case 'transformMap':
+    case 'transformMapEntry':
+      return { cost: loop + FIRST.map, size: range.size };
+    default: {
+      const added = macro === 'filter' ? item : (args.at(-1)?.size ?? item);
+      return { cost: loop + FIRST.list, size: range.size, entries: entriesOf(true, [], [union(fixed(0), added)]) };
+    }
+  }
+}
+
+/**
+ * The cost of `optMap` and `optFlatMap`. cel-go evaluates the optional twice: in `hasValue()` and in `value()`. The
+ * variable is a loop over an empty list, which has a cost.
+ */
+export const optionalCost = (isFlat: boolean, range: Costed, body: Costed): number =>
+  2 * range.cost + body.cost + (isFlat ? 12 : 13);
+
+/** The cost of a variable: the loop over an empty list that represents the variable. */
+export const BIND_COST = 10;
