@@ -22,15 +22,35 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .join('\n');
 
 /**
+ * The start of a cell in a table row, so that the next lines continue below this cell. Cells are two spaces apart.
+ * A cell in the right half of a terminal would need too many lines. `cellStart` returns undefined if no cell has room.
+ */
+function cellStart(line: string, lead: string, columns: number): number | undefined {
+  const starts = [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);
+  return starts.findLast((start) => {
+    const longest = Math.max(
+      ...line
+        .slice(start)
+        .split(/\s+/)
+        .map(({ length }) => length),
+    );
+    return start > lead.length && start <= columns / 2 && start + longest <= columns;
+  });
+}
+
+/**
  * Splits a line between words into lines of at most `columns` characters. The following lines have the indentation of
- * the first line's text. A word that is too long, such as a path, has a separate line.
+ * the first line's text, or of a cell if the line is a row of a table. A word that is too long, such as a path, has a
+ * separate line.
  * @param columns If undefined, for example for a file or a pipe, the line is not split
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {
   if (columns === undefined || line.length <= columns) return [line];
   const [lead = ''] = LEAD.exec(line) ?? [];
-  const indent = `${below(lead)}  `;
-  if (indent.length > columns / 2) return [line];
+  const usual = `${below(lead)}  `;
+  if (usual.length > columns / 2) return [line];
+  const cell = cellStart(line, lead, columns);
+  const indent = cell === undefined ? usual : below(lead).padEnd(cell);
   const lines: string[] = [];
   let current = lead;
   for (const [word] of line.slice(lead.length).matchAll(/\S+\s*/g)) {

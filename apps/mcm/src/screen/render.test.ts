@@ -89,6 +89,30 @@ test('a narrow terminal breaks no word, and its columns are only as wide as thei
   expect(lines.slice(-2)).toEqual(['kubectl get', '  machinedeployments,machinesets --watch']);
 });
 
+const DEAD = {
+  name: 'machine-controller-manager',
+  state: 'stopped',
+  since: '2026-01-01T00:00:30Z',
+  reason: 'the leader host_1 does not renew Lease test/x',
+  effects: ['the replacement of failed and deleted machines is stopped'],
+  unprocessed: [],
+} as const;
+const PROBLEM = 'MachineSet "workers-abcde" has timed out progressing.';
+
+test.each(Array.from({ length: 17 }, (_, index) => 40 + index * 10))(
+  'at %i columns, the screen shows the whole problem of a deployment and of a controller',
+  (columns) => {
+    const [deployment] = fleet.deployments;
+    if (!deployment) throw new Error('no deployment');
+    const deployments = [{ ...deployment, problem: PROBLEM }];
+    const lines = draw({ columns, rows: 60, fleet: { ...fleet, deployments, controllers: [DEAD] } });
+    const text = lines.map((line) => line.trim()).join(' ');
+    for (const words of [PROBLEM, DEAD.reason, DEAD.effects[0], 'is not working since 2026-01-01T00:00:30Z (30s)'])
+      expect(text).toContain(words);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+  },
+);
+
 test('a long colored line is cut by its visible characters', () => {
   expect(stripVTControlCharacters(cut('\u001b[31mabcdef\u001b[39m', 4))).toBe('abc…');
 });

@@ -25,7 +25,7 @@ export interface ScreenView {
 }
 
 /** On terminals that are narrower than this, columns are only as wide as their texts. */
-const NARROW = 80;
+const NARROW = 100;
 
 /** The width of a column: the usual width, or on a narrow terminal the width of its longest text. */
 const widthOf = (usual: number, { columns }: ScreenView, texts: readonly string[]): number =>
@@ -66,7 +66,9 @@ export function renderScreen(view: ScreenView): string {
       (p) =>
         `  ${paint(PROGRAM_STYLE[p.state], '●')} ${p.name.padEnd(named)}  ${p.state === 'ready' ? p.address : p.state}${p.restarts > 0 ? paint('yellow', `  restarted ${p.restarts}×`) : ''}`,
     ),
-    ...controllerLines(view.fleet.controllers, view.now).map((line) => paint('red', `  ${line}`)),
+    ...controllerLines(view.fleet.controllers, view.now)
+      .flatMap((line) => wrapped(`  ${line}`, view.columns))
+      .map((line) => paint('red', line)),
     '',
     phaseLine(view.fleet),
     '',
@@ -104,25 +106,35 @@ function deploymentLines(view: ScreenView): string[] {
     ),
     widthOf(18, view, deployments.map(countsOf)),
   ] as const;
-  return deployments.map((one) => deploymentLine(one, widths));
+  const bar = view.columns < NARROW ? BAR / 2 : BAR;
+  return deployments.flatMap((one) => deploymentLine(one, widths, bar, view.columns));
 }
 
-function deploymentLine(d: DeploymentView, [name, counts]: readonly [name: number, counts: number]): string {
+/** A problem that does not fit on the line of its deployment has separate lines. */
+function deploymentLine(
+  d: DeploymentView,
+  [name, counts]: readonly [name: number, counts: number],
+  bar: number,
+  columns: number,
+): string[] {
   const state = d.paused
     ? paint('yellow', 'paused')
     : d.old > 0 || d.updated < d.desired
-      ? rollout(d)
+      ? rollout(d, bar)
       : paint('green', 'up to date');
-  const problem = d.problem ? `  ${paint('yellow', d.problem)}` : '';
-  return `  ${d.name.padEnd(name)} ${countsOf(d).padEnd(counts)} ${state}${problem}`;
+  const line = `  ${d.name.padEnd(name)} ${countsOf(d).padEnd(counts)} ${state}`;
+  if (!d.problem) return [line];
+  if (stripVTControlCharacters(line).length + 2 + d.problem.length <= columns)
+    return [`${line}  ${paint('yellow', d.problem)}`];
+  return [line, ...wrapped(`    ${d.problem}`, columns).map((text) => paint('yellow', text))];
 }
 
 const BAR = 20;
-function rollout(d: DeploymentView): string {
+function rollout(d: DeploymentView, bar: number): string {
   const share = d.desired === 0 ? (d.old === 0 ? 1 : 0) : Math.min(1, d.updated / d.desired);
-  const filled = Math.round(share * BAR);
+  const filled = Math.round(share * bar);
   const old = d.old > 0 ? `, ${d.old} old` : '';
-  return `${paint('cyan', '█'.repeat(filled))}${paint('gray', '░'.repeat(BAR - filled))} ${d.updated}/${d.desired} updated${old}`;
+  return `${paint('cyan', '█'.repeat(filled))}${paint('gray', '░'.repeat(bar - filled))} ${d.updated}/${d.desired} updated${old}`;
 }
 
 function machineLines(view: ScreenView, room: number): string[] {
