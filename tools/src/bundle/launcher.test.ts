@@ -120,6 +120,62 @@ test('the launcher for Windows quotes the folder of the clone, because a closing
   expect(text.replaceAll(/"[^"\n]*"/g, '')).not.toContain('%root%');
 });
 
+/** The launcher for Windows by line, with each quoted text replaced, because cmd.exe reads no operators in quotes. */
+async function windowsLines(): Promise<readonly string[]> {
+  const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
+  return text
+    .trimEnd()
+    .split(/\r?\n/)
+    .map((line) => line.replaceAll(/"[^"]*"/g, 'QUOTED').trim());
+}
+
+test('the launcher for Windows finds its folder with %~dp0, prints no commands and keeps its variables to itself', async () => {
+  const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
+  expect(text.startsWith('@echo off\n')).toBe(true);
+  // %~dp0 is the drive and the folder of the file, with a backslash at the end, for every working folder.
+  expect(text.match(/%~dp0/g)).toHaveLength(1);
+  expect(text).toContain('\nset "root=%~dp0"\n');
+  expect(text).not.toMatch(/%root%\\|%cd%|\bcd\b|\bpushd\b/i);
+  // Quotes around the whole assignment keep spaces and ampersands of the path.
+  for (const [assignment] of text.matchAll(/^\s*(?:if .* )?set .*$/gm)) expect(assignment).toMatch(/set "\w+=[^"]*"$/);
+  expect(text.indexOf('setlocal')).toBeLessThan(text.indexOf('set "'));
+});
+
+test('the launcher for Windows quotes every path, and passes the arguments unchanged', async () => {
+  const lines = await windowsLines();
+  for (const line of lines) expect(line).not.toMatch(/%(?:root|node|~dp0)%?/);
+  // Only the last line has the arguments. Quotes around %* would join all arguments.
+  expect(lines.filter((line) => line.includes('%*'))).toEqual([lines.at(-1)]);
+  expect(lines.at(-1)).toBe('QUOTED --conditions=source QUOTED %*');
+});
+
+test('the launcher for Windows returns the exit code of mcm, and exit code 1 for each problem', async () => {
+  const lines = await windowsLines();
+  // The last command of the file sets the exit code, so no command follows mcm.
+  expect(lines.at(-1)).not.toMatch(/[&|()]/);
+  // Without /b, exit would close the window of the user.
+  const exits = lines.flatMap((line) => line.match(/\bexit\b.*?(?=[&|)]|$)/g) ?? []);
+  expect(exits.map((exit) => exit.trim())).toEqual(['exit /b 1', 'exit /b 1', 'exit /b 1']);
+  // Messages go to standard error, and a closing parenthesis outside quotes would end a block.
+  const echoes = lines.flatMap((line) => line.match(/(?<!@)\becho\b.*?(?=&|$)/g) ?? []);
+  expect(echoes).toHaveLength(2);
+  for (const echo of echoes) expect(echo).not.toMatch(/[()]/);
+  for (const line of lines.filter((each) => /(?<!@)\becho\b/.test(each)))
+    expect(line).toMatch(/ 1>&2(?:& exit \/b 1\))?$/);
+});
+
+test('the blocks of the launcher for Windows are balanced, and the file has no labels', async () => {
+  let depth = 0;
+  for (const line of await windowsLines()) {
+    // cmd.exe may miss a label in a file with the line ends of Unix.
+    expect(line).not.toMatch(/^:|\bgoto\b|\bcall\b/i);
+    if (/^rem\b/.test(line)) continue;
+    for (const [bracket] of line.matchAll(/[()]/g)) depth += bracket === '(' ? 1 : -1;
+    expect(depth).toBeGreaterThanOrEqual(0);
+  }
+  expect(depth).toBe(0);
+});
+
 test('the launcher for Windows passes exclamation marks of arguments', async () => {
   const lines = (await readFile(join(ROOT, 'mcm.cmd'), 'utf8')).split('\n');
   expect(lines.indexOf('setlocal DisableDelayedExpansion')).toBeGreaterThan(0);

@@ -2,11 +2,12 @@ import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { isThorough } from '@mcm/kube/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { sharedBundles } from '../shared.ts';
 import { krewManifest } from './krew.ts';
 import { packFiles, unpackFiles } from './pack.ts';
@@ -107,3 +108,80 @@ test('the krew manifest has each archive with its checksum', async () => {
   await writeFile(join(release, 'mcm-v1.2.4-linux-amd64.tar.gz'), '');
   await expect(krewManifest(release, 'x')).rejects.toThrow('must contain archives of one version, found 2');
 });
+
+/** The platforms that krew supports. */
+const KREW_PLATFORMS = [
+  ...['386', 'amd64', 'arm64'].map((arch) => `windows/${arch}`),
+  ...['386', 'amd64', 'arm', 'arm64', 'ppc64le'].map((arch) => `linux/${arch}`),
+  ...['386', 'amd64', 'arm64'].map((arch) => `darwin/${arch}`),
+];
+
+/** The rules of krew's tool validate-krew-manifest. Krew refuses a manifest that breaks a rule. */
+const KrewManifest = z.strictObject({
+  apiVersion: z.literal('krew.googlecontainertools.github.com/v1alpha2'),
+  kind: z.literal('Plugin'),
+  metadata: z.strictObject({ name: z.string().regex(/^[\w-]+$/) }),
+  spec: z.strictObject({
+    version: z.string().regex(/^v\d+\.\d+\.\d+(-[0-9a-z.-]+)?$/),
+    shortDescription: z.string().regex(/^[^\r\n]+$/),
+    description: z.string(),
+    platforms: z
+      .array(
+        z.strictObject({
+          selector: z.strictObject({ matchLabels: z.strictObject({ os: z.string(), arch: z.string() }) }),
+          uri: z.url({ protocol: /^https$/ }),
+          sha256: z.string().regex(/^[a-f0-9]{64}$/),
+          bin: z.string().min(1),
+        }),
+      )
+      .min(1),
+  }),
+});
+
+test.each(['1.2.3', '1.2.3-beta.1'])('krew accepts the manifest of version %s for all platforms', async (version) => {
+  const release = join(folder, `krew ${version}`);
+  await mkdir(release);
+  const systems = [
+    ['linux', 'x64'],
+    ['linux', 'arm64'],
+    ['darwin', 'x64'],
+    ['darwin', 'arm64'],
+    ['win32', 'x64'],
+    ['win32', 'arm64'],
+    ['win32', 'ia32'],
+  ] as const;
+  for (const [os, arch] of systems) {
+    const platform = platformOf(os, arch);
+    await writeFile(join(release, `mcm-v${version}-${platform.os}-${platform.arch}.tar.gz`), `${os}/${arch}`);
+  }
+  const path = await krewManifest(release, 'https://example.com/r');
+  const { metadata, spec } = KrewManifest.parse(parse(await readFile(path, 'utf8')));
+  // The file must have the name of the plugin, and kubectl runs the plugin `mcm` as `kubectl-mcm`.
+  expect(basename(path)).toBe(`${metadata.name}.yaml`);
+  expect(spec.version).toBe(`v${version}`);
+  const selected = spec.platforms.map(({ selector: { matchLabels } }) => `${matchLabels.os}/${matchLabels.arch}`);
+  expect(new Set(selected).size).toBe(systems.length);
+  for (const one of selected) expect(KREW_PLATFORMS).toContain(one);
+  for (const { bin, selector, uri } of spec.platforms) {
+    expect(bin).toBe(selector.matchLabels.os === 'windows' ? 'kubectl-mcm.exe' : 'kubectl-mcm');
+    expect(uri).toMatch(/\.tar\.gz$/);
+  }
+});
+
+test.each([
+  [{ os: 'linux', arch: 'amd64' }, 'kubectl-mcm'],
+  [{ os: 'windows', arch: 'amd64' }, 'kubectl-mcm.exe'],
+])(
+  'the archive of %j has the plugin that the manifest names, as an executable file, and the license',
+  async (platform, bin) => {
+    const file = join(folder, 'a file');
+    await writeFile(file, 'program');
+    const { stdout } = await run('tar', ['-tvzf', await writeArchive(file, folder, platform)]);
+    const entries = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/\s+/));
+    expect(entries.map((columns) => columns.at(-1))).toEqual([bin, 'LICENSE']);
+    expect(entries[0]?.[0]).toBe('-rwxr-xr-x');
+  },
+);
