@@ -16,10 +16,10 @@ const degraded = (count: number) =>
   Array.from({ length: count }, (_, index) => node(`n${index}`, ['V0', 'V1', 'Degraded']));
 
 test.each([
-  [4, 'n0, n1, n2, n3; no'],
-  [5, 'n0, n1, n2, n3, n4; no'],
-  [6, 'n0, n1, n2, n3, n4 and 1 more; no'],
-  [8, 'n0, n1, n2, n3, n4 and 3 more; no'],
+  [4, 'n0, n1, n2, n3. No'],
+  [5, 'n0, n1, n2, n3, n4. No'],
+  [6, 'n0, n1, n2, n3, n4 and 1 more. No'],
+  [8, 'n0, n1, n2, n3, n4 and 3 more. No'],
 ])('a stopped rollout names five nodes and counts the others: %i', (count, names) => {
   const { halted, condition } = evaluateRollout(pool, degraded(count), 2);
   expect([halted, condition?.message?.includes(`${count} nodes degraded on MachineConfig V1: ${names}`)]).toEqual([
