@@ -1,3 +1,4 @@
+import { compactsHistory } from '../histories/modes.ts';
 import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
 import type { KillPoint } from '../processes/simulated-process.ts';
 import { BOUNDS } from '../record/bounds.ts';
@@ -92,9 +93,11 @@ class FleetHistory {
   readonly #dice: Dice;
   readonly #kills: KillPoints;
   readonly #script: Script;
+  readonly #compacts: boolean;
 
   constructor(world: FleetWorld, kills: KillPoints, { seed, plan }: HistoryOptions) {
     this.#world = world;
+    this.#compacts = compactsHistory(seed);
     this.#kills = kills;
     this.#dice = new Dice(seed + 2_000_000);
     this.#script = new Script({
@@ -198,6 +201,7 @@ class FleetHistory {
     wires.cut(program.process, server, failure);
     served.connectionsChanged();
     this.#later(ms, () => {
+      if (this.#compacts) this.#world.compact(server);
       wires.mend(program.process, server);
       served.connectionsChanged();
     });
@@ -210,6 +214,7 @@ class FleetHistory {
     wires.hang(cluster, true);
     served.connectionsChanged();
     this.#later(ms, () => {
+      if (this.#compacts) this.#world.compact(cluster);
       wires.hang(cluster, false);
       served.connectionsChanged();
     });

@@ -199,6 +199,12 @@ export class FleetWorld {
     });
   }
 
+  /** Compacts the history of a server, so that watches from an earlier version do not start. */
+  compact(server: string): void {
+    this.reporter.note('act', `the API server of ${server} compacts its history`);
+    (server === SEED ? this.#seedPlane : this.#clusters.get(server)?.plane)?.compact();
+  }
+
   #server(name: string): Transport {
     if (name === SEED) {
       const seen = this.fences.sees(this.#seedPlane.transport);

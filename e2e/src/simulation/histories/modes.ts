@@ -54,6 +54,12 @@ export const isPlainMode = (mode: FleetMode): boolean =>
     mode,
   );
 
+/**
+ * Whether the API server compacts its history while connections are broken. In all other histories, watches expire
+ * without a compaction.
+ */
+export const compactsHistory = (seed: number): boolean => seed % 3 !== 0;
+
 /** Whether each deployment has a machine config pool. Such histories take four times as long. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;
 

@@ -16,6 +16,7 @@ import { JoinVerifier } from '../verifiers/join-verifier.ts';
 import type { ConfigControllersOptions } from '../world/config-controllers.ts';
 import { ConfigWorld, fileOf } from '../world/config-world.ts';
 import { NAMESPACE } from '../world/world.ts';
+import { compactsHistory } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
 
 const MINUTE = 60_000;
@@ -139,11 +140,13 @@ class PoolHistory {
   #replicas = 2;
   #written = 0;
   #class = 'blue';
+  readonly #compacts: boolean;
 
   readonly #script: Script;
 
-  constructor(config: ConfigWorld, dice: Dice, acts: readonly Act[], plan: Plan | undefined) {
+  constructor(config: ConfigWorld, dice: Dice, acts: readonly Act[], { seed, plan }: HistoryOptions) {
     [this.#config, this.#dice] = [config, dice];
+    this.#compacts = compactsHistory(seed);
     const { clock } = config.world;
     this.#script = new Script({
       dice,
@@ -275,7 +278,7 @@ class PoolHistory {
 
   #disturb(act: 'harm' | 'silence' | 'expire', network: Network): void {
     const { clock } = this.#config.world;
-    if (act === 'expire') network.expire('manager');
+    if (act === 'expire') this.#expire(network);
     if (act === 'silence') network.silence('manager');
     if (act !== 'harm') return;
     const chance = 0.1 + 0.1 * this.#dice.number(3);
@@ -287,6 +290,11 @@ class PoolHistory {
       'killed after': 0.02,
     });
     clock.setTimeout(() => network.setFaultChances({}), 2 * MINUTE);
+  }
+
+  #expire(network: Network): void {
+    if (this.#compacts) network.outdate('manager');
+    else network.expire('manager');
   }
 
   async #limit(limit: number): Promise<unknown> {
@@ -393,7 +401,7 @@ export async function playPool(
   options: HistoryOptions,
   broken: Pick<ConfigControllersOptions, 'unfenced'> = {},
 ): Promise<Outcome> {
-  const { seed, profile, plan } = options;
+  const { seed, profile } = options;
   const dice = new Dice(seed);
   const updateStrategy = dice.one(STRATEGIES) ?? 'InPlace';
   const haltDegraded = dice.number(3);
@@ -405,7 +413,7 @@ export async function playPool(
     { seed, profile, kubelets: { configDelay }, configControllers: { haltDegraded, ...peers, ...broken } },
   );
   const { reporter } = config.world;
-  const history = new PoolHistory(config, dice, ACTS_OF[mode], plan);
+  const history = new PoolHistory(config, dice, ACTS_OF[mode], options);
   try {
     const played = history.play().catch((error: unknown) => reporter.violate(String(error)));
     await reporter.until(played, options);

@@ -69,3 +69,15 @@ test('two controllers stop writing conflicting values when one of them has a sta
   expect([faults['watches stop delivering'], faults['there are two controllers']]).toEqual([1, 1]);
   expect(story).toContain('Running → Unknown');
 });
+
+test('after a compaction, the caches of the controller list their objects again', async () => {
+  const plan = { steps: [{ act: 'expire', pauseMs: 1_000, drawn: 0 }], lastPauseMs: 5_000, drawn: 0 };
+  const { history, violations } = await playMachines({ seed: 7, plan });
+  const lines = (JSON.parse(history) as readonly { readonly text: string }[]).map(({ text }) => text);
+  const start = lines.indexOf('watches end after a compaction');
+  const after = lines.slice(start, lines.indexOf('machine-controller list pods 200', start) + 20);
+  expect(start).toBeGreaterThan(0);
+  // The first list compares the newest object with the server.
+  expect(after.filter((text) => text === 'machine-controller list pods 200')).toHaveLength(2);
+  expect(violations).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import type { Machine } from '@mcm/api';
 import type { FaultRule, OrderedFault } from '@mcm/provider-local';
+import { compactsHistory } from '../histories/modes.ts';
 import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
 import { type Draw, drawFaultChances, type FailingOperation, faultyCloud, lostVm } from '../network/random-faults.ts';
 import { Dice } from '../script/dice.ts';
@@ -59,9 +60,11 @@ class MachineHistory {
   #named = 0;
   #silenced = false;
   #cutMs = 0;
+  readonly #compacts: boolean;
 
   constructor(world: MachineWorld, { seed, plan }: HistoryOptions) {
     this.#world = world;
+    this.#compacts = compactsHistory(seed);
     this.#dice = new Dice(seed + 2_000_000);
     this.#script = new Script({
       dice: this.#dice,
@@ -229,8 +232,12 @@ class MachineHistory {
     const ms = this.#dice.pause(120_000);
     this.#note(`the API server is unreachable for ${ms} ms`);
     this.#cutMs = Math.max(this.#cutMs, ms);
-    this.#world.network.cut('machine-controller');
-    this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
+    const { network, clock } = this.#world;
+    network.cut('machine-controller');
+    clock.setTimeout(() => {
+      if (this.#compacts) network.outdate('machine-controller');
+      network.mend();
+    }, ms);
   }
 
   #silence(): void {
@@ -240,8 +247,9 @@ class MachineHistory {
   }
 
   #expire(): void {
-    this.#note('watches end with 410');
-    this.#world.network.expire('machine-controller');
+    this.#note(this.#compacts ? 'watches end after a compaction' : 'watches end with 410');
+    if (this.#compacts) this.#world.network.outdate('machine-controller');
+    else this.#world.network.expire('machine-controller');
   }
 
   #boots(): void {

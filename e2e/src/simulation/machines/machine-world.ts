@@ -76,7 +76,7 @@ export interface MachineWorldOptions {
   readonly journal?: Journal | undefined;
 }
 
-type Plane = Pick<ControlPlane, 'transport' | 'close'>;
+type Plane = Pick<ControlPlane, 'transport' | 'compact' | 'close'>;
 
 interface Process {
   readonly proc: SimulatedProcess;
@@ -132,6 +132,7 @@ export class MachineWorld {
       kill: () => this.kill(),
       note: (text) => this.reporter.note('act', text),
       isOver: () => this.steps.isOver,
+      compact: () => plane.compact(),
     });
     this.admin = createClient({ transport: plane.transport, userAgent: 'stage', clock });
     this.cache = new ApiCache(this.admin, clock, this.log);

@@ -170,8 +170,18 @@ export class Network {
   cut(...callers: readonly Caller[]): void {
     for (const caller of callers) {
       this.#cut.add(caller);
-      for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
+      this.#reset(caller);
     }
+  }
+
+  #reset(caller: Caller): void {
+    for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
+  }
+
+  /** Compacts the history of the API server and ends the open watches of a caller. Its next watches start too late. */
+  outdate(caller: Caller): void {
+    this.#options.compact?.();
+    this.#reset(caller);
   }
 
   mend(): void {
@@ -195,13 +205,13 @@ export class Network {
    */
   forbid(caller: Caller, paths: RegExp): void {
     this.#forbidden.set(caller, paths);
-    for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
+    this.#reset(caller);
   }
 
   /** The server fails the reads of a caller at these paths with 500 until `mend`. The caller's open watches end. */
   failReads(caller: Caller, paths: RegExp): void {
     this.#failing.set(caller, paths);
-    for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
+    this.#reset(caller);
   }
 
   /**

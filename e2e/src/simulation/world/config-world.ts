@@ -71,6 +71,7 @@ export class ConfigWorld {
       random: seededRandom(seed + 7),
       kill: () => this.controllers.kill(),
       note: (text) => world.reporter.note('act', text),
+      compact: () => world.compact(),
     });
     this.network = network;
     const { clock, reporter } = world;
