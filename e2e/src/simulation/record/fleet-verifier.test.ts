@@ -34,6 +34,7 @@ async function violationsOf(setSize: number): Promise<readonly string[]> {
     replicasOf: () => setSize,
     largestSince: () => setSize,
     reducedAt: () => (setSize < 3 ? reducedAt : undefined),
+    totalOf: () => setSize,
   });
   verifier.wishes({ replicas: 3, maxSurge: 0, maxUnavailable: 0 });
   for (const name of ['a', 'b', 'c']) verifier.appeared(machine(name));
@@ -65,6 +66,7 @@ test('a set fills up to its size after a scale-in, and a set that grows beyond t
     replicasOf: () => sizes.set,
     largestSince: () => sizes.set,
     reducedAt: () => undefined,
+    totalOf: () => sizes.set,
   });
   verifier.wishes({ replicas: 0, maxSurge: 0, maxUnavailable: 0 });
   for (const name of ['a', 'b']) verifier.appeared(machine(name));
@@ -75,4 +77,31 @@ test('a set fills up to its size after a scale-in, and a set that grows beyond t
     '3 machines are not terminating, more than the limit of 0',
     'the growth of set set led to 3 machines in all sets, more than the limit of 0',
   ]);
+});
+
+test.each([
+  ['large enough', 2, []],
+  ['smaller than the present request', 1, [expect.stringMatching(/^b was deleted with 0 others available/)]],
+])('a set completes an earlier scale-in, and all sets together are %s', async (_, total, expected) => {
+  const clock = new VirtualClock();
+  const violations: string[] = [];
+  const verifier = new FleetVerifier({
+    clock,
+    limit: 1,
+    lagMs: () => 0,
+    violate: (text) => violations.push(text),
+    replicasOf: () => 0,
+    largestSince: () => 0,
+    reducedAt: () => MINUTE,
+    totalOf: () => total,
+  });
+  verifier.wishes({ replicas: 1, maxSurge: 0, maxUnavailable: 0 });
+  verifier.appeared(machine('b'));
+  await clock.advance(MINUTE);
+  verifier.wishes({ replicas: 0, maxSurge: 0, maxUnavailable: 0 });
+  await clock.advance(MINUTE);
+  verifier.wishes({ replicas: 2, maxSurge: 0, maxUnavailable: 0 });
+  await clock.advance(MINUTE);
+  verifier.changed(machine('b'), machine('b', true), false);
+  expect(violations).toEqual(expected);
 });

@@ -27,6 +27,8 @@ export interface FleetVerifierOptions {
    * since 1970. `reducedAt` returns undefined if the size was never reduced.
    */
   readonly reducedAt: (setUid: string) => number | undefined;
+  /** The size of all sets of a set's deployment together, by the UID of the set. */
+  readonly totalOf: (setUid: string) => number;
   /** The value of `--max-unhealthy-replacements`. */
   readonly limit: number;
   /** The maximum age of the cached state on which a write is based when it arrives. */
@@ -178,14 +180,18 @@ export class FleetVerifier {
   /**
    * Verifies that enough machines remain available when mcm makes an available machine unavailable. mcm may not know
    * yet that a machine was lost. A set with too many machines deletes them as a ReplicaSet does, even if a user deletes
-   * another machine. For such a set, the decision was the reduction of its size.
+   * another machine. For such a set, the decision was the reduction of its size. If all sets together are smaller than
+   * the present request allows, the sets keep the required machines, although the earlier request was lower.
    */
   #decided(name: string, how: string): void {
     const since = Math.min(this.#now, this.#reducedAt(name)) - this.#o.lagMs();
+    const set = this.#setOf(name);
+    const now = this.#least(this.#recentWishes());
+    const areSizesOld = set === undefined || this.#o.totalOf(set) < now;
+    const least = areSizesOld ? now : this.#least(this.#recentWishes(since));
     const lost = [...this.#lostAt.values()].filter((at) => at > since).length;
     const stays = (one: Machine) => one.metadata.name !== name && !this.#isSelected(one);
     const others = [...this.#machines.values()].filter((one) => isAvailable(one) && stays(one)).length;
-    const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
     if (others + lost < least) {
       this.#o.violate(
         `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} are required`,
@@ -193,13 +199,21 @@ export class FleetVerifier {
     }
   }
 
+  #least(wishes: readonly Wish[]): number {
+    return Math.min(...wishes.map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
+  }
+
+  #setOf(name: string): string | undefined {
+    const machine = this.#machines.get(name);
+    return machine && controllerOf(machine)?.uid;
+  }
+
   /**
    * The time at which the size of the deleted machine's set was reduced below its number of machines. By default, the
    * time is now.
    */
   #reducedAt(name: string): number {
-    const machine = this.#machines.get(name);
-    const set = machine && controllerOf(machine)?.uid;
+    const set = this.#setOf(name);
     if (set === undefined) return this.#now;
     const own = [...this.#machines.values()].filter((one) => isAvailable(one) && controllerOf(one)?.uid === set).length;
     // The deleted machine is no longer available.
@@ -207,8 +221,7 @@ export class FleetVerifier {
   }
 
   /** The sizes that a current decision may still use. */
-  #recentWishes(): Wish[] {
-    const since = this.#now - this.#o.lagMs();
+  #recentWishes(since = this.#now - this.#o.lagMs()): Wish[] {
     const last = this.#wishes.findLastIndex((entry) => entry.since <= since);
     return this.#wishes.slice(Math.max(last, 0)).map(({ wish }) => wish);
   }

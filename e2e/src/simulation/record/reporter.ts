@@ -51,13 +51,15 @@ export class Reporter {
       replicasOf = () => 0,
       largestSince = () => 0,
       reducedAt = () => undefined,
+      totalOf = () => 0,
       limit = 1,
       lagMs = () => 0,
       recordedAt = () => Number.POSITIVE_INFINITY,
     } = rules;
     this.#recordedAt = recordedAt;
     const violate = (text: string): void => this.violate(text);
-    this.#makeFleet = () => new FleetVerifier({ clock, replicasOf, largestSince, reducedAt, limit, lagMs, violate });
+    const options = { clock, replicasOf, largestSince, reducedAt, totalOf, limit, lagMs, violate };
+    this.#makeFleet = () => new FleetVerifier(options);
     this.#start = clock.now().getTime();
   }
 

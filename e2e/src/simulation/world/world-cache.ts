@@ -42,6 +42,12 @@ export class WorldCache {
     return Math.max(0, ...all.slice(Math.max(first, 0)).map(({ replicas }) => replicas));
   }
 
+  /** The size of all sets of a set's deployment together. */
+  totalOf(setUid: string): number {
+    const set = this.#sets.get(setUid);
+    return set ? this.#total(controllerOf(set)?.uid) : 0;
+  }
+
   /** The sizes of all sets of a deployment together. */
   #total(owner: string | undefined): number {
     const own = [...this.#sets.values()].filter((set) => controllerOf(set)?.uid === owner);

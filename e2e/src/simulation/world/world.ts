@@ -80,6 +80,7 @@ export class World extends Fleet {
       replicasOf: (uid) => cache.sizeOf(uid),
       largestSince: (uid, since) => cache.largestSince(uid, since),
       reducedAt: (uid) => cache.reducedAt(uid),
+      totalOf: (uid) => cache.totalOf(uid),
       recordedAt: (uid) => cache.recordedAt(uid),
       limit: options.maxUnhealthyReplacements ?? 1,
       lagMs,
