@@ -178,7 +178,10 @@ export class Network {
     for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
   }
 
-  /** Compacts the history of the API server and ends the open watches of a caller. Its next watches start too late. */
+  /**
+   * Compacts the history of the API server and ends the open watches of a caller. The next watches of the caller start too
+   * late.
+   */
   outdate(caller: Caller): void {
     this.#options.compact?.();
     this.#reset(caller);

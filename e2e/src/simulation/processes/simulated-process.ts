@@ -96,14 +96,19 @@ export class SimulatedProcess {
     for await (const bytes of body) yield await this.#reach(bytes);
   }
 
-  /** The clock of this process. A freeze delays the timers of the process, and a kill cancels them. */
+  /**
+   * The clock of this process. A freeze delays the timers of the process, and a kill cancels them. After a freeze, the
+   * process first handles its inputs and then its timers, because it was stopped while it waited for inputs.
+   */
   clock(clock: Clock): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) => {
       let cancelled = false;
-      const timer = clock.setTimeout(() => {
+      const fire = (): void => {
+        if (cancelled) return;
         if (!this.#thawed && !this.#dead) callback();
-        else void this.#reach(undefined).then(() => !cancelled && callback());
-      }, ms);
+        else void this.#reach(undefined).then(() => clock.setTimeout(fire, 0));
+      };
+      const timer = clock.setTimeout(fire, ms);
       return {
         cancel: () => {
           cancelled = true;
