@@ -21,6 +21,9 @@ export const withCluster = (command: Command): Command =>
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
+/** The label of the namespaces of a fleet in the documentation and in the chart. */
+export const FLEET_LABEL = 'mcm-fleet';
+
 export const withFleetCluster = (command: Command): Command =>
   command.option(
     '--cluster <name>',

@@ -24,6 +24,11 @@ interface Report<T> {
   readonly clock?: Clock;
 }
 
+/** The passing time in a text is not a change. */
+export const withoutDurations = (model: object): string => JSON.stringify(model).replaceAll(DURATION, '');
+
+const DURATION = /\b(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\b/g;
+
 /**
  * Prints the lines of a model. With --watch, the lines are printed again after each change, until the signal aborts.
  */

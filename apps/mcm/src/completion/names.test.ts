@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Annotations, crds, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, leases, VirtualClock } from '@mcm/kube';
+import { createClient, leases, namespaces, VirtualClock } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createProgram } from '../program.ts';
 import { completionScript } from './completion.ts';
@@ -34,6 +34,10 @@ beforeAll(async () => {
   await client
     .resource(machines, 'default')
     .create({ metadata: { name: 'm-0' }, spec: { class: { kind: 'MachineClass', name: 'small' } } } as never);
+  await client.resource(namespaces).create({ metadata: { name: 'shoot--a', labels: { 'mcm-fleet': 'aws' } } });
+  await client
+    .resource(machines, 'shoot--a')
+    .create({ metadata: { name: 'm-1' }, spec: { class: { kind: 'MachineClass', name: 'small' } } } as never);
   for (const replica of ['0', '1'])
     await client.resource(leases, 'default').create({ metadata: { name: `machine-controller-fleet-${replica}` } });
 });
@@ -82,6 +86,10 @@ test.each([
     ['fleet', 'move', 'shoot', '--to', ''],
     ['0', '1'],
   ],
+  [['fleet', 'move', ''], ['shoot--a']],
+  [['tree', '--cluster', 's'], ['shoot--a']],
+  [['explain', 'shoot--a/'], ['shoot--a/machine/m-1']],
+  [['explain', 'shoot--b/'], []],
   [['logs', ''], ['control-plane']],
 ])('offers the names in the cluster for mcm %j', async ([first = '', ...rest], expected) => {
   const flags = first === 'logs' ? ['--data-dir', dir] : ['--kubeconfig', join(dir, 'kubeconfig')];

@@ -12,6 +12,7 @@ import {
 } from '@mcm/kube';
 import { parse } from 'yaml';
 import { type ClusterFlags, connect, findKubeconfigs } from '../cluster/cluster.ts';
+import { FLEET_LABEL } from '../cluster/cluster-options.ts';
 import { DEFAULT_DATA_DIR } from '../command/environment.ts';
 import { peersIn } from '../fleet/actions.ts';
 import { otherNamesOf, typesOf } from './objects.ts';
@@ -101,7 +102,9 @@ async function candidates(line: Limited): Promise<readonly string[]> {
     const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace, line));
     return type === undefined ? names : names.map((name) => `${type}/${name}`);
   }
-  const all = await listed(line, async (client, namespace) => {
+  const cluster = line.path === 'explain' ? clusterBefore(line.begun) : undefined;
+  const all = await listed(line, async (client, given) => {
+    const namespace = cluster ?? given;
     const found = types.map(async (each, index) => {
       const kind = TYPES[each];
       const names = kind === undefined ? [] : await namesOf(client, kind, namespace, line);
@@ -110,7 +113,13 @@ async function candidates(line: Limited): Promise<readonly string[]> {
     });
     return (await Promise.all(found)).flat();
   });
-  return all;
+  return cluster === undefined ? all : all.map((name) => `${cluster}/${name}`);
+}
+
+/** The cluster of `CLUSTER/TYPE/NAME`, if the word is not `TYPE/NAME`. */
+function clusterBefore(begun: string): string | undefined {
+  const [cluster = '', ...more] = begun.split('/');
+  return more.length === 0 || cluster in TYPES ? undefined : cluster;
 }
 
 async function valuesOf(flag: string, line: Limited): Promise<readonly string[]> {
@@ -128,6 +137,8 @@ async function valuesOf(flag: string, line: Limited): Promise<readonly string[]>
       return listed(line, (client) => namesOf(client, POOLS, undefined, line));
     case '--to':
       return replicasOf(line);
+    case '--cluster':
+      return clustersOf(line);
     case '--provider':
       return PROVIDERS;
     default:
@@ -187,10 +198,18 @@ const replicasOf = (line: Limited): Promise<readonly string[]> =>
     return [...new Set(peers.map(({ replica }) => replica))].sort();
   });
 
+/** The namespaces of the clusters of a fleet in a seed. */
+const clustersOf = ({ signal, ...line }: Limited): Promise<readonly string[]> =>
+  listed({ ...line, signal }, async (client) => {
+    const { items } = await client.resource(namespaces).list({ signal, labelSelector: FLEET_LABEL });
+    return items.map(({ metadata }) => metadata.name).sort();
+  });
+
 const OTHER_NAMES: Readonly<
   Record<NonNullable<ReturnType<typeof otherNamesOf>>, (line: Limited) => Promise<readonly string[]>>
 > = {
   logs: async (line) => logsOf(flagsOf(line).dataDir),
   zones: zonesOf,
   replicas: replicasOf,
+  clusters: clustersOf,
 };

@@ -15,12 +15,13 @@ export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
 /** Names that are not the names of objects. */
-const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas'>> = {
+const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas' | 'clusters'>> = {
   logs: 'logs',
   'zone evacuate': 'zones',
   'zone return': 'zones',
   'fleet drain': 'replicas',
   'fleet undrain': 'replicas',
+  'fleet move': 'clusters',
 };
 
 /** The names that a command accepts in addition to names of objects. */
@@ -34,6 +35,7 @@ const NAMED_FLAGS: readonly string[] = [
   '--deployment',
   '--pool',
   '--to',
+  '--cluster',
 ];
 
 /** Whether the completion of a command runs `mcm __complete` to find names. */

@@ -5,9 +5,9 @@ import { crds, machineDeployments, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, realClock, seededRandom } from '@mcm/kube';
 import { expect, onTestFinished, test } from 'vitest';
+import { withoutDurations } from '../cluster/follow.ts';
 import { createProgram } from '../program.ts';
 import { explainedBy } from './command.ts';
-import { withoutDurations } from './run.ts';
 
 const labels = { app: 'web' };
 const spec = { class: { kind: 'MachineClass', name: 'small' } };

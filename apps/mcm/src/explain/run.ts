@@ -4,7 +4,7 @@ import { readNodes } from '../cluster/allowed.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
 import { type AskFlags, nameOf, reference } from '../cluster/cluster-options.ts';
 import { readWithEnvironment } from '../cluster/deployment-reading.ts';
-import { type Following, reportOrFollow } from '../cluster/follow.ts';
+import { type Following, reportOrFollow, withoutDurations } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { readControllers } from '../controllers/read.ts';
@@ -50,11 +50,6 @@ export const reportWhy = (
       watched: withoutDurations,
     });
   });
-
-/** The passing time in a text is not a change. */
-export const withoutDurations = (model: object): string => JSON.stringify(model).replaceAll(DURATION, '');
-
-const DURATION = /\b(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\b/g;
 
 function textOf(all: readonly Explanation[]): readonly string[] {
   const now = realClock.now();

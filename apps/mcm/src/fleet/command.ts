@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withCluster, withOutput, withWatch } from '../cluster/cluster-options.ts';
+import { FLEET_LABEL, withCluster, withOutput, withWatch } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import type { ClustersFlags, FleetFlags, FleetStatusFlags, MoveFlags } from './run.ts';
 
@@ -16,7 +16,7 @@ export function addFleet(program: Command, environment: CommandEnvironment): voi
     .option(
       '-l, --selector <labels>',
       'labels of the namespaces of the clusters, as in --fleet-namespaces',
-      'mcm-fleet',
+      FLEET_LABEL,
     )
     .action(async (flags: ClustersFlags) => {
       const { clusters } = await import('./run.ts');

@@ -1,6 +1,6 @@
 import { realClock } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
-import { type Following, reportOrFollow } from '../cluster/follow.ts';
+import { type Following, reportOrFollow, withoutDurations } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
@@ -31,7 +31,7 @@ export const clusters = (flags: ClustersFlags, telling: Following): Promise<void
         items: await clusterRows(client, { namespace, selector: flags.selector, now: realClock.now() }),
       }),
       text: ({ items }) => clusterLines(items, flags.selector),
-      watched: ({ items }) => items,
+      watched: withoutDurations,
     }),
   );
 

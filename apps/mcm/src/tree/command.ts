@@ -26,10 +26,10 @@ export function addTree(program: Command, environment: CommandEnvironment): void
     async (words: string[], flags: TreeFlags) => {
       if (words.length > 0 && (flags.allNamespaces || flags.selector !== undefined))
         throw new UserError('a name cannot be used together with --all-namespaces or --selector');
-      const { fleet, allNamespaces, selector, watch, cluster } = flags;
-      const others = words.length > 0 || [allNamespaces, selector, watch, cluster].some((flag) => flag !== undefined);
+      const { fleet, allNamespaces, selector, cluster } = flags;
+      const others = words.length > 0 || [allNamespaces, selector, cluster].some((flag) => flag !== undefined);
       if (fleet !== undefined && others)
-        throw new UserError('--fleet can be used only with --all, -n, -o and the flags of the kubeconfig');
+        throw new UserError('--fleet can be used only with --all, -n, -o, -w and the flags of the kubeconfig');
       const { reportTree } = await import('./run.ts');
       await reportTree(words.length === 0 ? undefined : objectText(words), flags, environment);
     },

@@ -11,8 +11,9 @@ import { type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../cluster/allowed.ts';
 import { type Telling, tell } from '../cluster/answers.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
-import { type AskFlags, nameOf } from '../cluster/cluster-options.ts';
+import { type AskFlags, FLEET_LABEL, nameOf } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
+import { type Following, reportOrFollow, withoutDurations } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { type ControllerHealth, controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
@@ -20,7 +21,7 @@ import { eachFormatted } from '../output/format.ts';
 import { clusterTree } from './clusters.ts';
 import { followTree } from './follow.ts';
 import { nodesOf, ofDeployments } from './narrow.ts';
-import { fleetTree, type TreeSource, treeLines } from './tree.ts';
+import { type Branch, fleetTree, type TreeSource, treeLines } from './tree.ts';
 
 export type TreeFlags = AskFlags & {
   readonly allNamespaces?: true;
@@ -54,21 +55,21 @@ export const reportTree = (
     tell(telling, flags.output, { model, unread, before }, (reported, wide) => treeLines(reported, wide, now));
   });
 
-/** The label of the namespaces of a fleet in the documentation and in the chart. */
-const FLEET_LABEL = 'mcm-fleet';
-
-async function tellFleet(
+function tellFleet(
   { client, namespace }: Cluster,
   selector: string,
-  { output, all }: TreeFlags,
-  telling: Telling,
+  flags: TreeFlags,
+  telling: Following,
 ): Promise<void> {
-  const now = realClock.now();
-  const model = await clusterTree(client, { namespace, selector, now }, { all: all === true });
-  const none = [`No namespace has the labels ${selector}`];
-  tell(telling, output, { model, unread: new Set() }, (reported, wide) =>
-    reported.length === 0 ? none : treeLines(reported, wide, now),
-  );
+  const linesOf = (model: readonly Branch[], wide: boolean): readonly string[] =>
+    model.length === 0 ? [`No namespace has the labels ${selector}`] : treeLines(model, wide, realClock.now());
+  const isText = flags.output === 'text' || flags.output === 'wide';
+  return reportOrFollow(telling, flags, {
+    read: () => clusterTree(client, { namespace, selector, now: realClock.now() }, { all: flags.all === true }),
+    text: linesOf,
+    // The text does not show all fields of the model.
+    watched: (model) => withoutDurations(isText ? linesOf(model, flags.output === 'wide') : model),
+  });
 }
 
 /** Prints the tree after each change. */
