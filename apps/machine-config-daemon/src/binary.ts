@@ -45,7 +45,7 @@ const flags = {
     'reboot-command': textFlag({
       placeholder: '<command>',
       default: 'systemctl reboot',
-      help: 'reboot command, which runs in the root directory of the machine. none: another component must reboot nodes in state Rebooting',
+      help: 'command that reboots the machine, with its root directory as /; none: another component must reboot nodes in the state Rebooting',
     }),
     'boot-id-file': textFlag({
       placeholder: '<file>',

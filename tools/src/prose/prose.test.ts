@@ -103,6 +103,27 @@ describe('check', () => {
     expect(rulesOf({ kind: 'cell', line: 1, text, headings: ['Meaning'] })).toEqual([]);
   });
 
+  test.each([
+    ['After a restore, VMs have no Machine. After a restore, Machines have no VM.', ['repeat']],
+    ['With `a`, pods wait. With `a`, nodes wait.', ['repeat']],
+    ['With `a`, pods wait. With `b`, nodes wait.', []],
+    ['After a restore, VMs have no Machine. Machines have no VM after a restore.', []],
+  ])('a page states a condition once: %s', (text, rules) => {
+    const [paragraph = message('')] = textsOfPage(text);
+    expect(rulesOf(paragraph)).toEqual(rules);
+  });
+
+  test.each([
+    ['Such a Node belongs to a VM.', ['pronoun']],
+    ['Therefore, use a new directory.', ['pronoun']],
+    ['With these labels, the Machine belongs to the set.', ['pronoun']],
+    ['In this repository, run the tests.', []],
+    ['This page lists all flags.', []],
+  ])('a sentence of a page does not depend on the sentence before: %s', (text, rules) => {
+    expect(rulesOf({ kind: 'doc', line: 1, text })).toEqual(rules);
+    expect(rulesOf({ kind: 'cell', line: 1, text })).toEqual(rules);
+  });
+
   test('limits a table cell to 200 characters', () => {
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(200) })).toEqual([]);
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(201) })).toEqual(['cell']);

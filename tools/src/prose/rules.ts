@@ -3,10 +3,10 @@ import { search } from 'nlcst-search';
 import { toString as plainText } from 'nlcst-to-string';
 import { ParseEnglish } from 'parse-english';
 import { visit } from 'unist-util-visit';
-import type { Kind, Text } from './texts.ts';
+import { CODE, type Kind, type Text } from './texts.ts';
 
 /** The names of the rules, in the order of the baseline. */
-export const RULES = ['phrase', 'person', 'pronoun', 'sentence', 'cell', 'fragment', 'cause'] as const;
+export const RULES = ['phrase', 'person', 'pronoun', 'sentence', 'cell', 'fragment', 'cause', 'repeat'] as const;
 
 export type Rule = (typeof RULES)[number];
 
@@ -19,6 +19,7 @@ export interface Violation {
 /** Removed phrases and their replacements. */
 export type Phrases = Readonly<Record<string, string>>;
 
+const CODES = new RegExp(CODE, 'g');
 const MAX_CELL = 200;
 /** The maximum number of words in a sentence. Titles and table cells are not full sentences, so they have no limit. */
 const MAX_WORDS: Partial<Record<Kind, number>> = { doc: 25, comment: 25, message: 20 };
@@ -35,11 +36,16 @@ const PERSONS = new Set(
  */
 const POINTS_BACK =
   /^(?:It|Its|They|Their|Them|Then|(?:This|These|Those|That) (?:is|are|was|were|has|have|can|cannot|may|must|does|do|means?|would|will))\b/;
+/** The same start on a page. A page is read in its order, so `This` may refer to the sentence before. */
+const BACK =
+  /^(?:It|Its|They|Their|Them|Such|Therefore|Otherwise|However|(?:With|Without|For|In|By) (?:such|this|these|those) (?!page|section|repository|folder|mode|example))\b/;
+/** The condition at the start of a sentence. */
+const CONDITION = /^(?:After|At|Before|During|For|If|In|While|When|With|Without) [^,]{2,80}(?=, )/;
 /** The kinds of texts whose sentences have their own subject. A page may start a step with "Then". */
 const OWN_SUBJECT: Partial<Record<Kind, RegExp>> = {
   comment: POINTS_BACK,
-  doc: /^(?:It|Its|They|Their|Them)\b/,
-  cell: /^(?:It|Its|They|Their|Them)\b/,
+  doc: BACK,
+  cell: BACK,
 };
 
 /** The start of a message that is only the end of a sentence. */
@@ -64,14 +70,16 @@ function checkStart({ kind, line, text, headings: [column = ''] = [] }: Text): V
   return [];
 }
 
-function checkSentences({ kind, line, text, shown = text.length }: Text, phrases: Phrases): Violation[] {
+function checkSentences({ kind, line, text, shown = text.length, code = [] }: Text, phrases: Phrases): Violation[] {
   // The help of a command contains a table of options, which is not a sentence.
   const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
   // Parsing takes most of the time. A short text without phrases is not parsed.
   const start = OWN_SUBJECT[kind];
   const short = text.split(/[\s/–—-]+/).length <= most;
-  if (!searched && !/\bwho\b/i.test(text) && short && kind !== 'cell' && !mayPointBack(start, text)) return [];
+  const mayRepeat = kind === 'doc' && /\. (?:After|At|Before|During|For|If|In|While|When|With|Without) /.test(text);
+  if (!searched && !/\bwho\b/i.test(text) && short && kind !== 'cell' && !mayRepeat && !mayPointBack(start, text))
+    return [];
   const tree = parsed(text);
   const found: Violation[] = [];
   const add = (rule: Rule, offset: number | undefined, message: string) =>
@@ -83,8 +91,15 @@ function checkSentences({ kind, line, text, shown = text.length }: Text, phrases
     });
   }
   for (const at of programsAsPersons(tree)) add('person', at, '`who` → name the component');
+  const codes = [...code];
+  let condition: string | undefined;
   visit(tree, 'SentenceNode', (sentence) => {
-    const shownStart = plainText(sentence).replace(/\s+/g, ' ').trim().slice(0, 60);
+    const shownText = plainText(sentence).replace(/\s+/g, ' ').trim();
+    const shownStart = shownText.slice(0, 60);
+    const before = condition;
+    condition = CONDITION.exec(shownText.replace(CODES, (placeholder) => codes.shift() ?? placeholder))?.[0];
+    if (kind === 'doc' && condition !== undefined && condition === before)
+      add('repeat', sentence.position?.start.offset, `the condition of the sentence before: "${condition}"`);
     const offset = sentence.position?.start.offset;
     if (start?.test(shownStart)) add('pronoun', offset, `a sentence without its own subject: "${shownStart}…"`);
     const words = wordsOf(sentence).length;

@@ -242,8 +242,8 @@ export const Annotations = {
   /** On a Machine, an RFC 3339 time. At this time, the cluster autoscaler decided to remove the machine. */
   MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',
   /**
-   * On a Machine, an RFC 3339 time. The manager has seen the scale-in that names the machine at this time. Therefore, a
-   * later increase of the replicas does not cancel the deletion. Only in mcm.
+   * On a Machine, an RFC 3339 time. The manager has seen the scale-in that names the machine at this time, so a later
+   * increase of the replicas does not cancel the deletion. Only in mcm.
    */
   ScaleInSeen: 'node.machine.sapcloud.io/scale-in-seen',
   /**
@@ -257,8 +257,8 @@ export const Annotations = {
    */
   Preserve: 'node.machine.sapcloud.io/preserve',
   /**
-   * On a Machine, the last preserve value of its Node, possibly empty. With this value, mcm detects whether a user
-   * removed the annotation from the Node.
+   * On a Machine, the last preserve value of its Node, possibly empty. The value shows mcm whether a user removed
+   * the annotation from the Node.
    */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
   /**

@@ -127,7 +127,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   Unimplemented: {
     means: 'The driver does not support the call.',
-    help: 'Use a feature that the page of the provider lists.',
+    help: 'Use only features that the page of the provider lists.',
   },
   Internal: {
     means:

@@ -24,7 +24,7 @@ const MACHINE_CONFIGURATION = {
     duration('Longest time of an in-place update. Default: `--machine-inplace-update-timeout` (20m).'),
   ),
   machinePreserveTimeout: optional(
-    duration('Time for which a machine is preserved. Default: `--machine-preserve-timeout` (96h).'),
+    duration('Duration of the preservation of the machine. Default: `--machine-preserve-timeout` (96h).'),
   ),
   disableHealthTimeout: optional(flag('If true, an unhealthy machine never becomes Failed.')),
   maxEvictRetries: optional(
@@ -61,7 +61,7 @@ const currentStatusSchema = z
       ),
     ),
     timeoutActive: optional(flag('Unused.')),
-    lastUpdateTime: optional(time('Time at which the phase began.')),
+    lastUpdateTime: optional(time('Start time of the phase.')),
     preserveExpiryTime: optional(time('End of the preservation. The field is absent if the machine is not preserved.')),
   })
   .meta({ description: 'Phase of the machine.' });

@@ -34,20 +34,23 @@ const configSourceSchema = z
         .meta({ description: 'A ConfigMap.' }),
     ),
   })
-  .meta({ description: 'mcm ignores the value and keeps it.' });
+  .meta({ description: 'mcm ignores the field and keeps its value.' });
 
 const nodeSpecSchema = z
   .object({
     taints: optional(
       crd(z.array(taintSchema), { description: 'Taints for the node.', 'x-kubernetes-list-type': 'atomic' }),
     ),
-    podCIDR: optional(text('mcm ignores the value and keeps it.')),
+    podCIDR: optional(text('mcm ignores the field and keeps its value.')),
     podCIDRs: optional(
-      crd(z.array(z.string()), { description: 'mcm ignores the value and keeps it.', 'x-kubernetes-list-type': 'set' }),
+      crd(z.array(z.string()), {
+        description: 'mcm ignores the field and keeps its value.',
+        'x-kubernetes-list-type': 'set',
+      }),
     ),
-    providerID: optional(text('mcm ignores the value and keeps it.')),
-    unschedulable: optional(flag('mcm ignores the value and keeps it.')),
-    externalID: optional(text('mcm ignores the value and keeps it.')),
+    providerID: optional(text('mcm ignores the field and keeps its value.')),
+    unschedulable: optional(flag('mcm ignores the field and keeps its value.')),
+    externalID: optional(text('mcm ignores the field and keeps its value.')),
     configSource: optional(configSourceSchema),
   })
   .meta({ description: 'Spec of the node. The machine controller applies only the taints.' });

@@ -171,7 +171,7 @@ const blockSchema = z
         .meta({ description: 'The object that blocks. The field is absent if no single object blocks.' }),
     ),
     reason: text('Explanation for users.'),
-    since: time('Start of the block.'),
+    since: time('Start time of the wait.'),
   })
   .meta({ description: 'A reason why nothing happens now.' });
 

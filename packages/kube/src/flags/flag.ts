@@ -96,7 +96,7 @@ export const integersFlag = (
         number < options.min
       ) {
         throw new RangeError(
-          `must be name=number pairs with names of ${options.names.join(', ')} and integers ${bounds(options.min, undefined)}`,
+          `must contain pairs such as ${options.names[0]}=5; the names are ${options.names.join(', ')}, and the numbers are integers ${bounds(options.min, undefined)}`,
         );
       }
       values[name] = number;

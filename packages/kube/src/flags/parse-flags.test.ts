@@ -128,7 +128,7 @@ describe('syncs by controller', () => {
 
   test.each(['c=3', 'a=0', 'a', 'a=1=2', 'a=x', 'a='])('the error for %s contains the allowed names', async (text) => {
     await expect(run(`--concurrent-syncs-by-controller=${text}`)).rejects.toThrow(
-      `--concurrent-syncs-by-controller must be name=number pairs with names of a, b and integers of at least 1, not "${text}"`,
+      `--concurrent-syncs-by-controller must contain pairs such as a=5; the names are a, b, and the numbers are integers of at least 1, not "${text}"`,
     );
   });
 });

@@ -40,8 +40,8 @@ export const ConfigAnnotations = {
    */
   TemplateSince: 'machineconfiguration.openshift.io/config-replacement-since',
   /**
-   * On MachineDeployments: the pool that paused the deployment. Without this annotation, a user paused the deployment, and
-   * it stays paused. Only in mcm.
+   * On MachineDeployments: the pool that paused the deployment. If the annotation is absent, a user paused the
+   * deployment, and the deployment stays paused. Only in mcm.
    */
   PausedByPool: 'machineconfiguration.openshift.io/paused-by-pool',
   /**

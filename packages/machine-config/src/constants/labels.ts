@@ -1,8 +1,8 @@
 /** Labels on the wire. */
 export const ConfigLabels = {
   /**
-   * On MachineConfigs: the role by which pools select them. Rendered MachineConfigs have none, so no pool selects its
-   * own result.
+   * On MachineConfigs: the role by which pools select them. Rendered MachineConfigs do not have the label, so no pool
+   * selects its own result.
    */
   Role: 'machineconfiguration.openshift.io/role',
   /** On pools that the product creates. */

@@ -199,7 +199,7 @@ export const RULES: readonly Rule[] = [
       isRepeated(theirs, courses.theirs.lanes.get(REVISION)?.map(({ value }) => value) ?? []),
   },
   {
-    row: 'In-place: another template during an update',
+    row: 'Another template during an update in place',
     what: 'the update uses the template at the time of the selection',
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }) => path === SELECTED_FOR && TEMPLATE.test(ours ?? '') && theirs === undefined,
