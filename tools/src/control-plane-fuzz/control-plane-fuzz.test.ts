@@ -185,6 +185,30 @@ test('a rule explains another order of the rules in a SelfSubjectRulesReview, an
   expect(difference(review('get', 'list'), review('list', 'get'), '.body.kind')).toBeUndefined();
 });
 
+test('the random order of errors in a CRD and generated type names are excused, other errors are not', () => {
+  const refused = (...messages: string[]): unknown => ({
+    reason: 'Invalid',
+    message: messages.join(),
+    details: { causes: messages.map((message) => ({ field: 'spec', message })) },
+  });
+  const excuse = (expected: unknown, actual: unknown, path = '.body.message'): string | undefined => {
+    const answer = { status: 422, body: actual };
+    const recorded = {
+      name: 'c',
+      steps: [{ request: 'POST /apis/x/v1/customresourcedefinitions', answer: { status: 422, body: expected } }],
+    };
+    const failure = { step: 1, what: '', diffs: [[path, 1, 2] as const], answer };
+    const found = firstDifference(recorded, [failure], true);
+    if (found === undefined) throw new Error('no difference was found');
+    return ruleOf(found)?.name;
+  };
+  const name = 'the order of errors in a CRD, and generated type names';
+  expect(excuse(refused('a', 'b'), refused('b', 'a'))).toBe(name);
+  expect(excuse(refused('of selfType123.a'), refused('of selfType.a'))).toBe(name);
+  expect(excuse(refused('a', 'b'), refused('a', 'c'))).toBeUndefined();
+  expect(excuse(refused('a'), refused('a'), '.body.reason')).toBeUndefined();
+});
+
 test('shrinking stops at the smallest case with a difference between the servers', async () => {
   const answer = { status: 200, body: { kind: 'ConfigMap' } };
   const player = (status: number): Player => ({

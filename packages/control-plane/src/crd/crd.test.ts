@@ -555,6 +555,23 @@ describe('CEL rules', () => {
     expect(problems(withSchema({ a })).join()).toContain(words);
   });
 
+  it('an error of a list does not hide errors in rules of its items', () => {
+    const a = { type: 'string', 'x-kubernetes-validations': [{ rule: 'self.x' }] };
+    const items = { type: 'object', properties: { a } };
+    const list = { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a'], items };
+    expect(problems(withSchema({ a: list }))).toEqual([
+      expect.stringContaining('items.properties[a].default: Required value'),
+      expect.stringContaining("type 'string' does not support field selection"),
+    ]);
+  });
+
+  it('a rule of a value that rules cannot read is an internal error', () => {
+    const any = { 'x-kubernetes-preserve-unknown-fields': true, 'x-kubernetes-validations': [{ rule: 'true' }] };
+    expect(problems(withSchema({ a: any }))).toEqual([
+      expect.stringContaining('unable to convert structural schema to CEL declarations'),
+    ]);
+  });
+
   it('rules cannot read fields without a type', () => {
     const of = (property: Fields, rule: string): string[] =>
       problems(

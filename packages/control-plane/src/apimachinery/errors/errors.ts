@@ -204,9 +204,11 @@ export const tooLong = (field: string, limit: number): StatusCause => ({
   field,
 });
 
+const GO_WORDS: Readonly<Record<string, string>> = { boolean: 'bool', bigint: 'number' };
+
 /** Returns the type of a JSON value, with the name that the decoder of Go uses. */
 export const jsonTypeOf = (value: unknown): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+  value === null ? 'null' : Array.isArray(value) ? 'array' : (GO_WORDS[typeof value] ?? typeof value);
 
 /** Returns an internal error of the server, with the text of `NewInternalError` in apimachinery. */
 export const internalError = (why: string): StatusError =>

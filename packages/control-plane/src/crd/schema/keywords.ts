@@ -91,6 +91,12 @@ function unsupportedOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
+/** The paths of the schemas whose keywords caused errors. The field of an error can be below the path. */
+const levels = new WeakMap<StatusCause, string>();
+
+/** The path of the schema whose keyword caused an error. */
+export const levelOf = (cause: StatusCause): string => levels.get(cause) ?? cause.field ?? '';
+
 function validate(schema: Fields, path: string, context: Context, causes: StatusCause[], depth: number): void {
   if (depth > MAX_DEPTH) {
     causes.push(invalid(path, '', 'schema is nested too deep'));
@@ -115,7 +121,10 @@ function validate(schema: Fields, path: string, context: Context, causes: Status
   }
   visit(schema.items, `${path}.items`);
   for (const place of [...junctorsOf(schema, path), ...unsupportedOf(schema, path)]) visit(place.schema, place.path);
-  validateExtensions(schema, path, causes);
+  const own: StatusCause[] = [];
+  validateExtensions(schema, path, own);
+  for (const cause of own) levels.set(cause, path);
+  causes.push(...own);
 }
 
 /** Validates the JSON schema keywords that kube-apiserver supports. The schema may be structural or not. */

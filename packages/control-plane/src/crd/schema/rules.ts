@@ -7,10 +7,12 @@ import { costMessage, RULE_COST_LIMIT, SCHEMA_COST_LIMIT } from '../../schema/ce
 import { maxCount } from '../../schema/cel/cost/place.ts';
 import { times } from '../../schema/cel/cost/size.ts';
 import { CelCompileError, CelProgramError } from '../../schema/cel/syntax/ast.ts';
+import { isExposed } from '../../schema/cel/types/types.ts';
 import { nodeOf, type RuleSpec } from '../../schema/model/node.ts';
 import { ruleVariables } from '../../schema/rules.ts';
 import { readFieldPath } from './field-path.ts';
 import { type Fields, record, text } from './fields.ts';
+import { levelOf } from './keywords.ts';
 import type { SchemaCauses } from './structural.ts';
 import { childrenOf, unreadableWord } from './walk.ts';
 
@@ -22,6 +24,10 @@ const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvali
  */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
+
+/** The error about rules for values that rules cannot read. */
+const NO_DECLARATION =
+  'Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations';
 
 interface Place {
   readonly path: string;
@@ -232,8 +238,16 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   });
   // If the schema has errors, its rules are not compiled, because their errors would be misleading. Errors of other
   // expressions do not matter.
-  const isInvalid = !found.isStructural || found.words.some(({ field = '' }) => field.startsWith(path));
+  const isInvalid = !found.isStructural || found.words.some((cause) => levelOf(cause).startsWith(path));
   if (isInvalid || causes.form.length > 0) return causes;
+  if (!isExposed(nodeOf(schema as JsonSchema))) {
+    causes.expressions.push({
+      reason: 'InternalError',
+      message: NO_DECLARATION,
+      field: `${path}.x-kubernetes-validations`,
+    });
+    return causes;
+  }
   const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;
   specs.forEach((spec, at) => {
     causes.expressions.push(...validateProgram(spec, schema, field(at), { ...place, isResource }, total));

@@ -1,3 +1,4 @@
+import { equalJson } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
 import { cidrWarnings, ipWarnings } from '../base/addresses.ts';
@@ -18,7 +19,8 @@ const isFresh = (object: ApiObject, old: ApiObject | undefined): boolean =>
 export const workloadWarnings: Warnings = (object, old) =>
   isFresh(object, old) ? podTemplateWarnings(look(object, 'spec', 'template'), 'spec.template.') : [];
 
-export const podTemplateKindWarnings: Warnings = (object) => podTemplateWarnings(look(object, 'template'), 'template.');
+export const podTemplateKindWarnings: Warnings = (object, old) =>
+  isFresh(object, old) ? podTemplateWarnings(look(object, 'template'), 'template.') : [];
 
 export const statefulSetWarnings: Warnings = (object, old) => {
   const claims = items(look(object, 'spec'), 'volumeClaimTemplates').flatMap((claim, index) =>
@@ -149,9 +151,11 @@ export const endpointsWarnings: Warnings = (endpoints) =>
     ),
   );
 
-export const endpointSliceWarnings: Warnings = (slice) =>
+export const endpointSliceWarnings: Warnings = (slice, old) =>
   slice.addressType === 'FQDN'
-    ? ['spec.addressType: FQDN endpoints are deprecated']
+    ? old === undefined
+      ? ['spec.addressType: FQDN endpoints are deprecated']
+      : []
     : items(slice, 'endpoints').flatMap((endpoint, index) =>
         strings(endpoint, 'addresses').flatMap((address, position) =>
           ipWarnings(`endpoints[${index}].addresses[${position}]`, address),
@@ -167,8 +171,9 @@ export const nodeWarnings: Warnings = (node) => {
   ];
 };
 
-export const csiDriverWarnings: Warnings = (driver) => {
+export const csiDriverWarnings: Warnings = (driver, old) => {
   const spec = look(driver, 'spec');
+  if (old !== undefined && equalJson(spec.tokenRequests, look(old, 'spec').tokenRequests)) return [];
   if (items(spec, 'tokenRequests').length === 0 || spec.serviceAccountTokenInSecrets !== undefined) return [];
   const why = 'if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
   return [`spec.serviceAccountTokenInSecrets is unset; ${why}`];

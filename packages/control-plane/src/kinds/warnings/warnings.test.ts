@@ -196,3 +196,27 @@ test('a CSIStorageCapacity with deprecated labels of nodes causes warnings, and 
   });
   expect((await send('PATCH', `${path}/c`, { capacity: '-1' })).code).toBe(422);
 });
+
+test.each([
+  [
+    '/api/v1/namespaces/default/podtemplates',
+    {
+      template: {
+        spec: {
+          ...BASE,
+          topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'z', whenUnsatisfiable: 'DoNotSchedule' }],
+        },
+      },
+    },
+  ],
+  ['/apis/storage.k8s.io/v1/csidrivers', { spec: { tokenRequests: [{ audience: 'x' }] } }],
+  [
+    '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices',
+    { addressType: 'FQDN', endpoints: [{ addresses: ['a.b'] }] },
+  ],
+])('%s: an update that changes only labels repeats no warnings', async (path, body) => {
+  const created = await send('POST', path, { metadata: { name: 'quiet' }, ...body });
+  expect(created).toEqual({ code: 201, warnings: [expect.any(String)] });
+  const labelled = await send('PATCH', `${path}/quiet`, { metadata: { labels: { a: 'b' } } });
+  expect(labelled).toEqual({ code: 200, warnings: [] });
+});

@@ -5,6 +5,7 @@ import {
   qualifiedNameProblems,
   subdomainProblems,
 } from '../../../apimachinery/errors/names.ts';
+import { notSupported } from '../../../apimachinery/errors/schema-causes.ts';
 import {
   isPlain,
   items,
@@ -211,11 +212,8 @@ export function tolerationFindings(findings: Findings, tolerations: readonly Pla
     } else if (operator === 'Exists') {
       if (value !== '') findings.invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'");
     } else if (operator === 'Lt' || operator === 'Gt') {
-      findings.oneOf(
-        `${at}.operator`,
-        operator,
-        ['Equal', 'Exists', 'Lt', 'Gt'].filter((one) => one !== operator),
-      );
+      // The feature of these operators is off by default. The error of kube-apiserver lists the operators nevertheless.
+      findings.add([notSupported(`${at}.operator`, operator, ['Equal', 'Exists', 'Lt', 'Gt'])]);
     } else findings.oneOf(`${at}.operator`, operator, ['Equal', 'Exists']);
     if (effect !== '') findings.oneOf(`${at}.effect`, effect, EFFECTS);
   }
