@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { Fleet } from './fleet/fleet.tsx';
 import { connect } from './live.ts';
+import { ClustersPage } from './objects/clusters.tsx';
 import { DrainsPage } from './objects/drains.tsx';
 import { EventsPage } from './objects/events.tsx';
 import { MachinePage } from './objects/machine.tsx';
@@ -21,6 +22,7 @@ function Page() {
   document.title = b === '' ? `mcm ${first || 'fleet'}` : `${c || b} – mcm`;
   if (first === 'machines') return b === '' ? <MachinesPage /> : <MachinePage ns={a} name={b} key={path.value} />;
   if (first === 'rollouts') return b === '' ? <RolloutsPage /> : <RolloutPage ns={a} name={b} key={path.value} />;
+  if (first === 'clusters') return <ClustersPage />;
   if (first === 'drains') return <DrainsPage />;
   if (first === 'events') return <EventsPage />;
   if (first === 'system') return <SystemPage />;

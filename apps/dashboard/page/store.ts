@@ -1,6 +1,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type {
   ClassRow,
+  ClusterRow,
   ControllerRow,
   Delta,
   DeploymentRow,
@@ -23,6 +24,8 @@ export const gaps = signal<readonly string[]>([]);
  * first message.
  */
 export const watched = signal<string | undefined>(undefined);
+/** The labels of the clusters of a fleet. Without a fleet, `fleet` is empty. */
+export const fleet = signal('');
 export const login = signal(false);
 export const trend = signal<readonly TrendSample[]>([]);
 /** The time of the server, in steps of five seconds. */
@@ -43,9 +46,10 @@ const tables = {
   classes: signal<ReadonlyMap<string, ClassRow>>(new Map()),
   pools: signal<ReadonlyMap<string, PoolRow>>(new Map()),
   controllers: signal<ReadonlyMap<string, ControllerRow>>(new Map()),
+  clusters: signal<ReadonlyMap<string, ClusterRow>>(new Map()),
   events: signal<ReadonlyMap<string, EventRow>>(new Map()),
 };
-export const { deployments, drains, classes, pools, controllers, events } = tables;
+export const { deployments, drains, classes, pools, controllers, clusters, events } = tables;
 
 const tally = new Map<string, Map<Level, number>>();
 
@@ -53,6 +57,12 @@ function count({ ns, level }: MachineRow, more: number): void {
   const ofNamespace = tally.get(ns) ?? new Map<Level, number>();
   ofNamespace.set(level, (ofNamespace.get(level) ?? 0) + more);
   tally.set(ns, ofNamespace);
+}
+
+/** The number of machines of a namespace at each level. */
+export function countsIn(ns: string): ReadonlyMap<Level, number> {
+  machineChanges.value;
+  return tally.get(ns) ?? new Map();
 }
 
 /** The number of machines at each level, in the selected namespace. */
@@ -122,6 +132,7 @@ export function apply(frame: Frame): void {
     if (Math.abs(frame.at - now.peek()) >= 1_000) now.value = frame.at;
     if (first !== undefined) {
       watched.value = first.namespace;
+      fleet.value = first.fleet;
       login.value = first.login;
       trend.value = first.trend;
       const kept = new Set(frame.tables.machines?.put?.map(({ key }) => key));

@@ -4,6 +4,7 @@ export { DOCUMENT } from './document.ts';
 export { PACKAGES, SCRIPT, STYLE } from './generated/page.ts';
 export {
   type ClassRow,
+  type ClusterRow,
   type ControllerRow,
   type ControllerState,
   type Delta,

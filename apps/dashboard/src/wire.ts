@@ -152,6 +152,16 @@ export interface ControllerRow {
   readonly effects: readonly string[];
 }
 
+/** A cluster of a fleet of clusters: a namespace of the seed. */
+export interface ClusterRow {
+  /** The name of the namespace. */
+  readonly key: string;
+  /** `region` is empty if the namespace has no label with its region. */
+  readonly region: string;
+  /** Whether the namespace is being deleted. */
+  readonly deleting: boolean;
+}
+
 /** An event of an object of the fleet. */
 export interface EventRow {
   readonly key: string;
@@ -179,6 +189,7 @@ export interface Tables {
   readonly classes: ClassRow;
   readonly pools: PoolRow;
   readonly controllers: ControllerRow;
+  readonly clusters: ClusterRow;
   readonly events: EventRow;
 }
 /** The name of a table in a {@link Frame}. */
@@ -199,6 +210,8 @@ export interface Frame {
 export interface First {
   /** The watched namespace. An empty `namespace` means all namespaces. */
   readonly namespace: string;
+  /** The labels of the clusters of a fleet. An empty `fleet` means that the server does not show clusters. */
+  readonly fleet: string;
   /** Whether the user logged in, so that the page can end the session. */
   readonly login: boolean;
   readonly trend: readonly TrendSample[];

@@ -1,6 +1,6 @@
 import { namespace, query } from '../filters.ts';
 import { path } from '../router.ts';
-import { connection, login, namespaces, watched } from '../store.ts';
+import { connection, fleet, login, namespaces, watched } from '../store.ts';
 import { nextTheme, theme } from '../theme.ts';
 
 const PAGES = [
@@ -11,6 +11,8 @@ const PAGES = [
   ['/events', 'Events'],
   ['/system', 'System'],
 ] as const;
+
+const CLUSTERS = ['/clusters', 'Clusters'] as const;
 
 const STATES = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost. Reconnecting' } as const;
 
@@ -34,6 +36,7 @@ function Namespaces() {
 }
 
 export function Header() {
+  const pages = fleet.value === '' ? PAGES : [CLUSTERS, ...PAGES];
   return (
     <header>
       <a class="skip" href="#content">
@@ -43,7 +46,7 @@ export function Header() {
         mcm
       </a>
       <nav aria-label="Pages">
-        {PAGES.map(([href, text]) => (
+        {pages.map(([href, text]) => (
           <a key={href} href={href} aria-current={isCurrent(href) ? 'page' : undefined}>
             {text}
           </a>

@@ -18,6 +18,10 @@ export function addDashboard(program: Command, environment: CommandEnvironment):
       .description('serve a live, read-only page with machines, rollouts and drains for the browser')
       .option('-A, --all-namespaces', 'show the machines of all namespaces')
       .option(
+        '--fleet [labels]',
+        'show the clusters of a fleet, problems first: the namespaces of a seed with these labels (default: mcm-fleet)',
+      )
+      .option(
         '--listen <address>',
         'IP address; unless it is a loopback address, users log in with a token of the cluster',
         '127.0.0.1',

@@ -40,6 +40,8 @@ export interface Details {
 export interface DetailOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;
+  /** Defined in a fleet, whose nodes are in other clusters. */
+  readonly fleet: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly board: Board;
@@ -96,32 +98,38 @@ export function createDetails(options: DetailOptions): Details {
   };
 }
 
+/** The lines of `mcm explain`, or the reason why they are missing. */
+async function explainedMachine(
+  { client, target, fleet, clock, random, controllers }: DetailOptions,
+  ns: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (fleet !== undefined)
+    return [
+      'The dashboard of a fleet does not read the nodes of its clusters. Run:',
+      `mcm explain ${ns}/machine/${name}`,
+    ];
+  const asked = { client, target, namespace: ns, name, clock, random, signal, controllers: controllers.of(ns) };
+  try {
+    return machineLines(await explainMachine(asked), clock.now());
+  } catch (error) {
+    if (!(error instanceof UserError || error instanceof KubeError)) throw error;
+    return [error.message];
+  }
+}
+
 async function machineDetail(
-  { client, target, clock, random, board, sources, controllers }: DetailOptions,
+  options: DetailOptions,
   ns: string,
   name: string,
   signal: AbortSignal,
 ): Promise<MachineDetail> {
+  const { board, sources } = options;
   const key = `${ns}/${name}`;
   const machine = sources.machines.store.get(key);
   const known = board.lives.get(key);
-  let explain: readonly string[];
-  try {
-    const reported = await explainMachine({
-      client,
-      target,
-      namespace: ns,
-      name,
-      clock,
-      random,
-      signal,
-      controllers: controllers.of(ns),
-    });
-    explain = machineLines(reported, clock.now());
-  } catch (error) {
-    if (!(error instanceof UserError || error instanceof KubeError)) throw error;
-    explain = [error.message];
-  }
+  const explain = await explainedMachine(options, ns, name, signal);
   return {
     row: board.machine(key) ?? known?.row,
     exists: machine !== undefined,

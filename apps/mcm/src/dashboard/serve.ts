@@ -10,6 +10,7 @@ import {
   silentLogger,
 } from '@mcm/kube';
 import { type Cluster, type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import { FLEET_LABEL } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { ControllerWatch } from '../controllers/watch.ts';
@@ -18,7 +19,7 @@ import { Board } from './board/board.ts';
 import { Controllers } from './board/controllers.ts';
 import { Drains } from './board/drains.ts';
 import { Hub } from './board/hub.ts';
-import { runSources, watchSources } from './board/sources.ts';
+import { watchSources } from './board/sources.ts';
 import { createDetails } from './detail.ts';
 import { isLoopback, startRemote } from './remote.ts';
 import { type DashboardServer, startDashboard } from './server.ts';
@@ -27,6 +28,8 @@ import { followSettings } from './settings.ts';
 export type DashboardFlags = ClusterFlags & {
   readonly port: number;
   readonly allNamespaces?: boolean;
+  /** The labels of the namespaces of a fleet. */
+  readonly fleet?: true | string;
   /** The IP address to listen on. */
   readonly listen: string;
   /** A directory with `tls.crt` and `tls.key`. */
@@ -40,13 +43,15 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     // If the server does not respond at the start, the command ends with an error. After the start, the page shows the
     // problem instead.
     await cluster.client.request('GET', '/version', { signal });
-    const all = flags.allNamespaces === true;
+    const fleet = flags.fleet === true ? FLEET_LABEL : flags.fleet;
+    const all = flags.allNamespaces === true || fleet !== undefined;
     const remote = isLoopback(flags.listen) ? undefined : { host: flags.listen, certificates: flags.tlsCertDir };
     if (remote === undefined && flags.tlsCertDir !== undefined)
       throw new UserError('--tls-cert-dir needs --listen with an address that other machines can reach');
-    const options = { ...environment, signal, port: flags.port, allNamespaces: all, remote };
+    const options = { ...environment, signal, port: flags.port, allNamespaces: all, fleet, remote };
     const dashboard = await serveDashboard(cluster, options);
-    const scope = all ? 'all namespaces' : `namespace ${cluster.namespace}`;
+    const scope =
+      fleet !== undefined ? `the fleet ${fleet}` : all ? 'all namespaces' : `namespace ${cluster.namespace}`;
     environment.say(`dashboard of ${scope}: ${dashboard.url} (Ctrl-C ends it)`);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -70,6 +75,8 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
   readonly port: number;
   readonly allNamespaces?: boolean;
+  /** The labels of the namespaces of a fleet. With `fleet`, set `allNamespaces` too. */
+  readonly fleet?: string | undefined;
   /**
    * The settings for access from other machines, with TLS and logins. Without a directory, the certificate is
    * self-signed.
@@ -83,7 +90,7 @@ export interface ServeOptions {
  */
 export async function serveDashboard(
   { client, target, namespace: own }: Cluster,
-  { random, signal, port, allNamespaces = false, remote }: ServeOptions,
+  { random, signal, port, allNamespaces = false, fleet, remote }: ServeOptions,
 ): Promise<DashboardServer> {
   const clock = realClock;
   const log = createLogger({ level: 'warn' });
@@ -91,27 +98,34 @@ export async function serveDashboard(
   const namespace = allNamespaces ? undefined : own;
   let wake: () => void = () => undefined;
   let board: Board | undefined;
-  const sources = watchSources({ client, target, namespace, runtime, signal, onGap: () => board?.touchGaps() });
+  const sources = watchSources({ client, target, namespace, fleet, runtime, signal, onGap: () => board?.touchGaps() });
   const settings = followSettings(client, own, { ...runtime, signal, onChange: () => wake() });
   const defaults = () => settings().ofMachines.defaults;
   const classOf = ({ metadata, spec }: { metadata: { namespace?: string }; spec: { class?: { name?: string } } }) =>
     sources.classes.store.get(`${metadata.namespace ?? ''}/${spec.class?.name ?? ''}`) as MachineClass | undefined;
-  const drains = new Drains({ target, runtime, signal, defaults, classOf, onChange: () => board?.touchDrains() });
+  const drains = new Drains({
+    target: fleet === undefined ? target : undefined,
+    runtime,
+    signal,
+    defaults,
+    classOf,
+    onChange: () => board?.touchDrains(),
+  });
   const onRenewal = () => undefined; // The next assessment reads the renewal.
   const watch = new ControllerWatch({ client, namespace, ...runtime, log: silentLogger, signal, onChange: onRenewal });
   const controllers = new Controllers(watch, namespace);
-  const around = { sources, namespace, clock, log, defaults, drains, controllers, login: remote !== undefined };
+  const around = { sources, namespace, fleet, clock, log, defaults, drains, controllers, login: remote !== undefined };
   const made = new Board({ ...around, onDirty: () => wake() });
   board = made;
   made.flush(); // The first page shows that nothing was read yet.
   const hub = new Hub(() => made.first());
-  const details = createDetails({ client, target, clock, random, board: made, sources, settings, controllers });
+  const details = createDetails({ client, target, fleet, clock, random, board: made, sources, settings, controllers });
   const common = { port, hub, details, signal, clock };
   const served =
     remote === undefined
       ? await startDashboard(common)
       : await startRemote(remote, createGate({ client, clock, log }), common, log);
-  runSources(sources, signal);
+  sources.run();
   watch.run();
   void flushOnChange(made, hub, { clock, log, signal, onWake: (handler) => (wake = handler) });
   void every(clock, TICK_MS, signal, async () => {

@@ -75,7 +75,7 @@ const NAME = '([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)';
 const PLACE = `([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|-)`;
 /** Matches the paths of pages. The script draws the page for each path. */
 const PAGES = new RegExp(
-  `^/(?:|machines|rollouts|drains|events|system|(?:machines|rollouts)/${PLACE}/${NAME}|yaml/[a-z]+/${PLACE}/${NAME})$`,
+  `^/(?:|clusters|machines|rollouts|drains|events|system|(?:machines|rollouts)/${PLACE}/${NAME}|yaml/[a-z]+/${PLACE}/${NAME})$`,
 );
 const API = new RegExp(`^/api/(machines|rollouts|yaml/([a-z]+))/${PLACE}/${NAME}$`);
 

@@ -2,6 +2,7 @@ import { Labels, type Machine, type MachineClass, type MachineDeployment } from 
 import type { MachineDefaults } from '@mcm/core';
 import {
   type ClassRow,
+  type ClusterRow,
   type ControllerRow,
   type DeploymentRow,
   type Frame,
@@ -16,7 +17,7 @@ import { Samples } from '../history/samples.ts';
 import { Successors } from '../history/successors.ts';
 import { type AssessedDeployment, deploymentRow } from '../rows/deployment-row.ts';
 import { type AroundMachine, type AssessedRow, machineRow } from '../rows/machine-row.ts';
-import { classRow, poolRow } from '../rows/other-rows.ts';
+import { classRow, clusterRow, poolRow } from '../rows/other-rows.ts';
 import { brieflyVisible } from '../rows/text.ts';
 import type { Controllers } from './controllers.ts';
 import type { Drains } from './drains.ts';
@@ -35,6 +36,8 @@ const TREND_MS = 10_000;
 export interface BoardOptions {
   readonly sources: Sources;
   readonly namespace: string | undefined;
+  /** The labels of the clusters of a fleet, or undefined without a fleet. */
+  readonly fleet: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly defaults: () => MachineDefaults;
@@ -46,7 +49,7 @@ export interface BoardOptions {
   readonly onDirty: () => void;
 }
 
-type Kind = 'machines' | 'deployments' | 'classes' | 'pools';
+type Kind = 'machines' | 'deployments' | 'classes' | 'pools' | 'clusters';
 
 /**
  * All rows of the dashboard and their history. A watch event only stores the key of its object, and `flush` computes
@@ -62,6 +65,7 @@ export class Board {
   readonly #classes = new Table<ClassRow>();
   readonly #pools = new Table<PoolRow>();
   readonly #controllers = new Table<ControllerRow>();
+  readonly #clusters = new Table<ClusterRow>();
   readonly #events = new Events();
   readonly #assessed = new Map<string, AssessedRow>();
   readonly #assessedDeployments = new Map<string, AssessedDeployment>();
@@ -71,6 +75,7 @@ export class Board {
     deployments: new Set(),
     classes: new Set(),
     pools: new Set(),
+    clusters: new Set(),
   };
   readonly #counts = new Map<Level, number>();
   readonly #trend = new Samples(MOST_TREND, TREND_MS);
@@ -81,11 +86,12 @@ export class Board {
 
   constructor(options: BoardOptions) {
     this.#options = options;
-    const { machines, deployments, sets, classes, pools, nodes, events } = options.sources;
+    const { machines, deployments, sets, classes, pools, clusters, nodes, events } = options.sources;
     this.#follow('machines', machines);
     this.#follow('deployments', deployments);
     this.#follow('classes', classes);
     this.#follow('pools', pools);
+    this.#follow('clusters', clusters);
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
@@ -176,9 +182,10 @@ export class Board {
     this.#flushDrains(now);
     this.#take('machines', (key) => this.#flushMachine(key, now));
     this.#take('deployments', (key) => this.#flushDeployment(key, now));
-    const { classes, pools } = this.#options.sources;
+    const { classes, pools, clusters } = this.#options.sources;
     this.#take('classes', (key) => put(this.#classes, key, classes.store.get(key), classRow));
     this.#take('pools', (key) => put(this.#pools, key, pools.store.get(key), poolRow));
+    this.#take('clusters', (key) => put(this.#clusters, key, clusters.store.get(key), clusterRow));
     if (this.#options.sources.machines.synced) this.#addTrend(now);
     const gapsChanged = this.#flushGaps();
     const trend = this.#trend.all.at(-1);
@@ -189,6 +196,7 @@ export class Board {
       classes: this.#classes.take(),
       pools: this.#pools.take(),
       controllers: this.#controllers.take(),
+      clusters: this.#clusters.take(),
       events: this.#events.table.take(),
     };
     const changed = Object.fromEntries(Object.entries(tables).filter(([, delta]) => delta !== undefined));
@@ -205,7 +213,12 @@ export class Board {
     const all = <T extends { readonly key: string }>({ rows }: Table<T>) => ({ put: [...rows.values()] });
     return {
       at: this.#now(),
-      first: { namespace: this.#options.namespace ?? '', login: this.#options.login, trend: this.#trend.all },
+      first: {
+        namespace: this.#options.namespace ?? '',
+        fleet: this.#options.fleet ?? '',
+        login: this.#options.login,
+        trend: this.#trend.all,
+      },
       gaps: this.#gaps,
       tables: {
         machines: all(this.#machines),
@@ -214,6 +227,7 @@ export class Board {
         classes: all(this.#classes),
         pools: all(this.#pools),
         controllers: all(this.#controllers),
+        clusters: all(this.#clusters),
         events: all(this.#events.table),
       },
     };

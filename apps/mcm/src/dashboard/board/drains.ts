@@ -20,7 +20,8 @@ interface Watch {
 }
 
 export interface DrainOptions {
-  readonly target: KubeClient;
+  /** Undefined in a fleet, whose pods are in other clusters. No drain is watched then. */
+  readonly target: KubeClient | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
   /** `onChange` is called when a watched drain changed. */
@@ -49,6 +50,8 @@ export class Drains {
 
   /** Updates the list of machines in deletion. The ten oldest machines with a Node are watched. */
   follow(going: readonly Machine[]): void {
+    const { target } = this.#options;
+    if (target === undefined) return;
     this.#machines = going
       .filter((machine) => nodeOf(machine) !== '')
       .toSorted(byDeletion)
@@ -59,11 +62,11 @@ export class Drains {
       watch.end.abort(new Error('the drain is complete'));
       this.#watches.delete(uid);
     }
-    for (const [uid, node] of wanted) if (!this.#watches.has(uid)) this.#watches.set(uid, this.#begin(node));
+    for (const [uid, node] of wanted) if (!this.#watches.has(uid)) this.#watches.set(uid, this.#begin(target, node));
   }
 
-  #begin(node: string): Watch {
-    const { target, runtime, signal, onChange } = this.#options;
+  #begin(target: KubeClient, node: string): Watch {
+    const { runtime, signal, onChange } = this.#options;
     const end = new AbortController();
     const until = AbortSignal.any([signal, end.signal]);
     const drain = followDrain({ target, nodeName: node, runtime, signal: until, onChange });

@@ -19,6 +19,7 @@ import {
   type KubeClient,
   type KubeObject,
   type Node,
+  namespaces,
   nodes,
   silentLogger,
 } from '@mcm/kube';
@@ -35,6 +36,8 @@ export interface Sources {
   readonly nodes: Informer<Node>;
   /** Without the CRD, the list stays empty and is not reported as missing data. */
   readonly pools: Informer<MachineConfigPool>;
+  /** The namespaces of the clusters of a fleet. Without a fleet, no watch runs, and the list stays empty. */
+  readonly clusters: Informer<KubeObject>;
   /** Machines by the UID of their set. The cost of the lookup depends only on the size of the result. */
   machinesOf(setUid: string): readonly Machine[];
   /** Machines in deletion. The cost depends only on the size of the result. */
@@ -45,6 +48,8 @@ export interface Sources {
    */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
+  /** Starts all watches. Register the change handlers first. */
+  run(): void;
 }
 
 export interface SourceOptions {
@@ -52,6 +57,11 @@ export interface SourceOptions {
   readonly target: KubeClient;
   /** The watched namespace, or undefined for all namespaces. */
   readonly namespace: string | undefined;
+  /**
+   * The labels of the namespaces of a fleet. In a fleet, the nodes are in other clusters, so no nodes and no pools are
+   * watched.
+   */
+  readonly fleet: string | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
   /** `onGap` is called when a kind is read for the first time, when its read is refused, or when its watch ends. */
@@ -74,7 +84,7 @@ const lean = ({ status, ...node }: Node): Node => ({
   status: status?.conditions ? { conditions: status.conditions } : {},
 });
 
-export function watchSources({ client, target, namespace, runtime, signal, onGap }: SourceOptions): Sources {
+export function watchSources({ client, target, namespace, fleet, runtime, signal, onGap }: SourceOptions): Sources {
   const keeper = new GapKeeper(runtime.clock, onGap);
   const watching = { ...runtime, outage: keeper.outage };
   const common = { ...watching, namespace };
@@ -85,10 +95,11 @@ export function watchSources({ client, target, namespace, runtime, signal, onGap
     classes: createInformer<MachineClass>(client, machineClasses, common),
     // Events of pods are not watched, because most events of a cluster are events of pods.
     events: createInformer<EventObject>(client, events, { ...common, fieldSelector: 'involvedObject.kind!=Pod' }),
-    nodes: createInformer<Node>(target, nodes, { ...watching, project: lean }),
   };
+  const hosts = createInformer<Node>(target, nodes, { ...watching, project: lean });
+  const clusters = createInformer<KubeObject>(client, namespaces, { ...watching, labelSelector: fleet });
   const pools = createInformer<MachineConfigPool>(target, machineConfigPools, { ...runtime, log: silentLogger });
-  const needed = Object.values(kinds) as readonly Informer<KubeObject>[];
+  const needed = [...Object.values(kinds), fleet === undefined ? hosts : clusters] as readonly Informer<KubeObject>[];
   // Without permission to read classes, the page cannot report a missing class.
   const hasClass = (name: string): boolean =>
     kinds.classes.store.get(`${namespace}/${name}`) !== undefined ||
@@ -101,17 +112,16 @@ export function watchSources({ client, target, namespace, runtime, signal, onGap
   }
   return {
     ...kinds,
+    nodes: hosts,
+    clusters,
     pools,
+    run: () => {
+      const more = fleet === undefined ? [pools as Informer<KubeObject>] : [];
+      for (const informer of [...needed, ...more]) void informer.run(signal);
+    },
     machinesOf: (setUid) => kinds.machines.store.byIndex('owner', setUid),
     going: () => kinds.machines.store.byIndex('going', 'yes'),
-    guards: namespace === undefined ? undefined : watchGuards(kinds, hasClass),
+    guards: namespace === undefined ? undefined : watchGuards({ ...kinds, nodes: hosts }, hasClass),
     gaps: () => keeper.of(needed),
   };
-}
-
-/** Starts all watches. Register the change handlers first. */
-export function runSources(sources: Sources, signal: AbortSignal): void {
-  const { deployments, sets, machines: all, classes, events: reported, nodes: hosts, pools } = sources;
-  const informers = [deployments, sets, all, classes, reported, hosts, pools] as readonly Informer<KubeObject>[];
-  for (const informer of informers) void informer.run(signal);
 }

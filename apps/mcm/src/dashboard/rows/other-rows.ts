@@ -1,6 +1,6 @@
 import type { MachineClass } from '@mcm/api';
-import type { ClassRow, EventRow, PoolRow } from '@mcm/dashboard';
-import type { EventObject } from '@mcm/kube';
+import type { ClassRow, ClusterRow, EventRow, PoolRow } from '@mcm/dashboard';
+import type { EventObject, KubeObject } from '@mcm/kube';
 import type { MachineConfigPool } from '@mcm/machine-config';
 import { brief } from '../../explain/reasons/brief.ts';
 import { classZone } from './machine-row.ts';
@@ -38,6 +38,14 @@ export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow 
     why: brieflyVisible(degraded?.message ?? ''),
   };
 }
+
+const REGION = 'topology.kubernetes.io/region';
+
+export const clusterRow = ({ metadata: { name, labels, deletionTimestamp } }: KubeObject): ClusterRow => ({
+  key: name,
+  region: brieflyVisible(labels?.[REGION] ?? ''),
+  deleting: deletionTimestamp !== undefined,
+});
 
 /** The kinds whose events are shown. Events of pods and workloads would hide the events of machines. */
 const KINDS: ReadonlySet<string> = new Set([
