@@ -17,7 +17,7 @@ const refusal = (status: number, code: string): Response =>
  * An asynchronous cloud in this process:
  * - `POST /servers` and `DELETE /servers/CLUSTER/NAME` respond immediately, and their operation takes up to a minute.
  * - `GET /servers?cluster=…&from=…` and `GET /servers/CLUSTER/NAME` return the state.
- * - Disks have the same requests. A server needs a ready disk with the same name.
+ * - `/disks` has the same requests as `/servers`. A server needs a ready disk with the name of the server.
  * - During a creation or deletion, the cloud refuses another change with `Busy`.
  * @param seed Determines the duration of each creation and deletion.
  * @param longestMs Maximum duration of a creation or deletion.

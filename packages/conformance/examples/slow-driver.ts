@@ -72,7 +72,6 @@ function createResources({ clock, connect }: DriverContext) {
     }
   }
 
-  /** Finds the resource of an earlier call, and waits until it is ready. */
   async function make(request: OnMachine, kind: string, more: object = {}): Promise<void> {
     const body = { name: request.machine.metadata.name, cluster: request.spec.cluster, ...more };
     if ((await state(request, kind)) === undefined)
@@ -157,9 +156,9 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Without a parsed body, the schemas of the responses report the missing fields.
+    return undefined;
   }
 }
 
-/** Only a cloud in this process needs this export. Without this export, the requests go over the network. */
+/** An export for clouds in this process. Without `openCloud`, the requests go over the network. */
 export const openCloud = () => openSlowCloud();

@@ -169,12 +169,12 @@ export function createDriver({ clock, connect }: DriverContext) {
       return server.stopped ? { ...instanceIds(server), ending: 'stopped' } : instanceIds(server);
     },
 
-    // Optional method. A stopped server costs less, so mcm stops warm machines.
+    // Optional method. mcm calls `stop` for warm machines, because a stopped server costs less.
     stop: (request) => power(request, true),
     start: (request) => power(request, false),
 
     delete: async (request) => {
-      // For an orphan, the request contains only the provider ID, because the UID of its deleted Machine is unknown.
+      // For an orphan, the request contains only the provider ID. The Machine is deleted, so its UID is unknown.
       const { providerID } = request.machine.spec;
       const id = providerID ? providerID.replace(PREFIX, '') : (await find(request))?.id;
       if (id === undefined) return undefined;
@@ -196,9 +196,9 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // If the body is not JSON, the schemas of the responses report the missing fields.
+    return undefined;
   }
 }
 
-/** Only a cloud in this process needs this export. Without this export, the requests go over the network. */
+/** An export for clouds in this process. Without `openCloud`, the requests go over the network. */
 export const openCloud = openToyCloud;

@@ -7,7 +7,7 @@ import { SCENARIOS } from './run.ts';
 
 const example = (name: string): string => fileURLToPath(new URL(`../examples/${name}`, import.meta.url));
 
-/** A volume that the driver does not know. */
+/** A volume type that the driver does not support. */
 const WRONG = 'wrong.yaml';
 /** A class with the name of another provider. */
 const OTHER = 'other.yaml';

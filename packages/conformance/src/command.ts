@@ -19,7 +19,9 @@ export interface CommandHost {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** Exit code 0: all scenarios passed; 1: some failed; 2: they could not run. */
+/**
+ * Runs the command. The exit code is 0 if all scenarios passed, 1 if some failed, and 2 if the scenarios could not run.
+ */
 export async function conformanceCommand(args: readonly string[], host: CommandHost): Promise<number> {
   const flags = parseFlags(args, host.write);
   return typeof flags === 'number' ? flags : playConformance(flags, host);
@@ -51,7 +53,7 @@ export async function playConformance(options: ConformanceFlags, host: CommandHo
   }
 }
 
-/** The message of an error gets the name of the flag. */
+/** Adds the name of the flag to the message of an error. */
 async function named<T>(flag: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -72,8 +74,8 @@ async function targetOf(
 }
 
 /**
- * All drivers of the run share one connection for each origin. Otherwise the handshakes of each driver would take most
- * of the time.
+ * All drivers of the run share one connection for each origin. Separate connections would spend most of the time in
+ * handshakes.
  */
 function once(connect: CommandHost['connect']): CommandHost['connect'] {
   const known = new Map<string, Transport>();

@@ -13,7 +13,7 @@ export const conformanceConfig = z.strictObject({
     provider: z.string().optional(),
     providerSpec: z.record(z.string(), z.unknown()),
   }),
-  /** `${NAME}` is replaced by an environment variable, so that the file needs no secrets. */
+  /** `${NAME}` is replaced by an environment variable, so the file contains no secrets. */
   secret: z.record(z.string(), z.string()),
   dialect: z.strictObject({
     writes: z.string().optional(),

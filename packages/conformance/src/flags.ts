@@ -19,7 +19,7 @@ function wholeNumber(text: string): number {
 }
 
 /**
- * Both flags are required. The parser does not know this, because it would report a missing flag instead of a
+ * Both flags are required, but the parser does not require them. The parser would report a missing flag instead of a
  * misspelled flag.
  */
 function flagsOf(command: Command): ConformanceFlags {

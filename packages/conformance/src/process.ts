@@ -13,12 +13,11 @@ async function played(): Promise<number> {
   return playFromFiles(flags, write);
 }
 
-// The timers of the clock do not keep the process alive while a driver only waits. This timer does.
+// Timers of the clock do not keep the process alive while a driver waits. This interval keeps the process alive.
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await played();
 clearInterval(alive);
-// Open connections and timers of a driver do not delay the end of the process. The process waits only until the output
-// is written.
+// The process exits when its output is written, even if a driver has open connections or timers.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit();

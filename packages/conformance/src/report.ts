@@ -2,7 +2,7 @@ import type { Outcome, Report } from './run.ts';
 
 const MARK: Readonly<Record<Outcome['state'], string>> = { passed: 'PASS', failed: 'FAIL', skipped: 'SKIP' };
 
-/** The error and the impact of a failure are on further lines. */
+/** Formats the outcome of a scenario. A failure has further lines with its error and its impact. */
 export function outcomeText({ scenario, state, why }: Outcome): string {
   const head = `${MARK[state]}  ${scenario.name}\n`;
   if (state === 'passed') return head;

@@ -26,7 +26,7 @@ const target = (make: CreateDriver): ConformanceTarget => ({
   openCloud: openToyCloud,
 });
 
-/** Each driver is the driver of the example with one deliberate error. */
+/** Creates a driver with one deliberate error: a copy of the driver in the example, with a change. */
 const spoilt = (change: (toy: Toy, context: DriverContext) => Partial<DriverDefinition<never, never>>): CreateDriver =>
   ((context: DriverContext) => {
     const toy = createDriver(context);
@@ -43,7 +43,6 @@ const absent = (): never => {
 let next = 0;
 const fresh = (): string => `other-${++next}`;
 
-/** Changes the body of each request to the cloud. */
 const asking = (context: DriverContext, change: (body: Record<string, unknown>) => object): DriverContext => ({
   ...context,
   connect: (origin) => {

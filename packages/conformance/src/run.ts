@@ -26,7 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...callBehavior,
 ];
 
-/** If no scenario has this name, returns all scenarios whose name contains the text. */
+/** Returns the scenario with this name. If there is none, returns all scenarios whose name contains the text. */
 export function scenariosOf(only: string): readonly Scenario[] {
   const exact = SCENARIOS.filter(({ name }) => name === only);
   return exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only));
@@ -47,7 +47,7 @@ export interface Report {
   readonly target: string;
   readonly outcomes: readonly Outcome[];
   readonly failed: number;
-  /** Differences that break no scenario, but that users see. */
+  /** Differences that users can see but that fail no scenario. */
   readonly notes: readonly string[];
 }
 
@@ -122,7 +122,7 @@ async function play(
       thrown instanceof Failure ? thrown.message : `the driver threw an unexpected error: ${errorText(thrown)}`;
     return { scenario, state: 'failed', why, ms: took() };
   } finally {
-    // The scenarios in `deletion.ts` test deletions, so errors of the clean-up are ignored here.
+    // Errors of the clean-up are ignored here, because the scenarios in `deletion.ts` test deletions.
     await stage.close().catch(() => undefined);
   }
 }

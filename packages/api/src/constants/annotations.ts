@@ -4,13 +4,13 @@
  */
 export const Annotations = {
   /**
-   * On a Machine or MachineClass, in the format `<RFC 3339 expiry> <reason>`. Until the expiry, mcm replaces machines
-   * although the circuit breaker is open. Only in mcm.
+   * On a Machine or MachineClass, in the format `<RFC 3339 expiry> <reason>`. Until the expiry, mcm ignores an open
+   * circuit breaker. Only in mcm.
    */
   BreakerOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
-   * On a Machine, with the value `True`. The machine was `Failed` when its deletion started. While the circuit breaker
-   * is open, mcm stops the deletion. Only in mcm.
+   * On a Machine, with the value `True`. The machine was `Failed` when its deletion started. An open circuit breaker
+   * stops the deletion of the machine. Only in mcm.
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
@@ -18,33 +18,33 @@ export const Annotations = {
    */
   TraceId: 'trace.machine.sapcloud.io/id',
   /**
-   * On a MachineClass, provider IDs separated by commas. These orphaned VMs are in quarantine until an operator
-   * decides. Only in mcm.
+   * On a MachineClass, provider IDs separated by commas. The listed VMs are orphans in quarantine. mcm deletes none of
+   * these VMs until an operator decides. Only in mcm.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /**
-   * On a MachineClass, provider IDs separated by commas. An operator releases these VMs from quarantine; the machine
-   * controller then drains and deletes the VMs. Only in mcm.
+   * On a MachineClass, provider IDs separated by commas. An operator writes the annotation to release VMs from
+   * quarantine. The machine controller then drains and deletes the VMs. Only in mcm.
    */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
-   * On a MachineClass, entries `<provider ID>=<RFC 3339 time>` separated by commas. mcm has stopped these orphaned VMs,
-   * and deletes each VM after its time. Only in mcm.
+   * On a MachineClass, entries `<provider ID>=<RFC 3339 time>` separated by commas. The listed VMs are stopped orphans.
+   * mcm deletes each VM at the given time. Only in mcm.
    */
   StoppedVMs: 'orphan.machine.sapcloud.io/stopped-vms',
   /**
-   * On a Machine, `true` until the machine controller sends the first create call. The class was always invalid, so no VM exists, and
-   * mcm can delete the machine without a valid class. Only in mcm.
+   * On a Machine, `true` until the machine controller sends the first create call. While the annotation exists, the
+   * machine has no VM, so mcm can delete the machine without a valid class. Only in mcm.
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
   /**
-   * On a Machine, with the value `true`. The machine replaces a failed or deleted machine. Until the new machine is
-   * `Running`, the replacement counts as in progress. Only in mcm.
+   * On a Machine, with the value `true`. The annotation marks the replacement of a failed or deleted machine. The
+   * replacement is in progress until the new machine is `Running`. Only in mcm.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
   /**
-   * On a MachineSet, a list of decimals: the number of the next machine, then the numbers of creations without a
-   * response. mcm computes names of machines from these numbers. Only in mcm.
+   * On a MachineSet, a list of decimals, from which mcm computes the names of machines. The first number is for the
+   * next machine. The other numbers are for creations without a response. Only in mcm.
    */
   NextMachineNumbers: 'node.machine.sapcloud.io/next-machine-numbers',
   /**
@@ -53,8 +53,8 @@ export const Annotations = {
    */
   HourlyPrice: 'capacity.machine.sapcloud.io/hourly-price',
   /**
-   * On a MachineClass, the number of machines that the quota of the cloud allows. `mcm plan` reports a plan that needs
-   * more machines. Only in mcm.
+   * On a MachineClass, the number of machines that the quota of the cloud allows. `mcm plan` warns if a plan needs more
+   * machines than the quota. Only in mcm.
    */
   Quota: 'capacity.machine.sapcloud.io/quota',
   /**
@@ -63,8 +63,8 @@ export const Annotations = {
    */
   CapacityAlternatives: 'capacity.machine.sapcloud.io/alternatives',
   /**
-   * On a Machine, one object of the list of alternatives, or `{}` for the first offering: the offering of the VM. The
-   * machine controller writes it before the create call. Only in mcm.
+   * On a Machine, the offering of the VM: one object of the list of alternatives, or `{}` for the first offering. The
+   * machine controller writes the annotation before the create call. Only in mcm.
    */
   CapacityOffering: 'capacity.machine.sapcloud.io/offering',
   /**
@@ -88,8 +88,8 @@ export const Annotations = {
    */
   ZonesMaxUnavailable: 'zones.machine.sapcloud.io/max-unavailable',
   /**
-   * On a MachineSet, the number of replicas of each zone in the format `a=2,b=1`. Lost machines without a replacement
-   * count, so a new process creates their replacements in the same zones. Only in mcm.
+   * On a MachineSet, the number of replicas of each zone in the format `a=2,b=1`. The number of a zone includes lost
+   * machines, so a restarted manager creates replacements in the same zone. Only in mcm.
    */
   ZonesOfReplicas: 'zones.machine.sapcloud.io/replicas',
   /** On a Machine, one object of the list of zones. The MachineSet created the machine for this zone. Only in mcm. */
@@ -102,15 +102,15 @@ export const Annotations = {
    */
   WarmMachines: 'warm.machine.sapcloud.io/machines',
   /**
-   * On a MachineDeployment, and on each warm Machine, `Stopped`, `Hibernated` or `Running`. The VM of a warm machine is
-   * in this state until a scale-up. Only in mcm.
+   * On a MachineDeployment and on each warm Machine: the power state of a warm VM until a scale-up. The value is
+   * `Stopped`, `Hibernated` or `Running`. Only in mcm.
    */
   WarmState: 'warm.machine.sapcloud.io/state',
   /** On a warm Machine, a template hash. The hash identifies the template of the machine. Only in mcm. */
   WarmTemplate: 'warm.machine.sapcloud.io/template',
   /**
-   * On a Machine, the power state of the VM: `Stopping <RFC 3339>`, `Stopped` or `Starting <RFC 3339>`. The machine
-   * controller writes it before it calls the cloud. Absent while the VM runs. Only in mcm.
+   * On a Machine, the power state of a VM that does not run: `Stopping <RFC 3339>`, `Stopped` or `Starting <RFC 3339>`.
+   * The machine controller writes the annotation before the cloud call. Only in mcm.
    */
   WarmPower: 'warm.machine.sapcloud.io/power',
   /**
@@ -119,8 +119,8 @@ export const Annotations = {
    */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /**
-   * On a Machine or its Node, JSON. The cloud ends or disturbs the VM at the deadline in the value. The machine
-   * controller writes it on the Machine, and an agent on the Node. Only in mcm.
+   * On a Machine or its Node, JSON. The JSON contains the deadline at which the cloud ends or disturbs the VM. The
+   * machine controller annotates the Machine, and an agent annotates the Node. Only in mcm.
    */
   Interruption: 'node.machine.sapcloud.io/interruption',
   /**
@@ -151,8 +151,8 @@ export const Annotations = {
    */
   RolloutBatchPause: 'rollout.machine.sapcloud.io/pause-between-batches',
   /**
-   * On a MachineDeployment, an integer or a percentage. While the cloud has no capacity, a rolling update continues
-   * with this surge. Only in mcm.
+   * On a MachineDeployment, an integer or a percentage. If the cloud has no capacity for `maxSurge`, a rolling update
+   * continues with this smaller surge. Only in mcm.
    */
   RolloutMinSurge: 'rollout.machine.sapcloud.io/min-surge',
   /**
@@ -176,8 +176,8 @@ export const Annotations = {
    */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
   /**
-   * On a MachineDeployment, the name of the last good MachineSet. This MachineSet most recently had all machines, or a
-   * user returned to its template. Only in mcm.
+   * On a MachineDeployment, the name of the last good MachineSet. The last good MachineSet most recently had all
+   * machines, or a user returned to its template. Only in mcm.
    */
   RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /**
@@ -213,8 +213,8 @@ export const Annotations = {
   /** On a Node, JSON of a resource list. The machine controller most recently applied this virtual capacity. */
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
   /**
-   * On a Node, the class of its machine as `<namespace>/<class>`. The machine controller writes it when the Node joins,
-   * and finds the class with it after the deletion of the machine. Only in mcm.
+   * On a Node, the class of its machine as `<namespace>/<class>`, written when the Node joins. The annotation identifies
+   * the class after the deletion of the machine. Only in mcm.
    */
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
   /** On a Node, with any value; mcm writes `1`. The Node belongs to no Machine, and mcm does not change the Node. */
@@ -235,8 +235,8 @@ export const Annotations = {
    */
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
-   * On a MachineDeployment, RFC 3339: the last change of the replicas by the autoscaler. On a MachineSet: machines
-   * that were named up to this time are deleted.
+   * On a MachineDeployment, an RFC 3339 time: the last change of the replicas by the autoscaler. On a MachineSet, the
+   * manager deletes machines that were named up to this time.
    */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
   /** On a Machine, an RFC 3339 time. At this time, the cluster autoscaler decided to remove the machine. */
@@ -267,8 +267,8 @@ export const Annotations = {
    */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /**
-   * On a Machine, or on a MachineClass for all its machines, a JSON list of rules. A rule defines whether and in which
-   * order a drain evicts pods. Only in mcm.
+   * On a Machine, or on a MachineClass for all its machines, a JSON list of rules. The rules define which pods a drain
+   * evicts, and in which order. Only in mcm.
    */
   DrainRules: 'node.machine.sapcloud.io/drain-rules',
   /**
@@ -292,8 +292,8 @@ export const Annotations = {
    */
   DeletionCause: 'node.machine.sapcloud.io/deletion-cause',
   /**
-   * On a Machine, `Quarantine`, `Hold` or `Fail`. The drain exceeded its time limit while pods remained, so mcm keeps the VM
-   * according to this policy. The deployment no longer counts the machine. Only in mcm.
+   * On a Machine, `Quarantine`, `Hold` or `Fail`. The value is the policy for which mcm keeps the VM after a drain that
+   * exceeded its time limit. The deployment no longer counts the machine. Only in mcm.
    */
   Undrained: 'node.machine.sapcloud.io/undrained',
   /**
@@ -307,8 +307,8 @@ export const Annotations = {
    */
   AwaitsReadiness: 'node.machine.sapcloud.io/awaits-readiness',
   /**
-   * On a MachineClass or a Machine, in the format `<stage> <name> <owner> <timeout> Continue|Block; …`. The machine
-   * waits for these hooks, which are steps of other programs. Only in mcm.
+   * On a MachineClass or a Machine, hooks in the format `<stage> <name> <owner> <timeout> Continue|Block; …`. A hook is
+   * a step of another program, and the machine waits for this step. Only in mcm.
    */
   Hooks: 'node.machine.sapcloud.io/hooks',
   /**
@@ -330,7 +330,7 @@ export const Annotations = {
   AutoscalerMaxSize: 'autoscaler.machine.sapcloud.io/max-size',
   /** On a Node, `true`: the cluster autoscaler does not remove the Node. */
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
-  /** On a Node, `true`: mcm set `scale-down-disabled` and may remove it. */
+  /** On a Node, `true`: mcm set `scale-down-disabled`, and removes the annotation later. */
   ScaleDownDisabledByMCM: 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm',
   /**
    * On a Node, `true`: the machine-config-controller set `scale-down-disabled` for the update of the Node, and
@@ -374,8 +374,8 @@ export const Annotations = {
   /** On a MachineDeployment or MachineSet, a decimal: the revision of the rollout. */
   Revision: 'deployment.kubernetes.io/revision',
   /**
-   * On a MachineSet, decimals separated by commas. A rollback used the MachineSet again; these are its former
-   * revisions.
+   * On a MachineSet, decimals separated by commas. The values are former revisions of a MachineSet that a rollback used
+   * again.
    */
   RevisionHistory: 'deployment.kubernetes.io/revision-history',
   /** On a MachineSet, a decimal: the replicas of the deployment when the manager last scaled the MachineSet. */

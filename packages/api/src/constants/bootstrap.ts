@@ -1,4 +1,7 @@
-/** The plain form is replaced. If it does not occur, its URL-escaped form is replaced. */
+/**
+ * A placeholder is replaced in its plain form. If the user data contains only the URL-escaped form, the escaped form is
+ * replaced.
+ */
 export const UserDataPlaceholders = {
   BootstrapToken: '<<BOOTSTRAP_TOKEN>>',
   MachineName: '<<MACHINE_NAME>>',
@@ -9,7 +12,7 @@ export const UserDataPlaceholders = {
 /** Key of the user data in the Secret of a MachineClass. */
 export const USER_DATA_KEY = 'userData';
 
-/** Namespace, name prefix and type of the bootstrap token Secrets in the target cluster. */
+/** Namespace, name prefix and type of bootstrap token Secrets in the target cluster. */
 export const BootstrapTokens = {
   Namespace: 'kube-system',
   NamePrefix: 'bootstrap-token-',

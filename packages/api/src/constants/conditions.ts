@@ -10,7 +10,6 @@ export const MachineDeploymentConditions = {
   Progressing: 'Progressing',
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
-  /** The spec is invalid, so the controller does not reconcile the object. */
   InvalidSpec: 'InvalidSpec',
   /** The rollout cannot continue until a user changes the spec. */
   RolloutBlocked: 'RolloutBlocked',
@@ -41,7 +40,7 @@ export type MachineDeploymentConditionType = keyof typeof MachineDeploymentCondi
 export const MachineSetConditions = {
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
-  /** The spec is invalid, so the controller does not reconcile the object. Not in the original. */
+  /** The spec is invalid, so the controller does not reconcile the object. The original has no such condition. */
   InvalidSpec: 'InvalidSpec',
   /**
    * Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. The manager writes this

@@ -65,13 +65,13 @@ export const TRUE_LOWER = 'true';
 // The texts that strconv.ParseBool accepts as true.
 const GO_TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 
-// strconv.ParseBool refuses all other texts.
+// The texts that strconv.ParseBool accepts as false. strconv.ParseBool refuses all other texts.
 const GO_FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
 /** A boolean for Go's `strconv.ParseBool`. */
 export const isGoBoolean = (text: string): boolean => GO_TRUE.has(text) || GO_FALSE.has(text);
 
-/** Texts that mean "no" to users, including those of Go. */
+/** The texts with which users mean "no". The set contains the texts that Go parses as false. */
 const NO: ReadonlySet<string> = new Set([...[...GO_FALSE].map((text) => text.toLowerCase()), 'no', 'off', 'disabled']);
 
 /** Returns true for texts such as `false`, `0` or `off`. */
@@ -85,7 +85,7 @@ interface Labelled {
 export const isForceDeletion = (object: Labelled): boolean =>
   GO_TRUE.has(object.metadata.labels?.[Labels.ForceDeletion] ?? '');
 
-/** The label `freeze` has an effect only with the value `True`. `freezeProblem` returns undefined if it is valid. */
+/** Returns a warning if the label `freeze` has another value than `True`, because only `True` has an effect. */
 export function freezeProblem({ metadata }: Labelled): string | undefined {
   const text = metadata.labels?.[Labels.Freeze];
   if (text === undefined || text === TRUE || text === 'False') return undefined;

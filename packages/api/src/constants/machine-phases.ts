@@ -64,7 +64,7 @@ const DELETION_RANKS: Readonly<Partial<Record<MachinePhase, number>>> = {
 
 /**
  * Machines with a lower rank are deleted first. An absent phase, Terminating and the in-place phases have rank 0.
- * Source: pkg/controller/controller_utils.go, ActiveMachines.Less (a map without those keys).
+ * Source: pkg/controller/controller_utils.go, ActiveMachines.Less .
  */
 export const deletionRank = (phase: MachinePhase | undefined): number =>
   phase === undefined ? 0 : (DELETION_RANKS[phase] ?? 0);

@@ -14,8 +14,8 @@ export const Taints = {
     effect: 'PreferNoSchedule',
   },
   /**
-   * Taint of nodes whose critical components are not ready. Another program adds the taint to new nodes and after an
-   * in-place update. A Pending machine waits until the taint is removed.
+   * Taint of nodes whose critical components are not ready. Another program adds the taint to new nodes, and to nodes
+   * after an in-place update. A machine stays Pending until the taint is removed.
    */
   CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
   /** Taint of the nodes of preserved Failed machines, with `timeAdded`. */

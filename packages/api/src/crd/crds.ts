@@ -33,7 +33,7 @@ const BLOCKED_BY: PrinterColumn = {
 
 const machineCrd = customResourceDefinition(machines, machineSchema, {
   shortName: 'mc',
-  maxNameLength: 63, // The name becomes a label value on the Node.
+  maxNameLength: 63, // The name of a Machine becomes a label value on the Node, so the name has at most 63 characters.
   status: true,
   columns: [
     { name: 'Status', type: 'string', jsonPath: '.status.currentStatus.phase', description: 'Phase of the machine.' },
@@ -84,7 +84,7 @@ const machineDeploymentCrd = customResourceDefinition(machineDeployments, machin
 
 const machineClassCrd = customResourceDefinition(machineClasses, machineClassSchema, { shortName: 'mcc' });
 
-/** Built from the schemas. `deploy/crds` contains the CRDs as YAML. */
+/** The CRDs of all kinds, built from the schemas. `deploy/crds` contains the CRDs as YAML. */
 export const crds: readonly CustomResourceDefinition[] = [
   machineCrd,
   machineSetCrd,

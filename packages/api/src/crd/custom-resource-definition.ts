@@ -7,7 +7,9 @@ export interface PrinterColumn {
   readonly type: 'string' | 'integer' | 'date';
   readonly jsonPath: string;
   readonly description: string;
-  /** With 0 (default), the column is always shown. With 1, it is shown only with `-o wide`. */
+  /**
+   * `kubectl get` always shows a column of priority 0 (default), and shows a column of priority 1 only with `-o wide`.
+   */
   readonly priority?: number;
 }
 
@@ -98,7 +100,6 @@ export function customResourceDefinition(
           served: true,
           storage: true,
           schema: {
-            // Most programs do not need the schema, so it is created when it is first used.
             get openAPIV3Schema() {
               root ??= rootSchema(schema, maxNameLength);
               return root;
@@ -122,7 +123,7 @@ const metadataSchema = (maxLength?: number): StructuralSchema => ({
   ...(maxLength !== undefined && { properties: { name: { type: 'string', maxLength } } }),
 });
 
-/** The API server validates apiVersion, kind and metadata, and a CRD can declare only few rules for these fields. */
+/** The API server validates apiVersion, kind and metadata. A CRD can declare only a few rules for these fields. */
 function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);
   const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];

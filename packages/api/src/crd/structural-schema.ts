@@ -16,7 +16,7 @@ export interface StructuralSchema extends CrdKeywords {
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Copied unchanged, in the order of output. */
+/** Keywords that are copied to the CRD unchanged. The order of the list is the order of the output. */
 const PLAIN_KEYWORDS = [
   'description',
   'type',
@@ -49,7 +49,7 @@ const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
 ]);
 const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([...PLAIN_KEYWORDS, ...DROPPED_KEYWORDS, ...NESTED_KEYWORDS]);
 
-/** @throws Error if the zod schema needs a keyword that structural schemas, or this function, do not have */
+/** @throws Error if structural schemas or this function do not support a keyword of the zod schema */
 export const structuralSchema = (schema: z.ZodType): StructuralSchema =>
   convert(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }), '');
 

@@ -8,8 +8,8 @@ import type { MachineDeployment, MachineDeploymentStrategy } from './machine-dep
 import type { MachineSet } from './machine-set.ts';
 
 /**
- * The original, which has no defaults, can then read the object. The CRD has the same defaults, except for the
- * `rollingUpdate` block of a strategy that contains only its type.
+ * Sets the defaults of the CRD in a deployment. Without the defaults, the original cannot read the object. One
+ * exception: the CRD adds no `rollingUpdate` block to a strategy that contains only its type.
  */
 export function defaultMachineDeployment(deployment: MachineDeployment): MachineDeployment {
   const { spec } = deployment;

@@ -4,7 +4,7 @@ import { INT_OR_PERCENT_PATTERN } from '../values/int-or-percent.ts';
 import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
-/** If a field has a larger number, the original cannot list any object of the kind. */
+/** The largest int32. If one object has a larger number in a field, the original cannot list any object of the kind. */
 const MAX_INT32 = 2_147_483_647;
 
 /** A CEL rule of `x-kubernetes-validations`. The message contains the allowed values. */
@@ -37,7 +37,7 @@ export interface CrdKeywords {
 /** Adds CRD keywords to a schema. */
 export const crd = <T extends z.ZodType>(schema: T, keywords: CrdKeywords): T => schema.meta({ ...keywords });
 
-/** The value undefined is not allowed, because JSON has no such value. */
+/** Makes a field optional. The value undefined is not allowed, because JSON has no such value. */
 export const optional = z.exactOptional;
 
 /** A string. */
@@ -70,13 +70,16 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// Each rule below repeats the pattern of its field. The API server reports a failed pattern as a regular expression,
-// and a failed rule in words. Tools without CEL evaluate only the pattern.
+// Each rule below repeats the pattern of its field, because the API server reports a failed pattern as a regular
+// expression. The API server reports a failed rule in words. Tools without CEL evaluate only the pattern.
 
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
-/** Go's syntax. The rule also refuses durations above an int64 of nanoseconds, which a pattern cannot express. */
+/**
+ * A duration in Go's syntax. The rule also refuses durations above an int64 of nanoseconds, because a pattern cannot
+ * express this limit.
+ */
 export const duration = (description: string) =>
   crd(
     z.string().refine(isDuration, {
@@ -171,7 +174,7 @@ export const labelKey = (description: string) =>
     maxLength: 317,
   });
 
-/** The size of the map is limited, because rules iterate over its entries. */
+/** A map of labels. The size of the map is limited, because CEL rules iterate over its entries. */
 export const labelMap = (description: string, maxProperties = 256) =>
   crd(
     z
@@ -186,5 +189,5 @@ export const labelMap = (description: string, maxProperties = 256) =>
     },
   );
 
-/** The API server defines the schema of metadata, so the CRD only contains `type: object`. */
+/** The API server defines the schema of metadata, so the CRD declares metadata only as `type: object`. */
 export const objectMeta = z.looseObject({}) as z.ZodType as z.ZodType<ObjectMeta, ObjectMeta>;

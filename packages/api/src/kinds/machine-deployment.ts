@@ -32,8 +32,8 @@ export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * A typing error such as `250%` would triple the number of machines. The original accepts any value. With ratcheting,
- * the API server accepts a stored value while its block is unchanged.
+ * A typing error such as `250%` would triple the number of machines, but the original accepts any value. With
+ * ratcheting, the API server accepts the stored value as long as the block stays unchanged.
  */
 const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
   rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,

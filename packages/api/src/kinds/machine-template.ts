@@ -16,7 +16,6 @@ const HAS_KEY = `(${HAS_LABELS} && e.key in ${LABELS})`;
 const HAS_VALUES = '(has(e.values) && size(e.values) > 0)';
 const LISTED = `(${HAS_KEY} && ${LABELS}[e.key] in e.values)`;
 
-// If a requirement lacks its values, another rule reports the missing values.
 const REQUIREMENT_HOLDS = [
   `(e.operator != 'In' || !${HAS_VALUES} || ${LISTED})`,
   `(e.operator != 'NotIn' || !${HAS_VALUES} || !${LISTED})`,

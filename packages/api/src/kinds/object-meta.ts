@@ -15,7 +15,7 @@ export interface ObjectMeta {
   generateName?: string;
   uid: string;
   resourceVersion: string;
-  /** Number of changes of the spec. */
+  /** Number of the last change of the spec; each change increases the number. */
   generation?: number;
   /** RFC 3339, to the second. */
   creationTimestamp: string;

@@ -5,7 +5,7 @@ import type { Machine, MachineDeployment } from '../index.ts';
  * The forms in which an autoscaler names machines for deletion. Source: gardener/autoscaler,
  * cloudprovider/mcm/mcm_manager.go.
  * - `names`: names without times and the new replicas, in one write of the MachineDeployment.
- * - `times`: the same with `name~time` and the time of the last change, as in newer releases.
+ * - `times`: entries `name~time`, the new replicas and the time of the last change, in one write, as in newer releases.
  * - `priority`: priority 1 on each Machine, then the new replicas, as in older releases.
  */
 export type ScalerForm = 'names' | 'times' | 'priority';
@@ -24,7 +24,7 @@ export interface ScalerPort {
   readonly now: () => Date;
 }
 
-/** A higher number of consecutive conflicts indicates an error in the test. */
+/** The maximum number of attempts. More consecutive conflicts indicate an error in the test. */
 const MAX_TRIES = 20;
 
 const stamp = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
@@ -72,7 +72,10 @@ export class Autoscaler {
     });
   }
 
-  /** For names in the list, an earlier call already reduced the replicas. */
+  /**
+   * Returns the names that are not in the list yet. For names in the list, an earlier call has already reduced the
+   * replicas.
+   */
   #fresh(deployment: MachineDeployment, names: readonly string[]): readonly string[] {
     if (this.#form === 'priority') return names;
     const listed = namesIn(deployment.metadata.annotations?.[Annotations.TriggerDeletion] ?? '');

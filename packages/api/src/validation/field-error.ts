@@ -79,6 +79,6 @@ export function specErrors(object: unknown, schema: z.ZodType, rules: readonly R
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');
   const paths = new Set(form.map(({ path }) => path));
-  // A rule may find the same error as the schema, so the function returns one error for each field.
+  // A rule may report the same field as the schema, so the function returns one error for each field.
   return [...form, ...rules.flatMap((check) => check(spec)).filter(({ path }) => !paths.has(path))];
 }

@@ -32,7 +32,6 @@ const typeRule: Rule = rule(typeView, ({ strategy }) => {
 const budgetView = z.object({ maxSurge: any, maxUnavailable: any });
 const valueView = intOrPercent('');
 
-/** The schema reports a value of another type. */
 const wellFormed = (value: unknown): IntOrPercent | undefined => valueView.safeParse(value).data;
 
 const isZero = (value: IntOrPercent): boolean => parseIntOrPercent(value)?.value === 0;

@@ -31,12 +31,12 @@ export const validateMachineSet = (object: unknown): FieldError[] =>
   specErrors(object, machineSetSpecSchema, [selectorRule, templateClassRule]);
 
 /**
- * Returns the errors in the spec of a MachineDeployment. The function does not apply defaults: if the API server may
- * not have set them, call `defaultMachineDeployment` first.
+ * Returns the errors in the spec of a MachineDeployment. The function applies no defaults. If the API server may not
+ * have set them, call `defaultMachineDeployment` first.
  *
- * In addition to the rules of the original, the function refuses specs with which the original would crash or never
- * end. Examples are a missing selector, a template that does not match the selector, invalid durations, and budgets
- * that are negative, both zero, or above 100 %.
+ * In addition to the rules of the original, the function refuses specs with which the original crashes or never ends.
+ * Examples are a missing selector, a template that does not match the selector, invalid durations, and budgets that are
+ * negative, both zero, or above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);
@@ -51,7 +51,7 @@ const capacityRule: Rule = rule(capacityView, ({ nodeTemplate }) =>
     .map((resource) => required(`nodeTemplate.capacity.${resource}`, 'must be given; gpu may be "0"')),
 );
 
-/** The driver checks `providerSpec`. */
+/** Returns the errors in a MachineClass. The driver checks `providerSpec`. */
 export function validateMachineClass(object: unknown): FieldError[] {
   return [...formErrors(classForm, object, ''), ...capacityRule(object)];
 }

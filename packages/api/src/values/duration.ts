@@ -15,7 +15,7 @@ const UNIT_NS: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],
   ['us', 1_000n],
   ['µs', 1_000n], // U+00B5, micro sign
-  ['μs', 1_000n], // U+03BC, Greek letter mu
+  ['μs', 1_000n],
   ['ms', 1_000_000n],
   ['s', 1_000_000_000n],
   ['m', 60_000_000_000n],
@@ -40,7 +40,7 @@ export function parseDurationNs(text: string): bigint | undefined {
 }
 
 function sumSegments(digits: string): bigint | undefined {
-  // No valid duration is longer. The limit prevents that a malicious text uses much CPU time.
+  // The longest valid duration is shorter. The limit prevents a malicious text from using much CPU time.
   if (digits === '' || digits.length > 256) return undefined;
   let total = 0n;
   for (let at = 0; at < digits.length; at = SEGMENT.lastIndex) {

@@ -23,7 +23,7 @@ export const MachineCodes = {
   Uninitialized: 17,
 } as const;
 
-/** As in `status.lastOperation.errorCode`. */
+/** A code in `status.lastOperation.errorCode`. */
 export type MachineCode = keyof typeof MachineCodes;
 
 /** Number of a machine error code. */

@@ -1,6 +1,6 @@
 /**
- * The steps of a machine's deletion, in the order in which the original searches for their texts. The original uses
- * the first text that it finds. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go,
+ * The steps of a deletion. The original searches a description for the texts of the steps in this order, and uses the
+ * first text that it finds. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go,
  * triggerDeletionFlow.
  */
 export const DELETION_STEPS = [
@@ -38,8 +38,8 @@ export const DescriptionTexts = {
 /**
  * Returns the description of a step.
  *
- * If the note contains the text of a step, for example in a message of the cloud, a parser would find that step. The
- * first letter of this text is changed to lower case.
+ * A message of the cloud may contain the text of a step. In the note, the function changes the first letter of a step
+ * text to lower case, so that no parser finds it.
  * @param note The last result as a sentence. The note precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
@@ -50,7 +50,7 @@ const withoutSteps = (note: string): string =>
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** @returns undefined if the description contains no step. The deletion then starts again at `getVmStatus` */
+/** @returns undefined if the description contains no step; in this case, the deletion starts again at `getVmStatus` */
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));
 

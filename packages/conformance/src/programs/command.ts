@@ -7,7 +7,7 @@ import { serveCloud } from './over-http.ts';
 /** The time between two steps of a virtual clock that follows the real one. */
 const STEP_MS = 50;
 
-/** At the speed of the real clock. */
+/** Advances the virtual clock at the speed of the real clock. */
 function follow(clock: VirtualClock): void {
   let before = realClock.monotonic();
   let busy = false;

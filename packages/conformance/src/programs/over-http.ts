@@ -4,7 +4,7 @@ import type { World } from '../stage/target.ts';
 
 /** The header with the origin to which the driver sends its request. */
 const ORIGIN = 'x-mcm-cloud-origin';
-/** The request of the driver does not contain these headers of the connection between the two programs. */
+/** Headers of the connection between the two programs. A request to the cloud does not contain these headers. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ORIGIN,
   'host',

@@ -17,9 +17,7 @@ const withId = (machine: Machine, providerID: string): Machine => ({
   spec: { ...machine.spec, providerID },
 });
 
-/**
- * Refuses the first choice of the class in the cloud. Afterwards, the driver must create the VM with the alternative.
- */
+/** Refuses the first choice of the class in the cloud. The driver must create the VM with the alternative. */
 async function refusedFirst(stage: Stage, process: Process, machine: Machine): Promise<void> {
   process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
   const refused = await stage.end(stage.create(process, machine));

@@ -22,7 +22,6 @@ const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => st
   ({ body }) => `cannot take …${body.slice(Math.floor(body.length * 0.4))}`,
 ];
 
-/** Decodes a body as a gateway prints the fields of a form. All other bodies stay unchanged. */
 const decoded = (body: string): string => {
   try {
     return decodeURIComponent(body.replaceAll('+', ' '));
@@ -37,7 +36,7 @@ const partsOf = (secret: string): readonly string[] =>
     ? [secret]
     : Array.from({ length: Math.ceil((secret.length - PART) / 8) }, (_, i) => secret.slice(i * 8, i * 8 + PART));
 
-/** A text that must not appear in an error, and the source of the text for the report. */
+/** A text that must not appear in an error. `Guarded` also names the source of the text for the report. */
 interface Guarded {
   readonly text: string;
   readonly source: string;
@@ -112,7 +111,7 @@ export const callBehavior: readonly Scenario[] = [
         };
         const call = stage.create(process, stage.machine(`told-${at}`));
         call.then(end, end);
-        // A creation that polls the state of its VM may send fewer requests than the first creation.
+        // A creation that polls its VM may send fewer requests than the first creation, and then reaches no fault.
         if (!(await stage.passUntil(() => process.wire.seen.length > at || over)) || over) continue;
         const { clock } = stage.world;
         const since = clock.monotonic();
@@ -228,8 +227,8 @@ export const callBehavior: readonly Scenario[] = [
 ];
 
 /**
- * The cloud must get no request for an invalid class. `refusal` returns the error of the driver, or undefined if the
- * driver accepts the class.
+ * Calls the driver with an invalid class, for which the cloud must get no request. `refusal` returns the error of the
+ * driver, or undefined if the driver accepts the class.
  */
 async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): Promise<string | undefined> {
   const process = stage.process({ spec });

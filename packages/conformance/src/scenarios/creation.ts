@@ -42,7 +42,7 @@ async function endsWithOneVm(
 /** These bytes are not valid UTF-8: the header of gzip, and all 256 byte values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
-/** In one of the usual encodings of bytes in text. */
+/** Whether a body contains the bytes in one of the usual text encodings. */
 function carries(body: string, bytes: Buffer): boolean {
   const forms = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
   return forms.some((form) => [form, encodeURIComponent(form)].some((each) => body.includes(each)));
@@ -112,7 +112,7 @@ export const creation: readonly Scenario[] = [
         };
         const lost = stage.create(dies, machine).then(end, end);
         await stage.passUntil(() => reached || over);
-        // A creation that polls the state of its VM may send fewer requests than the first creation.
+        // A creation that polls its VM may send fewer requests than the first creation, and then reaches no fault.
         expect(reached || over, `creation does not reach request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;

@@ -20,7 +20,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     let refusedAt: number | undefined;
     let nextAt: number | undefined;
     process.wire.assess = (_, index) => {
-      // The driver may have sent requests in parallel before it read the refusal. The first later request counts.
+      // The driver may have sent parallel requests before it read the refusal, so the first later request counts.
       if (refusedAt !== undefined) nextAt ??= now();
       if (index !== at) return 'passes';
       queueMicrotask(() => {
@@ -34,7 +34,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
         `${when}, the creation reports ${error.code}, and mcm does not retry this code soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
-    // A creation that polls may send fewer requests than the first creation, so the cloud refused no request.
+    // A creation that polls its VM may send fewer requests than the first creation, so the cloud may refuse no request.
     const waited = refusedAt === undefined ? undefined : (nextAt ?? now()) - refusedAt;
     expect(
       waited === undefined || waited >= seconds * 1_000 - EARLY_MS,
@@ -93,7 +93,6 @@ async function halfWay(stage: Stage, remove: (half: Half) => Promise<void>): Pro
       return stage.target.dialect.exhausted;
     };
     const ended = await stage.end(stage.create(process, machine));
-    // A creation that polls may send fewer requests than the first creation, so the cloud refused no request.
     expect(
       !ended.ok || !refused,
       `creation succeeds although the cloud refuses all requests from request ${at + 1} on`,

@@ -67,9 +67,7 @@ function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
 const nameOf = (path: Path): string =>
   String(path.findLast((part) => typeof part === 'string' && part !== ENTRY) ?? '');
 
-/**
- * One case for each field at any depth. In this case, the value of the field has a type that its schema does not allow.
- */
+/** One case for each field at any depth: the field has a value of a type that the schema does not allow. */
 export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unknown>>): readonly SpecCase[] =>
   fieldsOf(schema).flatMap(({ path, schema: field }) => {
     const wrong = wrongFor(field);
@@ -77,7 +75,7 @@ export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unk
     return [{ path: text(path), field: nameOf(path), spec: put(spec, path, wrong) as SpecCase['spec'] }];
   });
 
-/** One case for each field at any depth. The spec has an additional field with a misspelled name. */
+/** One case for each field at any depth: the spec has an additional field with a misspelled name. */
 export const unknownFieldCases = (
   schema: JsonSchema,
   spec: Readonly<Record<string, unknown>>,

@@ -42,7 +42,7 @@ const TRIES = 6;
 /** The longest wait of {@link Stage.passUntil}. */
 const PATIENCE_MS = 600_000;
 
-/** Waits in virtual time cost nothing, so they are longer than waits in real time. */
+/** Intervals and limits of a stage. In virtual time, waits cost nothing, so they are longer than in real time. */
 export interface Pace {
   /** Delay before a failed call is retried. */
   readonly pauseMs: number;
@@ -57,7 +57,7 @@ export interface Pace {
   readonly lateMs: number;
   /** The delay in the Retry-After header of a throttled response, in seconds. */
   readonly retryAfterS: number;
-  /** The controller abandons a call 30 seconds after its signal aborted, so this limit is shorter. */
+  /** The controller abandons a call 30 seconds after it aborts the signal, so the limit of the kit is shorter. */
   readonly endWithinMs: number;
   readonly timeouts: DriverTimeouts;
 }
@@ -169,8 +169,8 @@ export class Stage {
   }
 
   /**
-   * Returns a Machine like the Machine that the orphan collection creates for a VM without a Machine. No other Machine
-   * has the same UID.
+   * Returns a Machine for an orphaned VM, with a UID of its own. The orphan collection of the controller creates an
+   * equal Machine.
    */
   madeUp(machineName: string, providerID: string): Machine {
     return {
@@ -198,8 +198,8 @@ export class Stage {
   }
 
   /**
-   * Does the steps of the controller for a machine without a provider ID. The driver looks for a VM. If there is no VM,
-   * the driver creates one.
+   * Gets the VM of a machine without a provider ID like the controller: the driver looks for the VM, and creates a
+   * missing VM.
    */
   async obtain(process: Process, machine: Machine): Promise<Instance> {
     if (!process.invoker.can.status) return this.create(process, machine);
@@ -216,7 +216,7 @@ export class Stage {
     }
   }
 
-  /** A missing VM is a success. */
+  /** Deletes the VM of a machine. A missing VM is a success. */
   async delete(process: Process, machine: Machine): Promise<void> {
     await process.invoker.delete(machine).catch((thrown: unknown) => {
       if (!(thrown instanceof MachineError && thrown.code === 'NotFound')) throw thrown;
@@ -289,7 +289,7 @@ export class Stage {
     await runUntil(() => over, { maxMs: ms + 1 });
   }
 
-  /** A separate process reads the resources of the cluster. */
+  /** Returns the resources of the cluster, as a separate process reads them. */
   async inventory(): Promise<readonly string[]> {
     const { world, target } = this;
     if (world.inventory) return world.inventory();

@@ -84,7 +84,7 @@ export interface ConformanceTarget {
    * The provider spec of another cluster in the same account. If `otherCluster` is absent, the kit skips the scenario.
    */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
-  /** The ID is null if the volume belongs to another cloud. */
+  /** The ID of a volume, or null for a volume of another cloud. */
   readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;
   /** Fields of the provider spec that the driver does not validate. */
   readonly ignoredFields?: readonly string[] | undefined;

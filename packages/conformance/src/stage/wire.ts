@@ -7,7 +7,7 @@ export type RequestOutcome =
   | 'breaks'
   /** The cloud executes the request, but its response is lost. */
   | 'answer lost'
-  /** The cloud does not get the request, and the driver gets no response, as at the end of the process. */
+  /** The cloud gets no request and the driver gets no response, as if the process had ended. */
   | 'hangs'
   | HttpAnswer;
 
@@ -66,7 +66,7 @@ async function carry(below: Transport, request: TransportRequest, outcome: Reque
   };
 }
 
-/** The text is escaped for JSON or XML. */
+/** Inserts a message into the body, escaped for JSON or XML. */
 export function withMessage(answer: HttpAnswer, message: string): HttpAnswer {
   const { body = '' } = answer;
   const xml = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
