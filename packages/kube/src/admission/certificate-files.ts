@@ -17,9 +17,7 @@ export interface CertificateFiles {
 /** Receives the certificates of a directory, and errors about them. */
 export interface ServedCertificate {
   use(pair: ServingPair, from?: string): void;
-  /**
-   * Reports the reason why the current files are not served. When the files are served, `unusable` reports undefined.
-   */
+  /** Reports why the current files are not served, or undefined when they are served. */
   unusable(sentence: string | undefined): void;
 }
 
@@ -33,7 +31,7 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
     const [cert = '', key = ''] = await Promise.all(
       ['tls.crt', 'tls.key'].map((name) => readFile(join(files.directory, name), 'utf8')),
     );
-    // A file is empty while it is being written, and TLS accepts an empty certificate file.
+    // TLS accepts an empty certificate file, and a file is empty while a client writes it.
     const belongs = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
     if (!belongs) throw new Error('the key does not belong to the certificate');
     return { cert, key };
@@ -73,8 +71,7 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
       log.info('Serving with a new certificate', { directory: files.directory });
     } catch (error) {
       const sentence = errorText(error);
-      // An error is reported only when two checks find it, because a client may write the two files one after the
-      // other.
+      // A client may write the two files one after the other, so an error is reported only after two checks.
       if (sentence === doubt) served.unusable(`${sentence}; continuing with the previous certificate`);
       doubt = sentence;
     }

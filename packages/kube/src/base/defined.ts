@@ -5,8 +5,8 @@ type Exact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } &
 };
 
 /**
- * Returns the object without its undefined properties, for the API server. For an object without an expected type,
- * there is `withoutUndefined`.
+ * Returns the object without its undefined properties. The result has the expected type, for example the body of a
+ * request. Without an expected type, use `withoutUndefined`.
  */
 export function defined<T extends object = never>(members: NoInfer<Loose<T>>): T;
 export function defined(members: object): object {

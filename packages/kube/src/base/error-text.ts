@@ -1,5 +1,5 @@
 const ownText = (error: Error): string => {
-  // If a host has several addresses, the messages of Node.js are in the inner errors.
+  // For a host with several addresses, only the inner errors contain the messages of Node.js.
   if (error.message === '' && error instanceof AggregateError) return errorText(error.errors[0]);
   // OpenSSL ends its messages with a line break.
   return error.message === '' ? error.name : error.message.trim();

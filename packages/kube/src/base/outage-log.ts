@@ -10,12 +10,12 @@ export interface OutageLog {
    * reason are logged at debug level.
    */
   failed(error: unknown): void;
-  /** The log contains the success only after a failure. */
+  /** Logs the success, if the previous attempt failed. */
   worked(): void;
   readonly failures: number;
 }
 
-/** Omits the message of an error of the API server, because the message contains the request. */
+/** Returns the text without the message of the API server, because that message contains the request. */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 

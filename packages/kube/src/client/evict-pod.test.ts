@@ -21,7 +21,6 @@ const page = (code: number, text: string): Answer => ({
 
 const ACCEPTED: Answer = { status: 201, json: { kind: 'Status', status: 'Success' } };
 const NO_POD = status(404, 'NotFound', 'pods "web" not found', { name: 'web', kind: 'pods' });
-// Responses of kube-apiserver for a path that it does not serve, recorded with and without a Status.
 const NO_SUBRESOURCE = status(404, 'NotFound', 'the server could not find the requested resource', {});
 const NO_PATH = page(404, '404 page not found\n');
 const UNKNOWN_KIND = status(

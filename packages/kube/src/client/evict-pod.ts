@@ -15,7 +15,7 @@ export interface EvictedPod {
  * - `gone`: the pod does not exist.
  * - `deleted`: the API server has no eviction API, so the pod was deleted with its grace period, without disruption
  *   budgets.
- * - `kept`: the API server has no eviction API, and the caller does not allow the deletion.
+ * - `kept`: the API server has no eviction API and the caller forbids the deletion, so the pod stays.
  */
 export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 
@@ -28,7 +28,7 @@ const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
  */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** A proxy can also respond with 404, but its body is no Status. */
+/** Whether the body is a Status. The 404 of a proxy has another body. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**

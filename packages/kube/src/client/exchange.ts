@@ -46,10 +46,7 @@ export interface Stream {
 
 /** As in client-go. */
 const MAX_WAITS = 10;
-/**
- * Time limit for opening a watch. A busy server queues the request for at most 15 s. Writing the answer may take
- * longer.
- */
+/** Time limit for opening a watch. A busy server queues a request for up to 15 s before it answers. */
 const OPEN_WITHIN_MS = 30_000;
 /**
  * The client extends the wait that the server requested by up to this fraction, so that not all clients return at the

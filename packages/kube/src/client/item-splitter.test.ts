@@ -19,8 +19,8 @@ const nasty = fc.oneof(
   fc.constantFrom('"', '\\', '\\"', '{', '}', '[', ']', '"items":[', ',', 'ü', '😀', ''),
   fc.string(),
 );
-// Keys contain no backslashes. If an earlier object has the key "\"" at the same position, V8 13.6 reads this key as
-// "\\".
+// Keys contain no backslashes, because of an error in V8 13.6: after the key "\"" in an earlier object, V8 reads "\""
+// as "\\".
 const key = fc.oneof(nasty, fc.constant('items')).filter((text) => text !== '__proto__' && !text.includes('\\'));
 const value = fc.letrec((tie) => ({
   any: fc.oneof(

@@ -9,8 +9,8 @@ const ITEM_DEPTH = 2;
 
 /**
  * Splits the JSON of a list into its items while the response arrives. Each item is parsed, projected and freed before
- * the next item. A page of 500 pods that is parsed at once becomes 10 MB of objects, which the garbage collector treats
- * as long-lived. `ItemSplitter` only finds the boundaries of the items.
+ * the next item. If a page of 500 pods is parsed at once, its 10 MB of objects become long-lived for the garbage
+ * collector. `ItemSplitter` only finds the boundaries of the items.
  */
 export class ItemSplitter {
   #depth = 0;

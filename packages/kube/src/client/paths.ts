@@ -6,8 +6,8 @@ const refuse = (message: string): never => {
 };
 
 /**
- * Returns true if a text can be a segment of a path. An empty segment would address the collection, and `..` another
- * resource, so neither is a name.
+ * Whether a text can be a segment of a path. An empty segment addresses the collection, and `..` addresses another
+ * resource, so the function refuses both.
  */
 export const isPathSegment = (value: string): boolean =>
   value !== '' && value !== '.' && value !== '..' && !value.includes('/');

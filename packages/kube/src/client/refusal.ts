@@ -16,7 +16,10 @@ export interface Asked {
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/** Parses a text that may be a Secret. The error of V8 would contain the text, so a different error is thrown. */
+/**
+ * Parses JSON from a response. The error of V8 would contain the text, which may be a Secret, so the function throws a
+ * different error.
+ */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -45,7 +48,7 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
 /** For these codes, the message comes from the authorizer or the registry, and users need it to find the cause. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
-/** A shorter text is a common word. */
+/** A shorter value of a Secret may be a common word, so a message may contain it. */
 const SHORTEST_SECRET = 6;
 
 function textsIn(value: unknown): readonly string[] {
@@ -53,7 +56,7 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The data of a Secret can be encoded as in the request, or decoded. */
+/** Whether a message contains data of a Secret in the request, encoded or decoded. */
 function quotes(words: string, body: string): boolean {
   const sent: unknown = JSON.parse(body);
   const values = isRecord(sent) && !Array.isArray(sent) ? [sent.data, sent.stringData] : [sent];
@@ -63,7 +66,7 @@ function quotes(words: string, body: string): boolean {
     .some((text) => text.length >= SHORTEST_SECRET && words.includes(text));
 }
 
-/** Errors are logged and reported in events, so a message that may contain a Secret of the request is removed. */
+/** Removes a message that may contain a Secret of the request, because errors are logged and reported in events. */
 function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
@@ -72,8 +75,8 @@ function discreet({ path, body }: Asked, code: number, status: StatusBody | unde
 }
 
 /**
- * Returns the error for an answer with the code 400 or above. The error contains the message of the Status, or the
- * HTTP code if a proxy answered. A message with a Secret of the request is removed.
+ * Returns the error for a response with code 400 or above. The error contains the message of the Status without Secrets
+ * of the request. For a response of a proxy, the error contains the HTTP code.
  */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
   const status = discreet(asked, response.status, parseStatus(text));

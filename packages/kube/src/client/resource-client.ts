@@ -24,7 +24,7 @@ const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
   strategic: 'application/strategic-merge-patch+json',
-  apply: 'application/apply-patch+yaml', // JSON is YAML.
+  apply: 'application/apply-patch+yaml', // The API server parses YAML, so a JSON body is valid.
 } as const;
 
 const selectors = (options: ListOptions | WatchOptions | undefined) => ({

@@ -53,9 +53,9 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Returns the reason why no API server responded, and a hint. The returned text is a part of a sentence. Returns
- * undefined if an API server responded, or if only the text of the error is known. Pass a response without a `Status`
- * only for the path `/version`, which every API server has.
+ * Returns a clause with the reason why no API server responded, and a hint. The result is undefined if an API server
+ * responded, or if only the text of the error is known. Pass a response without a `Status` only for the path
+ * `/version`, because every API server serves this path.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

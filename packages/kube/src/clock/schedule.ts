@@ -1,6 +1,6 @@
 export interface Scheduled<V> {
   readonly at: number;
-  /** Entries with the same time are popped in the order of insertion. */
+  /** Order of insertion. Entries with the same time are popped in this order. */
   readonly order: number;
   readonly value: V;
   live: boolean;

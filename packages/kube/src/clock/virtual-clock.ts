@@ -5,26 +5,25 @@ import { Schedule } from './schedule.ts';
 export interface VirtualClockOptions {
   readonly start?: Date;
   /**
-   * If this number of event loop turns pass without activity, all work counts as complete. By default, the clock waits
-   * for two turns. Code that chains several `setImmediate` calls without reading the time needs a higher number.
+   * Number of idle turns of the event loop after which all work counts as complete, 2 by default. Code with several
+   * chained `setImmediate` calls needs a higher number.
    */
   readonly quietTurns?: number;
-  /** Maximum number of calls of the clock at one instant. More calls indicate a loop without end that takes no time. */
+  /** Maximum number of calls of the clock at one instant. A larger number of calls indicates an endless loop. */
   readonly maxCalls?: number;
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** libuv executes these operations outside of the event loop. */
 const filesUnderWay = (): boolean =>
   process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq') || name === 'CloseReq');
 
 /**
  * A clock that advances only when a test or simulation advances it. The time jumps from timer to timer.
- * - Between two timers, all work that needs no time completes: promises, in-process servers, streams. Equal calls
- *   always have equal results.
- * - The clock waits for reads and writes of files. Other work outside of the event loop (sockets, thread pool) must
- *   be wrapped in `hold`.
+ * - Between two timers, the clock waits until promises, in-process servers and streams are idle. Equal calls have equal
+ *   results.
+ * - The clock waits for reads and writes of files. Other work outside of the event loop (sockets, thread pool) must be
+ *   wrapped in `hold`.
  */
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
@@ -92,7 +91,10 @@ export class VirtualClock implements Clock {
     return next === undefined ? undefined : Math.max(0, next.at - this.#now);
   }
 
-  /** Stops the virtual time until `work` ends. Work outside of the event loop (sockets, thread pool) needs `hold`. */
+  /**
+   * Stops the virtual time until `work` ends. Use `hold` for work outside of the event loop, such as sockets and the
+   * thread pool.
+   */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
     try {

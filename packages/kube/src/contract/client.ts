@@ -13,13 +13,13 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /**
    * The behavior after a response 429 or 503 with Retry-After. By default, the client waits for the requested time and
-   * retries. With `throw`, the client throws immediately, and the error contains `retryAfterMs`. `createSubresource` of
-   * an `eviction` always throws, so that a drain does not block a worker.
+   * retries. With `throw`, the client throws an error with `retryAfterMs`. For an `eviction`, `createSubresource`
+   * always throws, because a wait would block a worker of a drain.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
-   * Called before each attempt, after all waits of the client. If `beforeSend` rejects, the client does not send the
-   * request, and throws the error as a `KubeError`.
+   * Called before each attempt, after all waits of the client. If `beforeSend` rejects, the client sends no request and
+   * throws a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }
@@ -65,8 +65,8 @@ export interface WriteOptions extends RequestOptions {
   /** The subresource, such as `status` or `scale`. Without `subresource`, the write is to the main resource. */
   readonly subresource?: string;
   /**
-   * `bookkeeping` is true if the write only records an earlier action of this process. In observe mode, a write for
-   * bookkeeping is not reported as a decision.
+   * `bookkeeping` is true if the write only records an earlier action of this process. Observe mode does not report
+   * such a write as a decision.
    */
   readonly bookkeeping?: boolean;
 }
@@ -94,10 +94,7 @@ export type WatchEvent<T> =
 /** Every method throws `KubeError`. */
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
-  /**
-   * With `each`, the client parses a page item by item, so that the whole page is never in memory. `each` saves memory
-   * for large objects if only a few of their fields are kept.
-   */
+  /** With `each`, the client parses a page item by item, and never has the whole page in memory. */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /**
    * Yields events until the server closes the stream.
@@ -109,12 +106,12 @@ export interface ResourceReader<T extends KubeObject> {
 /** Every method throws `KubeError`. A client retries a request only after a 429 or 503 with Retry-After. */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
-  /** Replaces an object; the request fails with a conflict if `metadata.resourceVersion` is not the newest. */
+  /** Replaces an object; an outdated `metadata.resourceVersion` causes a conflict. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
   /**
-   * The promise resolves to the object if finalizers or the grace period still keep the object. For a deleted object,
-   * the promise resolves to undefined.
+   * Deletes an object. The promise resolves to the object if finalizers or the grace period still keep it, and to
+   * undefined if the object is gone.
    */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;

@@ -2,8 +2,7 @@ import type { Change, Informer } from './informer.ts';
 import type { Key, KubeObject } from './objects.ts';
 
 /**
- * The result of a successful reconcile: either finished, or reconcile again after a delay. After an error, the back-off
- * applies.
+ * The result of a successful reconcile: done, or another reconcile after a delay. After an error, the back-off applies.
  */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
 
@@ -36,9 +35,9 @@ export interface Controller {
   enqueue(key: Key, afterMs?: number): void;
   /**
    * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the
-   * requests of the informer, or while its cache may be wrong.
-   * @param without If `without` is set, the controller does not wait for a refused informer. The function `without`
-   * returns the keys to reconcile when the refusal starts or ends.
+   * informer, or while the cache of the informer may be wrong.
+   * @param without With `without`, the controller also works while the informer is refused. When the refusal starts or
+   * ends, the controller reconciles the keys that `without` returns.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
@@ -47,8 +46,7 @@ export interface Controller {
   ): void;
   /**
    * Waits for the watched informers, then reconciles until the signal aborts. The promise of `run` resolves when the
-   * last reconcile has ended. An informer is ready when it has synced. An informer that the API server refuses is ready
-   * if the controller can work without it.
+   * last reconcile has ended. The controller does not wait for an informer that is refused and has `without`.
    */
   run(signal: AbortSignal): Promise<void>;
   /** Returns true if no key is queued, being reconciled, or delayed by at most `withinMs` (default 0). */

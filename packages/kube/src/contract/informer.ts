@@ -40,20 +40,19 @@ export interface Informer<T extends KubeObject> {
   /** Calls `handler` when a refusal starts, changes its reason, or ends. */
   onRefused(handler: () => void): () => void;
   /**
-   * `doubted` is true if the cached objects may be newer than the state of the server. For example, a backup was
-   * restored, and no complete list has followed.
+   * `doubted` is true if the cached objects may be newer than the state of the server. The reason is a restored backup
+   * without a complete list since then.
    */
   readonly doubted: boolean;
   /**
-   * `proven` is true if the server has proven that its state is not older than the cache. After a lost connection,
-   * `proven` is false until the server has sent its version again. Actions that cannot be undone wait until `proven` is
-   * true.
+   * `proven` is true if a response has shown that the server is not older than the cache. A lost connection sets
+   * `proven` to false. Controllers start no irreversible action before `proven` is true.
    */
   readonly proven: boolean;
   onDoubt(handler: () => void): () => void;
   /**
-   * Calls `handler` after each change, in order and synchronously with the update of the store. For existing objects,
-   * the informer first calls `handler` with `added`.
+   * Calls `handler` after each change, in order and synchronously with the update of the store. At registration, the
+   * informer calls `handler` with `added` for each cached object.
    */
   onChange(handler: (change: Change<T>) => void): () => void;
   run(signal: AbortSignal): Promise<void>;
@@ -61,12 +60,12 @@ export interface Informer<T extends KubeObject> {
   readOnce(signal: AbortSignal): Promise<void>;
   /**
    * Adds the response to a write of this process to the cache, so that the next reconcile sees this write.
-   * - The response is ignored if the watch has already reported an equal or newer version.
-   * - Handlers get the response immediately, and not again with the watch event.
+   * - The cache ignores the response if the watch has already reported an equal or newer version.
+   * - Handlers get the change once: from the response, and not from the later watch event.
    * - After the call, the caller must not change the object, because it belongs to the cache.
    */
   recordWrite(object: T): void;
-  /** Since the last event, bookmark or list. */
+  /** Milliseconds since the last event, bookmark or list. */
   sinceDataMs(): number;
   /** Milliseconds without an open watch. While a watch is open, and before the first watch, `behindForMs` returns 0. */
   behindForMs(): number;

@@ -3,8 +3,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Parses JSON from a source that can contain other text, such as an annotation or the page of a proxy. For a text that
- * is not JSON, the result is undefined.
+ * Parses JSON from an annotation or a proxy, which may contain other text. Returns undefined if the text is not JSON.
  */
 export function tryParseJson(text: string): unknown {
   try {

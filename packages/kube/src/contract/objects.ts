@@ -69,7 +69,7 @@ export const keyOf = (object: { readonly metadata: { readonly name: string; read
 export const makeKey = (namespace: string | undefined, name: string): Key =>
   namespace ? `${namespace}/${name}` : name;
 
-/** The namespace is empty for cluster-scoped objects. */
+/** Returns the namespace and the name of a key. For a cluster-scoped object, the namespace is empty. */
 export function splitKey(key: Key): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/');
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };

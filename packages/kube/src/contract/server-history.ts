@@ -5,15 +5,15 @@ export interface LeaseVacancy {
 }
 
 /**
- * Detects that an API server was restored to an older state, for example because a backup was restored. After a
- * restore, the objects and versions of the server are older than the caches. A cache that detects a restore reports the
- * restore to `ServerHistory`, which informs all caches of the server.
+ * Detects the restore of an API server to an older state, such as a backup. A restored server has older objects and
+ * versions than the caches. The cache that detects a restore calls `ServerHistory`, which informs all caches of the
+ * server.
  */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
-  /** Responses to requests from before a rollback that arrived after the rollback. */
+  /** Responses that arrived after a rollback, but whose requests were sent before the rollback. */
   readonly #outdated = new WeakSet<object>();
 
   get rollbacks(): number {
@@ -21,8 +21,8 @@ export class ServerHistory {
   }
 
   /**
-   * Periods in which no process held a Lease of this process, according to the server. An object of this project from
-   * such a period proves that the server was restored to an earlier state.
+   * Periods in which no process held a Lease of this process, according to the server. If an object of this project is
+   * from a vacancy, the server was restored to an earlier state.
    */
   get vacancies(): readonly LeaseVacancy[] {
     return this.#vacancies;
@@ -32,7 +32,7 @@ export class ServerHistory {
     this.#vacancies = [...this.#vacancies, ...times];
   }
 
-  /** `rollbacks` is the number of rollbacks when the request was sent. */
+  /** Records a response. `rollbacks` is the number of rollbacks at the time of the request. */
   noteAnswer(answer: object, rollbacks: number): void {
     if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
   }
@@ -52,7 +52,8 @@ export class ServerHistory {
    * function that removes the handler.
    */
   onWentBack(handler: (evidence: string) => void): () => void {
-    const own = (evidence: string): void => handler(evidence); // A new function for each call, because a caller may register the same handler twice.
+    // Each call creates a new function, because a caller may register one handler twice.
+    const own = (evidence: string): void => handler(evidence);
     this.#handlers.add(own);
     return () => this.#handlers.delete(own);
   }

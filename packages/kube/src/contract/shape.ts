@@ -17,8 +17,8 @@ export interface Fault {
   /** The problem, such as `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * `guessed` is true if the repair is a guess. `guessed` is false for a missing text, number or boolean. A missing
-   * value counts as empty, 0 or false, and the controller of the object validates it.
+   * `guessed` is true if the repair is a guess. A missing text, number or boolean is no guess: the value is empty, 0 or
+   * false, and the controller of the object validates the value.
    */
   readonly guessed: boolean;
 }
@@ -61,7 +61,7 @@ function fits(value: unknown, shape: Shape): boolean {
   }
 }
 
-/** The zero value of Go. */
+/** The zero value that Go uses for an absent field. */
 function emptyOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 0;
   switch (shape.type) {
@@ -117,7 +117,7 @@ class Repair {
       this.value(value, shape, own);
       return;
     }
-    // A null in an optional field has the same meaning as an absent field.
+    // An optional field with the value null counts as absent.
     if (value !== null || required) this.#addFault(own, value, shape);
     if (required) object[field] = emptyOf(shape);
     else delete object[field];
@@ -145,7 +145,7 @@ class Repair {
 /**
  * Repairs an object in place, so that it conforms to its type. A missing required field gets its zero value, and a
  * value of a wrong type is removed. apiVersion, kind and metadata are not checked.
- * @returns the faults Most objects have no faults, so the usual cost is one visit of each field in the shape.
+ * @returns the faults, which most objects do not have
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = shape.properties ?? {};

@@ -26,13 +26,13 @@ export interface ClusterConfig {
   /** `forgetAuthorization` is called after a 401, so that `authorization` does not return the same value again. */
   readonly forgetAuthorization?: () => void;
   /**
-   * Returns the current configuration from the files, for the next request. If `latest` is absent, the configuration
-   * never changes.
+   * Returns the configuration for the next request from the current files. Without `latest`, the configuration never
+   * changes.
    */
   readonly latest?: () => Promise<ClusterConfig>;
   /**
-   * Called when the server refused the credentials, or when its certificate is not trusted. After `lookAgain`, the next
-   * call of `latest` reads the files again.
+   * Called when the server refuses the credentials, or has an untrusted certificate. The next call of `latest` then
+   * reads the files again.
    */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string | undefined;

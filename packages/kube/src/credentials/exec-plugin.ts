@@ -87,7 +87,7 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
 /** @throws Error with the error output of the plugin */
 function run({ command, args, env, installHint }: Plugin): Promise<string> {
   return new Promise((done, fail) => {
-    // The plugin gets no standard input, so that it cannot wait for input forever.
+    // The plugin gets no standard input, because it could wait for input forever.
     const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     let [answer, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

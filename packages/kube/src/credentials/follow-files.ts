@@ -10,7 +10,7 @@ export type ReadText = (path: string) => Promise<string>;
 export type FilesNews =
   | { readonly kind: 'as-before' }
   | { readonly kind: 'renewed'; readonly config: ClusterConfig }
-  /** The previous configuration stays in use. */
+  /** The files are invalid, so the previous configuration stays in use. */
   | { readonly kind: 'unusable'; readonly sentence: string };
 
 export interface FollowOptions {
@@ -55,7 +55,10 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/** A different cluster has different machines, so mcm would treat the current machines as deleted. */
+/**
+ * mcm refuses a change of the server, because another cluster has other machines. mcm would treat the current machines
+ * as deleted.
+ */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
@@ -64,8 +67,8 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
 }
 
 /**
- * An expired client certificate in new files must not replace a valid certificate. At the start, an expired certificate
- * is reported and used.
+ * An expired client certificate in changed files never replaces a valid certificate. At the start, mcm reports and uses
+ * an expired certificate.
  */
 function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
   const text = clientCertificate?.certificate;
@@ -73,8 +76,8 @@ function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): vo
 }
 
 /**
- * Loads a configuration with `load`. When authorities, client certificates or tokens in the files have changed,
- * `latest` loads it again. The address of the server must stay the same.
+ * Loads a configuration with `load`. `latest` loads the configuration again when the authorities, client certificates
+ * or tokens in the files change. The address of the server must not change.
  */
 export async function followFiles(
   load: Load,

@@ -35,7 +35,8 @@ export async function inClusterConfig(
       );
     }
   };
-  await must('token', access); // Fails at the start instead of at the first request.
+  // Reads the token at the start, because a missing token would cause a failure only at the first request.
+  await must('token', access);
   const ca = await must('ca.crt', readText);
   mustBeCertificate({ text: ca, from: `${folder}/ca.crt` });
   const namespace = await readText(`${folder}/namespace`).catch(() => undefined);

@@ -35,7 +35,7 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Returns undefined for an optional file that does not exist. */
+/** Returns undefined if an optional file does not exist. */
 async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
@@ -48,7 +48,8 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The parser quotes the invalid line, and this line may contain a key.
+  // The error omits the message of the parser, because the message quotes the invalid line, and this line may contain a
+  // key.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -159,7 +160,10 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
   ['user', 'auth-provider', 'token'],
 ];
 
-/** Through references in a kubeconfig, its author could read files of this process or run programs in it. */
+/**
+ * A kubeconfig from an object must not refer to files or programs. The author of the object could read files of this
+ * process or run programs in it.
+ */
 function mustBeComplete(selected: Selected, label: string): void {
   for (const [part, field, instead] of OUTSIDE) {
     if (selected[part].fields[field] !== undefined)
@@ -176,7 +180,7 @@ export interface KubeconfigOptions {
 }
 
 /**
- * Returns the kubeconfig files; by default, the current context is used.
+ * Returns the configuration of a context, by default the current context, and its files.
  * @throws ConfigError
  */
 export async function kubeconfigFiles(

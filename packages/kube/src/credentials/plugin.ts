@@ -28,8 +28,8 @@ function named({ user, label }: PluginUser): string {
 }
 
 /**
- * Returns the error of the plugin in one line. The error of a JSON parser could contain a token from the output of the
- * plugin, so this output is omitted.
+ * Returns the error of the plugin in one line. The line omits errors of the JSON parser, because they could contain a
+ * token from the output of the plugin.
  */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError

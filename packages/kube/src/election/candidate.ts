@@ -21,8 +21,8 @@ export class Candidate {
   /** Time of the observation, by the clock of this process. Clocks of different machines are not compared. */
   #observedAt = 0;
   /**
-   * Time since the last successful request for the Lease. After this request, all other candidates wait for at least
-   * the lease duration.
+   * Time since the last successful write of the Lease. All other candidates wait for at least the lease duration after
+   * a write.
    */
   #renewed: Age | undefined;
   /** True if the last confirmed write contains the identity of this process. */
@@ -60,8 +60,7 @@ export class Candidate {
       const record = await this.#look(signal);
       this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
-      // Another process was the leader in the meantime, possibly until a moment ago. After a foreign leader, the cached
-      // state of this process may be outdated.
+      // Another process was the leader in the meantime, so the caches of this process may be outdated.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
@@ -79,7 +78,6 @@ export class Candidate {
     );
   }
 
-  /** Concurrent calls share one write. */
   async confirm(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#isFresh()) return;
@@ -95,8 +93,8 @@ export class Candidate {
   }
 
   /**
-   * Renews the Lease only if the Lease is unchanged. After a conflict, either another candidate has written the Lease,
-   * or this process has renewed it in the meantime.
+   * Renews the Lease only if the Lease is unchanged. A conflict has two possible causes: a write of another candidate,
+   * or a parallel renewal of this process.
    */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
@@ -111,7 +109,7 @@ export class Candidate {
 
   /**
    * Watches the Lease of another candidate until the Lease is released or has expired. The result is false if the watch
-   * ended earlier. After an early end, the next read follows after a delay.
+   * ended earlier.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -128,14 +126,14 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // If the Lease was deleted, an active leader creates it again at the next renewal.
+        // An active leader creates a deleted Lease at the next renewal, so a deletion does not release the Lease.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
         timer = expiry();
       }
-      // Servers end watches after some minutes, and the next watch starts immediately. After a very short watch, the
-      // next watch starts with a delay.
+      // Servers end watches after some minutes, and the next watch starts immediately. The next watch starts with a
+      // delay only after a very short watch.
       return clock.monotonic() - began > this.timings.retryMs;
     } catch (error) {
       if (expired.signal.aborted) return true;
@@ -162,7 +160,7 @@ export class Candidate {
       await this.#write(released(record, this.#options.clock.now()), undefined);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // An aborted renewal may have reached the server.
+      // The server may have executed an aborted renewal, so the candidate reads the Lease again.
       const newest = await this.#look(undefined);
       if (newest?.holder === this.#options.identity) {
         await this.#write(released(newest, this.#options.clock.now()), undefined);
@@ -229,8 +227,8 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     const holds = this.#renewed !== undefined;
-    // If the response to the first write was lost, that write has already acquired the Lease. In this case, a separate
-    // write records the vacancy.
+    // If the response to the first write was lost, that write may have acquired the Lease. The candidate then records
+    // the vacancy in a separate write.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
   }

@@ -13,7 +13,10 @@ import { KubeError } from '../contract/errors.ts';
 import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
-/** Before a request is sent, it can wait for a rate limit or a Retry-After, for longer than the lease duration. */
+/**
+ * The client may wait for a rate limit or a Retry-After longer than the lease duration, so the check follows after all
+ * waits.
+ */
 const fenced = (fence: Fence, what: string): Pick<RequestOptions, 'beforeSend'> => ({
   beforeSend: async () => {
     try {
@@ -74,9 +77,9 @@ class FencedResource<T extends KubeObject> implements ResourceClient<T> {
 type SubresourceArguments = Parameters<ResourceClient<KubeObject>['createSubresource']>;
 
 /**
- * Wraps a client so that it sends writes only while no other process can be the leader. A process that was suspended
- * for longer than the lease duration must not execute its earlier decisions. A write that is not sent fails with a
- * `KubeError` of reason `NotLeading`.
+ * Wraps a client so that it sends writes only while no other process can be the leader. This check stops the writes of
+ * a process that was suspended for longer than the lease duration. An unsent write fails with a `KubeError` of reason
+ * `NotLeading`.
  */
 export const fencedClient = (real: KubeClient, fence: Fence): KubeClient => ({
   history: real.history,

@@ -52,15 +52,15 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
 });
 
 /**
- * `holderVersion` returns undefined if the annotation is from another identity: candidates of client-go leave the
- * annotation of an earlier holder in the Lease.
+ * Returns the version in the annotation, or undefined if another identity has written the annotation. Candidates of
+ * client-go keep the annotation of an earlier holder.
  */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[LeaseAnnotations.HolderVersion] ?? '').split(' ');
   return identity === holder ? version : undefined;
 }
 
-/** `holderSettings` returns undefined without a valid annotation. */
+/** Returns the flags of the holder, or undefined without a valid annotation. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
   const text = metadata.annotations?.[LeaseAnnotations.HolderSettings] ?? '';
   const gap = text.indexOf(' ');
@@ -69,6 +69,6 @@ export function holderSettings({ metadata, spec }: Lease): Readonly<Record<strin
     const value: unknown = JSON.parse(text.slice(gap));
     return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return undefined; // Every client with write access to Leases may write this annotation, so its value may be invalid.
+    return undefined; // Any client with write access to Leases may write the annotation, so invalid values are ignored.
   }
 }

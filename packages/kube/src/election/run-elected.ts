@@ -47,7 +47,7 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
       if (await candidate.follow(signal)) continue;
     } catch (error) {
       if (isForbidden(error)) options.onForbidden?.(error);
-      // After a conflict, the next read shows the new holder, so a conflict is not reported as a failure.
+      // A conflict is not reported as a failure, because the next read shows the new holder.
       if (!signal.aborted && !isBeaten(error)) candidate.outage.failed(error);
     }
     await pause(clock, candidate.timings.retryMs * (1 + ACQUIRE_JITTER * random.next()), signal);
@@ -78,8 +78,7 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         onLost?.(`the process could not renew the Lease for ${renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
-      // All other candidates measure from the time at which the server executed the write, and the response may arrive
-      // much later.
+      // All other candidates measure from the execution of the write, so the age starts when the request is sent.
       const sentAt = clock.monotonic();
       try {
         if ((await candidate.renew(both)) === 'other') {
@@ -145,8 +144,7 @@ export async function runElected(
     return end;
   });
   try {
-    // The Lease is renewed until the last step of the work has ended. As a result, no other process starts while this
-    // process still writes.
+    // The candidate renews the Lease until the last step of the work has ended, so no other process starts earlier.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),
       held: () => candidate.confirm(lost.signal),

@@ -51,7 +51,7 @@ export interface ElectionOptions {
   readonly signal: AbortSignal;
   /** `onLeader` is called for each new leader, with its version if the Lease contains it. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
-  /** A candidate without permission for the Lease cannot become the leader. */
+  /** Called if this process has no permission for the Lease, and cannot become the leader. */
   readonly onForbidden?: (error: KubeError) => void;
   readonly onLost?: (because: string) => void;
   /** Version of this program, which the Lease contains for other candidates. */
@@ -68,8 +68,8 @@ export interface ElectionOptions {
   /** Keeps the Lease while its namespace is being deleted. Without `finalizer`, the API server deletes the Lease at once. */
   readonly finalizer?: LeaseFinalizer | undefined;
   /**
-   * Returns the last state of the Lease that this process observed outside of the election. If the Lease is still in
-   * the observed state, its duration starts at that observation, and not at the start of the election.
+   * Returns the last state of the Lease that this process observed outside of the election. The duration of an
+   * unchanged Lease starts at this observation instead of the start of the election.
    */
   readonly observed?: () => ObservedLease | undefined;
   /**
@@ -78,9 +78,9 @@ export interface ElectionOptions {
    */
   readonly renewMs?: number;
   /**
-   * `follow` is true if the process watches the Lease of another candidate, to acquire the Lease as soon as it is
-   * released. The watch needs the verb `watch`, which the roles of the original have. By default, the process waits
-   * between two reads of the Lease, like client-go.
+   * With `follow`, the process watches the Lease of another candidate, and acquires a released Lease immediately. The
+   * watch needs the verb `watch`, which the roles of the original have. By default, the process reads the Lease at
+   * intervals, like client-go.
    */
   readonly follow?: boolean;
 }

@@ -2,9 +2,11 @@ import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/** A shorter period is an ordinary change of the leader. */
+/** The shortest recorded period. A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
-/** A period is kept for this time, because a process that used it has stored its decision in another object. */
+/**
+ * Time for which a period is kept. A process that used the period has stored its decision in another object by then.
+ */
 const KEPT_MS = 24 * 3_600_000;
 const MOST = 8;
 
@@ -15,13 +17,15 @@ function parsed(entry: string): readonly LeaseVacancy[] {
   return from < to ? [{ from: new Date(from), to: new Date(to) }] : [];
 }
 
-/** Oldest first. Invalid entries are ignored, because any client may write annotations. */
+/**
+ * Returns the periods in a Lease, oldest first. Invalid entries are ignored, because any client may write annotations.
+ */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 
 /**
- * Returns the annotation of a Lease that a process acquires at `now`. The `renewTime` of a restored Lease is older than
- * the backup. The period includes the time for which the server has lost its data.
+ * Returns the annotation of a Lease that a process acquires at `now`. The period starts at the `renewTime` of the
+ * Lease. In a restored server, the period therefore includes the time for which the server has lost its data.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

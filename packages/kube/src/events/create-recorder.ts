@@ -147,7 +147,8 @@ class BatchingRecorder implements EventRecorder {
         await resource.patch(series.written, { type: 'merge', body });
         return series.written;
       } catch (error) {
-        if (!isNotFound(error)) throw error; // The API server deletes Events after an hour.
+        // The API server deletes an Event after an hour, so a later update finds no Event.
+        if (!isNotFound(error)) throw error;
       }
     }
     series.id ??= `${this.#options.clock.now().getTime().toString(16)}${randomString(this.#random, HEX, 6)}`;

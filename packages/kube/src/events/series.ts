@@ -47,7 +47,7 @@ interface Group {
 const MAX_SIMILAR = 10;
 /** After this time without events of a reason, the count starts again, as in client-go. */
 const SIMILAR_WINDOW_MS = 10 * 60_000;
-/** The least recently used group is removed first, as in client-go. */
+/** Maximum number of groups. At the maximum, the least recently used group is removed, as in client-go. */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
 /** The limit of `note` in events.k8s.io/v1, which is stored as the same object. */
@@ -93,7 +93,7 @@ export class EventGroups {
     const group: Group =
       known === undefined || stale ? { last: event.at, byMessage: new Map(), combined: undefined } : known;
     group.last = event.at;
-    this.#groups.delete(key); // The insertion order is the order of use.
+    this.#groups.delete(key); // The map is in the order of use.
     this.#groups.set(key, group);
     if (this.#groups.size > MAX_GROUPS) this.#groups.delete(this.#groups.keys().next().value ?? '');
     return group;
@@ -115,7 +115,7 @@ export class EventGroups {
     return combined;
   }
 
-  /** Moves series without a written Event into the combined series, so that a burst causes one write instead of ten. */
+  /** Moves series without a written Event into the combined series. A burst then causes one write instead of ten. */
   #absorb(group: Group, combined: Series): void {
     for (const series of group.byMessage.values()) {
       if (series.written !== undefined || !series.dirty) continue;

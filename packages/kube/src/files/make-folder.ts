@@ -16,8 +16,8 @@ function makeOne(folder: string, mode: number): boolean {
 }
 
 /**
- * Creates a folder and its parents, and returns the first created folder. With the option `recursive`, Node.js never
- * returns for a folder such as `/proc/x`, because the operating system refuses the new folder with ENOENT.
+ * Creates a folder and its parents, and returns the first created folder. The option `recursive` of Node.js is not
+ * used, because it never returns for a folder such as `/proc/x`, which the operating system refuses with ENOENT.
  * @throws the error of the operating system
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {

@@ -7,7 +7,8 @@ import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
 /**
- * Maximum size of a configuration file: larger than any list of flags, and a limit of the memory if the path is wrong.
+ * Maximum size of a configuration file: The size is larger than any list of flags, and limits the memory if the path is
+ * wrong.
  */
 const LARGEST_BYTES = 1_048_576;
 

@@ -15,7 +15,7 @@ export interface Feature {
 /** Features by their names. */
 export type Features = Readonly<Record<string, Feature>>;
 
-/** True means enabled. */
+/** The state of each feature. True means enabled. */
 export type FeatureStates = Readonly<Record<string, boolean>>;
 
 const isOnByDefault = ({ stage }: Feature): boolean => stage === 'BETA';

@@ -13,7 +13,10 @@ export interface Flag<T> {
   readonly group?: string;
   /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
-  /** Set for flags with pairs as values. Repeated flags with pairs are merged, and a file may contain a mapping. */
+  /**
+   * Set if the values of the flag are pairs. Repeated flags with pairs are merged, and a configuration file may contain
+   * a mapping.
+   */
   readonly pairs?: true;
   /** Set for flags that have no effect. mcm accepts these flags for compatibility. */
   readonly ignored?: string;

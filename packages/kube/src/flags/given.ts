@@ -8,9 +8,8 @@ export interface Given {
 }
 
 /**
- * Returns the environment variable of a flag, such as `MCM_FLAG_MACHINE_DRAIN_TIMEOUT` for `machine-drain-timeout`. A
- * shorter prefix `MCM_` would conflict with `MCM_PORT`, which the kubelet sets in every pod if a Service is called
- * mcm.
+ * Returns the environment variable of a flag, such as `MCM_FLAG_MACHINE_DRAIN_TIMEOUT` for `machine-drain-timeout`. The
+ * prefix `MCM_` is too short: if a Service is called mcm, the kubelet sets `MCM_PORT` in every pod.
  */
 export const variableOf = (flag: string): string => `MCM_FLAG_${flag.replaceAll('-', '_').toUpperCase()}`;
 
@@ -27,7 +26,10 @@ export function givenByEnvironment(
   return given;
 }
 
-/** A variable that matches no flag is not an error, because all containers of a pod may have the same environment. */
+/**
+ * Returns variables that match no flag. An unknown variable is no error, because all containers of a pod may have equal
+ * environments.
+ */
 export function unknownVariables(flags: Flags, env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = Object.keys(flags).map(variableOf);
   return Object.keys(env)

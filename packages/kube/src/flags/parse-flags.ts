@@ -74,7 +74,7 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
 interface Converted<F extends Flags> {
   readonly values: FlagValues<F>;
   readonly warnings: readonly string[];
-  /** One line for each invalid value. A flag with an invalid value has its default. */
+  /** One line for each invalid value. The parser uses the default for an invalid value. */
   readonly problems: readonly string[];
 }
 
@@ -108,7 +108,7 @@ function givenByArguments(command: Command): ReadonlyMap<string, Given> {
   return given;
 }
 
-/** Including deprecated names. */
+/** Returns the names of all flags, including deprecated names. */
 const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 

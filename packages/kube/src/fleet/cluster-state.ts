@@ -25,17 +25,17 @@ export interface ClusterStatus {
   readonly state: ClusterState;
   /** Time of the last change of the state, in RFC 3339. */
   readonly since: string;
-  /** The replica to which the cluster is assigned. `assigned` is empty if there is none. */
+  /** The replica to which the cluster is assigned. If no replica has the cluster, `assigned` is empty. */
   readonly assigned: string;
   /** Identity of the Lease's holder, if known. */
   readonly holder: string;
-  /** The last error. `error` is empty if there was none since the cluster was served. */
+  /** The last error since the cluster was served. Without an error, the text is empty. */
   readonly error: string;
 }
 
 export interface Progress {
   state(state: 'starting' | 'waiting' | 'serving' | 'stopping', holder?: string): void;
-  /** Whether the API server of the cluster has not answered for a long time. */
+  /** Reports whether the API server of the cluster has not answered for a long time. */
   silent(silent: boolean): void;
 }
 

@@ -50,7 +50,6 @@ export type FleetFlags = FlagValues<typeof fleetFlags>;
 
 export const isFleet = (flags: FleetFlags): boolean => flags['fleet-namespaces'] !== '' || flags['fleet-folder'] !== '';
 
-/** A part of the name of a Lease. */
 export const replicaOf = (flags: FleetFlags, host: string = hostname()): string =>
   flags['fleet-replica'] || host.toLowerCase().replace(/[^-a-z0-9.]/g, '-') || 'replica';
 

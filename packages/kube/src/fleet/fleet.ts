@@ -51,7 +51,6 @@ export class Fleet implements Discovered {
     };
   }
 
-  /** Whether another replica may reach the cluster. */
   #elsewhere(name: string): boolean {
     return this.#peers.live?.some((peer) => peer.name !== this.#o.replica && reaches(name, peer)) ?? false;
   }
@@ -76,7 +75,7 @@ export class Fleet implements Discovered {
     return [...this.#clusters].map(([name, { labels }]) => ({ name, labels }));
   }
 
-  /** Undefined for an unknown cluster. */
+  /** Returns the clusters in the region of a cluster, or undefined for an unknown cluster. */
   regionOf(cluster: string): RegionReach | undefined {
     const region = this.#clusters.get(cluster)?.region;
     return region === undefined ? undefined : this.#regions.of(region);
@@ -86,7 +85,10 @@ export class Fleet implements Discovered {
     return this.#regions.list();
   }
 
-  /** Releases the peer Lease first, so that other replicas already wait for the Leases of the clusters. */
+  /**
+   * Releases the peer Lease before the Leases of the clusters. At that time, other replicas already wait for the Leases
+   * of the clusters.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const peers = new AbortController();
     const running = this.#peers.run(peers.signal);

@@ -14,11 +14,13 @@ import { LeaseAnnotations } from '../types/lease-annotations.ts';
  * deletes it.
  */
 const NAMESPACE = 'kube-system';
-/** Maximum age of the last check before a request that does not fill a cache. */
+/**
+ * Maximum age of the last identity check. A request that fills no cache is sent without another check until this age.
+ */
 const MAX_AGE_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;
 
-/** The kubeconfig of a unit now leads to a different cluster than before. */
+/** The kubeconfig of a cluster now leads to another cluster. */
 export class OtherCluster extends Error {
   override readonly name = 'OtherCluster';
 }
@@ -27,7 +29,7 @@ export interface IdentityOptions {
   readonly userAgent: string;
   readonly clock: Clock;
   readonly source: string;
-  /** Tells the user how to accept the cluster with the new identity. */
+  /** A hint how to accept the new identity of the cluster. */
   readonly fix: string;
 }
 
@@ -89,8 +91,8 @@ export class ClusterIdentity {
 }
 
 /**
- * Creates a transport that sends a request only if the same cluster responded recently. After a list or a watch, the
- * identity is checked again, so that objects of another cluster do not get into the caches.
+ * Creates a transport that sends a request only if the same cluster responded recently. A second check after each list
+ * and watch keeps objects of another cluster out of the caches.
  */
 export const identifiedTransport =
   (transport: Transport, identity: ClusterIdentity): Transport =>

@@ -4,7 +4,7 @@ import type { KubeObject } from '../contract/objects.ts';
 export interface Member {
   /** Unique name: the namespace in the seed, or the name of the file. */
   readonly name: string;
-  /** Namespace of the machine objects. `namespace` is undefined for the namespace of the kubeconfig's context. */
+  /** Namespace of the machine objects. If undefined, the context of the kubeconfig defines the namespace. */
   readonly namespace: string | undefined;
   /** The kubeconfig of the target cluster, as YAML. */
   readonly kubeconfig: string;
@@ -13,7 +13,7 @@ export interface Member {
   readonly region?: string | undefined;
   /** Labels of the namespace in the seed. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Folder for relative paths. Undefined if the kubeconfig must not refer to files or programs. */
+  /** Folder for relative paths. If undefined, the kubeconfig must not refer to files or programs. */
   readonly folder: string | undefined;
   /** Object that receives events about the cluster. */
   readonly about: KubeObject | undefined;

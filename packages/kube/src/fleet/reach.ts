@@ -7,15 +7,12 @@ import type { Transport } from '../contract/transport.ts';
 const SLOW_MS = 5_000;
 /** Interval between two checks. */
 const PROBE_MS = 5_000;
-/** A replica releases a cluster after this time without any response, like the original. */
+/** A replica releases a cluster that has not responded for this time, like the original. */
 const LIMIT_MS = 30_000;
-/** Responses with these codes come from a proxy that does not reach the API server. */
+/** Codes of a proxy that does not reach the API server. */
 const FROM_PROXY: readonly number[] = [502, 504];
 
-/**
- * This process gets no response from the API server of a cluster. Another replica may reach the API server of the
- * cluster.
- */
+/** This process gets no response from the API server of a cluster, which another replica may reach. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -52,15 +49,15 @@ export class Reach {
     };
   }
 
-  /** Returns an error about the missing response, if a missing response is the likely cause of `error`. */
+  /** Returns an error about the missing response, if that is the likely cause of `error`. */
   explain(error: unknown): unknown {
     if (this.#silentSince === undefined) return error;
     return new Unreachable(`${errorText(error)} (the API server of the cluster does not answer: ${this.#failure})`);
   }
 
   /**
-   * Sends probes while the API server does not respond, until the signal aborts. `watch` returns an error if the API
-   * server did not respond for 30 s and another replica may reach it.
+   * Sends probes while the API server does not respond, until the signal aborts. `watch` returns an error after 30 s
+   * without a response, if another replica may reach the API server.
    * @param probe Sends a request.
    * @param elsewhere Whether another replica may reach the API server.
    * @param noted Called with true after 30 s without an answer, and with false after an answer.
@@ -74,7 +71,7 @@ export class Reach {
     while (!signal.aborted) {
       await this.#silence(signal);
       while (this.#silentSince !== undefined && !signal.aborted) {
-        await probe().catch(() => undefined); // The transport has observed the missing answer.
+        await probe().catch(() => undefined); // The transport already reports a missing answer.
         if (this.#silentMs >= LIMIT_MS) noted(true);
         if (this.#silentMs >= LIMIT_MS && elsewhere())
           return new Unreachable(

@@ -11,7 +11,7 @@ export interface RegionReach {
   readonly clusters: number;
 }
 
-/** A result is used for this time, because each decision about a machine needs it. */
+/** Maximum age of a result. Results are cached because each decision about a machine needs a result. */
 const MAX_AGE_MS = 5_000;
 
 export interface RegionsOptions {
@@ -22,8 +22,8 @@ export interface RegionsOptions {
 }
 
 /**
- * Counts the clusters of each region whose API server does not answer. For a cluster of another replica, the peer Lease
- * states whether the cluster responds.
+ * Counts the clusters of each region whose API server does not answer. The peer Lease of another replica contains the
+ * state of its clusters.
  */
 export class Regions {
   readonly #o: RegionsOptions;

@@ -45,7 +45,7 @@ export class LeaseLost extends Error {
 export interface ServedClusterParts {
   readonly serve: Serve;
   /**
-   * Reads the identity of the cluster, without a Lease and without a write. Rejects with `Unreachable` if there is no
+   * Reads the identity of the cluster without a Lease and without a write. Rejects with `Unreachable` without a
    * response, and with `OtherCluster` if another cluster responds.
    */
   readonly probe: (run: ClusterRun) => Promise<void>;
@@ -60,7 +60,7 @@ export interface ServedClusterParts {
 }
 
 const RETRY: BackoffOptions = { baseMs: 5_000, maxMs: 300_000, jitter: 0.2 };
-/** A request without a response costs little, and the cluster must not wait long after an outage. */
+/** The delays are short, because a request without a response costs little and an outage may end soon. */
 const RETRY_UNREACHABLE: BackoffOptions = { ...RETRY, maxMs: 30_000 };
 /** Interval of the probes of a cluster that this replica could not reach. */
 const PROBE_MS = 30_000;
@@ -75,10 +75,7 @@ const reasonOf = (error: unknown): FailureReason => {
   return error instanceof KubeError || error instanceof Unreachable ? 'unreachable' : 'other';
 };
 
-/**
- * One cluster of the fleet. The cluster is served while this replica must serve it, independently of all other
- * clusters.
- */
+/** One cluster of the fleet. The replica serves each of its clusters independently of all other clusters. */
 export class ServedCluster {
   readonly #parts: ServedClusterParts;
   readonly #name: string;
@@ -134,7 +131,7 @@ export class ServedCluster {
     return this.#unreachable || this.#mute || this.#silent;
   }
 
-  /** `region` is empty if the discovery found none. `region` is undefined without a usable kubeconfig. */
+  /** The region of the cluster: empty if the discovery found none, undefined without a usable kubeconfig. */
   get region(): string | undefined {
     return this.#member && (this.#member.region ?? '');
   }
@@ -149,9 +146,7 @@ export class ServedCluster {
     this.#update('another replica serves the cluster');
   }
 
-  /**
-   * Starts the cluster. If the kubeconfig has changed, stops the cluster and starts it again with a new identity check.
-   */
+  /** Starts the cluster. A changed kubeconfig stops and restarts the cluster with a new identity check. */
   engage(member: Member): void {
     const same = this.#member !== undefined && versionOf(this.#member) === versionOf(member);
     this.#member = member;
@@ -210,9 +205,8 @@ export class ServedCluster {
   }
 
   /**
-   * Serves the cluster, with retries, while this replica must serve it. A new run starts only after the previous run
-   * has ended. While another replica serves a cluster that this replica could not reach, probes show when the cluster
-   * is reachable.
+   * Serves the cluster, with retries, while the cluster is assigned to this replica. A new run starts only after the
+   * previous run has ended. Probes check a cluster that this replica could not reach and another replica serves.
    */
   async #loop(): Promise<void> {
     for (let failures = 0; this.#member !== undefined && !this.#empty && (this.#wanted || this.#unreachable); ) {
@@ -228,7 +222,7 @@ export class ServedCluster {
         continue;
       }
       failures = servedMs > STABLE_MS ? 1 : failures + 1;
-      // A single failure can be a short outage of the API server, which affects all replicas.
+      // A single failure can be a short outage of the API server for all replicas, so `unreachable` needs two failures.
       if (this.#silent && failures > 1) this.#setUnreachable(true);
       const retry = this.#silent ? RETRY_UNREACHABLE : RETRY;
       await pause(this.#parts.clock, backoffMs(retry, failures, this.#parts.random), run.signal);
@@ -250,7 +244,7 @@ export class ServedCluster {
       if (!signal.aborted) this.#setUnreachable(false);
     } catch (error) {
       const lost = error instanceof Unreachable || error instanceof OtherCluster;
-      // Any error that is no outage is reported by the next run.
+      // The next run reports any error that is no outage.
       if (!signal.aborted && !lost) this.#setUnreachable(false);
     }
     this.#probing = false;

@@ -9,8 +9,8 @@ export interface SlotsOptions {
 }
 
 /**
- * After this time without a response, a request no longer counts for the total limit. A slow request still counts for
- * its cluster.
+ * After this time without a response, a request no longer counts towards the total limit, but still counts towards the
+ * limit of its cluster.
  */
 const SLOW_MS = 5_000;
 
@@ -30,7 +30,7 @@ interface Line {
 
 /**
  * Limits the requests in flight of all clusters. Free slots go to the clusters in turn. A cluster with many requests
- * does not delay other clusters, and a cluster that does not respond uses only its own slots.
+ * does not delay other clusters. A cluster without responses uses only its own slots.
  */
 export class Slots {
   readonly #o: SlotsOptions;
@@ -60,7 +60,10 @@ export class Slots {
     };
   }
 
-  /** Resolves to a function that frees the slot. Rejects if the signal aborts first. */
+  /**
+   * Waits for a free slot. The promise resolves to a function that frees the slot, and rejects if the signal aborts
+   * first.
+   */
   async #enter(line: Line, signal: AbortSignal | undefined): Promise<() => void> {
     if (!this.#free(line)) await this.#turn(line, signal);
     else this.#take(line);

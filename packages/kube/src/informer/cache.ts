@@ -4,9 +4,7 @@ import { faultsOf } from './faults.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/**
- * If the index function throws for an object, the object is not in this index. The remaining objects are in the index.
- */
+/** An index function that throws for an object removes the object from this index only. */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {
@@ -45,7 +43,7 @@ class Index<T> {
     }
   }
 
-  /** Removes an object from all index values that its new state `next` no longer has. */
+  /** Removes an object from the index values that are not in `next`, its new state. */
   remove(key: Key, object: T, next: T | undefined): void {
     const kept = next === undefined ? [] : this.valuesOf(next);
     for (const value of this.valuesOf(object)) {
@@ -57,7 +55,7 @@ class Index<T> {
   }
 }
 
-/** The cost of a change does not depend on the size of the cache. */
+/** A cache with indexes. The cost of a change does not depend on the size of the cache. */
 export class Cache<T extends object> implements Store<T> {
   readonly #objects = new Map<Key, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;

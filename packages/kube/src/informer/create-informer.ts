@@ -40,7 +40,9 @@ const DEFAULT_PAGE_SIZE = 500;
 /** The server sends a bookmark every minute. If a bookmark is half a minute late, the watch counts as broken. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** No controller reads managed fields, and in many objects they are a third of the size. */
+/**
+ * Removes managed fields, because no controller reads them. In many objects, managed fields are a third of the size.
+ */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;
@@ -211,7 +213,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   recordWrite(object: T): void {
-    // A restore of the server has undone the write, so the watch will never report the write.
+    // A restore of the server has undone this write, so the watch never reports the write.
     if (this.#history.isOutdated(object)) return;
     this.#replica.written(this.#take(object));
   }

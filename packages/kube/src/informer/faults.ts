@@ -12,8 +12,8 @@ export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
 /**
- * Returns true if the repair of an object's spec or metadata is a guess, so that controllers must not act on the
- * object. Faults in the status do not count, because the controller of the object writes the status again.
+ * Returns true if the repair of spec or metadata is a guess. Controllers must not act on such an object. Faults in the
+ * status do not count, because the controller writes the status again.
  */
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));

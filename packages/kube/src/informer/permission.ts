@@ -1,4 +1,4 @@
-/** As in RBAC. */
+/** A permission as in RBAC. */
 export interface Permission {
   readonly verb: string;
   /** Resource with its subresource, such as `machines/status`. */
@@ -19,7 +19,7 @@ const OF_OBJECT: Readonly<Record<string, string>> = {
 };
 const OF_COLLECTION: Readonly<Record<string, string>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' };
 
-/** Returns undefined for a path that is no resource. */
+/** Returns the permission of a request, or undefined if the path is no resource. */
 export function permissionOf(method: string, target: string): Permission | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   const parts = RESOURCE.exec(path)?.groups;
@@ -32,10 +32,10 @@ export function permissionOf(method: string, target: string): Permission | undef
     : { verb, resource: sub === undefined ? resource : `${resource}/${sub}`, group };
 }
 
-/** The message of the authorizer. Refusals of admission have the same code and a different message. */
+/** Matches the message of the authorizer. A refusal of admission has the same code and another message. */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** Returns the missing permission of a refusal, or undefined if an error is no missing permission. */
+/** Returns the missing permission of a refusal, or undefined for any other error. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};

@@ -37,16 +37,13 @@ export interface ReflectorOptions<T extends KubeObject> {
 
 /** The first wait is short because most outages are restarts of the server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** If the pages of this number of lists expired, the reflector requests the list without pages. */
+/** Maximum number of lists whose pages expired. The reflector then requests the list without pages. */
 const MAX_EXPIRED_LISTS = 2;
-/**
- * If a server closes a watch in less than this time without an event, the server is not healthy. The limit is that of
- * client-go.
- */
+/** A server that closes a watch without an event within this time is not healthy. The limit is from client-go. */
 const SHORT_WATCH_MS = 1000;
 /**
- * If a server ends a watch this much earlier than requested, it is probably stopping. After such an end, the next watch
- * may reach another server.
+ * A server that ends a watch this much earlier than requested is probably stopping. The next watch may reach another
+ * server.
  */
 const EARLY_MS = 2000;
 /**
@@ -54,7 +51,7 @@ const EARLY_MS = 2000;
  * restore undid only deletions from before the last list, no cached object shows the restore.
  */
 const LONG_OUTAGE_MS = 30_000;
-/** Watches of 5 to 10 minutes are distributed over the replicas of the server. The numbers are from client-go. */
+/** Watches last 5 to 10 minutes, and so move between the replicas of the server. The numbers are from client-go. */
 const WATCH_MIN_SECONDS = 300;
 
 const isSame = ({ metadata }: KubeObject, other: KubeObject): boolean =>
@@ -99,7 +96,7 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** Returns how long the cache may be outdated. A watch without data counts as ended at its last event. */
+  /** Returns how long the cache may be outdated. A watch without data counts as ended since its last event. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
@@ -198,7 +195,7 @@ export class Reflector<T extends KubeObject> {
     return answer;
   }
 
-  /** The cached objects are doubted until the next complete list. */
+  /** Starts with a new list. The cached objects are doubted until this list is complete. */
   #startOver(evidence: string): void {
     if (!this.#doubted) this.#options.onDoubt(true);
     this.#doubted = true;
@@ -224,7 +221,7 @@ export class Reflector<T extends KubeObject> {
     this.#doubted = false;
   }
 
-  /** If pages expire, the method repeats the list. Rejects with the error of the server. */
+  /** Lists once, and repeats the list if pages expire. The promise rejects with the error of the server. */
   async once(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -267,8 +264,8 @@ export class Reflector<T extends KubeObject> {
     let items = 0;
     let version = '';
     for (;;) {
-      // Without resourceVersion, the server returns the newest state in pages. With "0", the server would send the
-      // whole list from its cache without pages.
+      // Without resourceVersion, the server returns the newest state in pages. With "0", the server would return its
+      // cached list in one page.
       const page = await this.#reader.list({
         signal,
         each: take,
@@ -287,7 +284,7 @@ export class Reflector<T extends KubeObject> {
     }
     this.#expiredLists = 0;
     this.#suspect = false;
-    // The server returned to an older state during the list, so the pages may belong to different histories.
+    // The server was restored during the list, so the pages may belong to different states.
     if (rollbacks !== this.#rollbacks) return;
     this.#version = version;
     this.#listedAt = started;
@@ -351,7 +348,7 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Versions increase from event to event. A smaller version means that the server has an older state. The next list
-   * verifies the older state.
+   * verifies the restore.
    */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
@@ -376,8 +373,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Returns a signal that aborts with the signal of the caller, or after a time without data. One timer is sufficient,
-   * because a timer that fires too early is extended.
+   * Returns a signal that aborts with the signal of the caller, or after a time without data. A timer that fires too
+   * early is extended.
    */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;

@@ -83,7 +83,9 @@ describe('own writes', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.changed(thing('b', 9));
-    replica.written(thing('a', 7)); // All kinds share one sequence of versions. The watch reached version 9 without an event for a@7. A is deleted, or the write is outdated.
+    // All kinds share one sequence of versions. The watch has reached version 9 without an event for a@7, so either a
+    // is deleted, or the write is outdated.
+    replica.written(thing('a', 7));
     expect(versions()).toEqual(['a@1', 'b@9']);
     replica.reached('20');
     replica.written(thing('c', 15));

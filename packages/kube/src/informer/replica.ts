@@ -16,7 +16,7 @@ const isGoing = (object: KubeObject): boolean =>
 
 /**
  * Decides how a list page, a watch event or the response to a write changes the cache. These three sources report the
- * same objects at different times. The resourceVersion shows which report is newer.
+ * same objects at different times. A report with a larger resourceVersion is newer.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
@@ -79,7 +79,7 @@ export class Replica<T extends KubeObject> {
       this.#put(key, object);
       return;
     }
-    // If a write removes the last finalizer, the same request deletes the object.
+    // A write that removes the last finalizer also deletes the object.
     this.#gone.set(key, version);
     if (cached !== undefined) this.#drop(key, object);
   }
@@ -120,8 +120,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Returns evidence in a page that the server has an older state: an older version of the list, or of an object in the
-   * list. Objects have older versions than the list if a restore increased the versions.
+   * Returns evidence of a restore in a page: the version of the list or of an object is older than in the cache. Only
+   * objects show the restore if it increased the version of the server.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported) return `a list has version ${listed}, after version ${this.#reported}`;

@@ -12,8 +12,6 @@ import { type Answer, ScriptedStream, scriptedTransport } from '../testing/scrip
 import { namespaces, nodes, secrets } from '../types/core.ts';
 import { createInformer } from './create-informer.ts';
 
-/** The state of the server is restored from a backup. */
-
 async function setUp(wrap: (transport: Transport) => Transport = (transport) => transport) {
   const clock = new VirtualClock();
   const random = seededRandom(1);
@@ -334,7 +332,7 @@ const node = (name: string, version: string) => ({
   metadata: { name, uid: name, resourceVersion: version, creationTimestamp: '2026-01-01T00:00:00Z' },
 });
 
-/** @param during Called before a list is answered. */
+/** @param during Called before the response to a list. */
 function scripted(lists: Answer[], watches: Answer[], during: (path: string) => void = () => undefined) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();

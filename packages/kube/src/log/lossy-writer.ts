@@ -7,7 +7,7 @@ export type Sink = (bytes: Uint8Array) => void;
 /** Options of a lossy writer. */
 export interface LossyOptions {
   readonly sink: Sink;
-  /** Returns the log line about dropped lines, for the time when lines can be written again. */
+  /** Returns the log line about dropped lines, which is written after the failure. */
   readonly notice: (dropped: number, reason: string) => string;
   /** `failed` is called after each failed write, with the number of dropped lines so far. */
   readonly failed?: (dropped: number, reason: string) => void;
@@ -67,10 +67,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/**
- * A log file that is opened when the first line is written. If the file cannot be opened, the sink tries to open it
- * for each line.
- */
+/** A log file that the first line opens. If the file cannot be opened, each further line tries to open it. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';

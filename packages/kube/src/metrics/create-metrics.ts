@@ -17,10 +17,10 @@ export interface MetricsOptions {
 /** The metrics of one process. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Adds metrics without types of prom-client. */
+  /** Creates metrics without types of prom-client. */
   readonly meters: Meters;
   readonly queues: QueueMetrics;
-  /** `host` is the host of the server. */
+  /** Returns an observer of the requests to the server `host`. */
   requests(host: string): (sample: RequestSample) => void;
   readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   caches(sizes: () => ReadonlyMap<string, number>): void;

@@ -31,7 +31,7 @@ export interface Meters {
 /** Go's client_golang DefBuckets, in seconds. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The registry refuses a name that exists. */
+/** Creates meters for a registry. The registry refuses a name that exists. */
 export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-client'), registry: Registry): Meters {
   const config = ({ name, help, labels = [] }: MeterName) => ({
     name,

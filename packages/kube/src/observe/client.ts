@@ -5,7 +5,7 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
-/** Callers retry this error like any failure. */
+/** The error of an unsent write. Callers retry this error like any failure. */
 const notSent = (what: string, object: string): KubeError =>
   new KubeError(`${what} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
@@ -40,11 +40,11 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async create(object: Draft<T>): Promise<T> {
-    // No decision depends on an Event, so the client neither sends nor records Events.
+    // The client neither sends nor records Events, because no decision depends on an Event.
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // Several new objects of one owner are one decision, because their names are not known yet.
+    // Several new objects of one owner count as one decision, because the objects have no names yet.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&

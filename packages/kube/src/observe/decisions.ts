@@ -20,11 +20,11 @@ export interface Decision {
   /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
   readonly object: string;
   /**
-   * `unnamed` is true if the object has no name yet. In this case, an object with any name may show that the decision
-   * was executed.
+   * `unnamed` is true for a new object without a name. An object with any name may then show the execution of the
+   * decision.
    */
   readonly unnamed?: boolean;
-  /** The content of the decision; two decisions with equal contents are equal. */
+  /** The content of the decision. Two decisions with equal contents are equal. */
   readonly content: string;
   /** Returns true if the current object shows that the decision was executed. */
   done(object: KubeObject, deleted: boolean): boolean;
@@ -32,14 +32,14 @@ export interface Decision {
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
-/** Time within which the active controller must execute the same decision. */
+/** Time limit in which the active controller must execute an equal decision. */
 const PATIENCE_MS = 5 * 60_000;
 
 interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** Each caller of `follow` continues when another controller has executed the decision. */
+  /** Callers of `follow`. A follower continues when another controller has executed the decision. */
   readonly followers: Set<Follower>;
   /** Fields that differ from the decision in the last known state of the object. */
   lacks?: readonly string[];
@@ -65,7 +65,7 @@ export class ObserveDecisions {
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
    * Decisions by resource and object, then by action. A repeated decision replaces the previous decision. An overdue
-   * decision stays until a controller executes it or the object is deleted, so that the log contains it only once.
+   * decision stays until it is executed or its object is deleted, so the log contains it once.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
   readonly #unnamed = new Map<string, Set<Waiting>>();

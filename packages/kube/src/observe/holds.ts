@@ -5,14 +5,14 @@ import { isRecord } from '../contract/json-values.ts';
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**
- * Returns the fields of `actual` that differ from `wanted`. A null in `wanted` means that the field must be absent.
- * Undefined properties, times, UIDs and versions are ignored.
+ * Returns the fields of `actual` that differ from `wanted`. Null means that the field must be absent. Undefined
+ * properties, times, UIDs and versions are ignored.
  */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
   const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);
   if (wanted === null || wanted === undefined) return unless(actual === null || actual === undefined);
   if (Array.isArray(wanted)) {
-    // The API server does not store an empty list.
+    // An empty list is equal to an absent field, because the API server does not store empty lists.
     if (wanted.length === 0 && actual === undefined) return [];
     if (!Array.isArray(actual) || actual.length !== wanted.length) return [path];
     return wanted.flatMap((each, i) => missing(actual[i], each, `${path}[${i}]`));

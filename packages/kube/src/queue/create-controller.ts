@@ -17,7 +17,7 @@ export interface QueueGauges {
   runningForMs(): number[];
 }
 
-/** Registers a queue by name and returns its observer. */
+/** Registers a queue by name, and returns the observer of the queue. */
 export type QueueMetrics = (name: string, gauges: QueueGauges) => QueueObserver;
 
 /** Options of a controller. */
@@ -32,14 +32,14 @@ export interface ControllerOptions {
   readonly metrics?: QueueMetrics | undefined;
   /**
    * The cache with the objects of the keys. Malformed objects are skipped, because the informer reports them and their
-   * next change adds the key again. `of` is undefined if the keys are not names of objects.
+   * next change adds the key again. If the keys are not names of objects, `of` is undefined.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
   /** The delays after failures, by default 50 ms to 2 min with a jitter of 0.5. */
   readonly backoff?: BackoffOptions;
   /**
    * Returns true if a key should be reconciled before other keys. `urgent` is called when the key becomes ready. At
-   * least every fourth key is a key that is not urgent, so that urgent keys do not block other keys.
+   * least every fourth key is not urgent, so urgent keys do not block other keys.
    */
   readonly urgent?: (key: Key) => boolean;
 }
@@ -149,10 +149,7 @@ class QueueController implements Controller {
     }
   }
 
-  /**
-   * `#isBlind` returns true if a cache has been outdated for an unknown time, or may contain changes that the server
-   * has lost.
-   */
+  /** Whether a cache has been outdated for an unknown time, or may contain changes that the server has lost. */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;

@@ -120,7 +120,6 @@ test('a delay is ignored for a key that is ready, or will be ready after its pro
   expect(queue.nextInMs).toBeUndefined();
   queue.done('a');
   expect(drain()).toEqual(['a']);
-  // The queue keeps a delay that is requested during the processing.
   queue.add('a', 1_000);
   queue.done('a');
   await clock.advance(1_000);

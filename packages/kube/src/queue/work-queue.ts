@@ -23,10 +23,7 @@ export interface WorkQueueOptions {
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/**
- * Every n-th key that a worker takes is not urgent, if such a key is ready. With this rule, urgent keys do not block
- * keys that are not urgent.
- */
+/** Every n-th key is not urgent, if such a key is ready. Urgent keys therefore never block other keys. */
 const TURNS = 4;
 
 class Line {
@@ -61,8 +58,8 @@ class Line {
 
 /**
  * A queue of keys. The queue contains each key at most once, and only one worker at a time processes a key. A key may
- * have a delay until it is ready. The queue works like client-go's workqueue, with one difference: when a key becomes
- * ready, its delay is removed, because the reconcile requests a new delay.
+ * have a delay. The queue works like client-go's workqueue with one difference: a key that becomes ready loses its
+ * delay, because the reconcile requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -138,7 +135,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key, which is ready again if it was added during the processing. */
+  /** Ends the processing of a key. The key is ready again if it was added during the processing. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);
@@ -200,7 +197,7 @@ export class WorkQueue {
     this.#delayed.delete(key);
   }
 
-  /** One timer for the earliest delayed key. */
+  /** Sets one timer for the earliest delayed key. */
   #arm(): void {
     const next = this.#schedule.peek();
     if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next.at)) return;

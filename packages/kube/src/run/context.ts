@@ -35,13 +35,11 @@ export interface ContextParts<F extends Flags> {
   readonly rollouts?: RolloutPermit | undefined;
   /** The namespace of the controllers, by default the value of `--namespace`. */
   readonly namespace?: string;
-  /** With `fence`, writes are sent only while no other process can be the leader. */
+  /** With `fence`, the client sends writes only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 
-/**
- * Creates the clients and event recorders. The second result contains the recorders that must be flushed at the end.
- */
+/** Creates the clients and event recorders. The second result is the list of recorders to flush at the end. */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

@@ -23,9 +23,9 @@ export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   /** Name of the cluster in the fleet mode, in which one process has many contexts. */
   readonly cluster: string | undefined;
-  /** The reach of the clusters in the same region of the fleet. `region` is absent outside of the fleet mode. */
+  /** The reach of the region's clusters. Absent outside of fleet mode. */
   readonly region?: (() => RegionReach | undefined) | undefined;
-  /** Allows disruptions by rollouts. Absent without a rollout budget of a fleet. */
+  /** The permit for disruptions by rollouts. Absent without a rollout budget of a fleet. */
   readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;
   /** `sameCluster` is true if the machine objects and the nodes are in the same cluster. */
@@ -44,12 +44,12 @@ export interface BinaryContext<F extends Flags> {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly runtime: InformerRuntime;
-  /** Set in observe mode, for actions outside of the clusters. The clients of the clusters record their own writes. */
-  readonly observe?: ObserveDecisions | undefined;
   /**
-   * `fence` is called before actions that cannot be undone. `fence` is absent if this process runs without leader
-   * election.
+   * The decisions of observe mode, for actions outside of the clusters. The clients of the clusters record their own
+   * writes.
    */
+  readonly observe?: ObserveDecisions | undefined;
+  /** The fence for irreversible actions. Absent if this process runs without leader election. */
   readonly fence?: Fence | undefined;
   readonly pages: DebugPages;
   /**
@@ -79,12 +79,12 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   /** Name of the Lease. By default, the Lease has the name of the binary. */
   readonly leaseName?: string;
   /**
-   * Set if one process can serve many clusters: the names of the flags that are only for a process with one cluster. A
-   * process for many clusters does not call `serve`.
+   * Set if one process can serve many clusters. The list contains the flags that only apply to a process with one
+   * cluster. A process for many clusters does not call `serve`.
    */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
-    /** The flag with the name of the ConfigMap that limits rollouts in the fleet. Absent if the binary has no rollouts. */
+    /** The flag with the ConfigMap of the rollout budget. Absent if the binary has no rollouts. */
     readonly rolloutBudget?: keyof F & string;
     /** Absent if a deleted namespace needs no controllers. */
     readonly deletion?: DeletionSettings;
@@ -100,7 +100,7 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
   /** `begin` is called once, before the controllers of any cluster start. */
   begin?(log: Logger): void;
-  /** The process warns if the CustomResourceDefinitions of the server are different. */
+  /** The CRDs that the binary expects. The process warns if the CRDs of the server are different. */
   readonly crds?: readonly ExpectedCrd[];
   /**
    * Starts the services that run in every replica, not only in the leader. The promise of `serve` resolves to a

@@ -18,8 +18,6 @@ import type { MemoryUse } from './process/memory.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
-/** Each problem of the environment causes a log line and a metric, and the binary continues. */
-
 let plane: ControlPlane;
 let folder: string;
 beforeAll(async () => {
@@ -34,8 +32,8 @@ afterAll(async () => {
 const admin = () => createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
 
 /**
- * Starts a proxy of the control plane that sets the user and the time of answers. The promise of `door` resolves to a
- * kubeconfig.
+ * Starts a proxy of the control plane that replaces the user of requests and the time of responses. The promise
+ * resolves to a kubeconfig.
  */
 async function door({
   user,
@@ -97,7 +95,7 @@ const demo = (change: Partial<Demo> = {}): Demo => ({
   ...change,
 });
 
-/** `metric` resolves when the metrics of the binary contain a line. */
+/** Waits until the metrics of the binary contain a line. */
 async function start(definition: Demo, flags: readonly string[]) {
   const said: string[] = [];
   const ready = Promise.withResolvers<string>();

@@ -172,7 +172,7 @@ export class FleetProcess<F extends Flags> {
     return { contentType, text: clustersText(text, await Promise.all(clusters)) };
   }
 
-  /** The state of single clusters does not make the process unready. */
+  /** The summary of all clusters. Unserved clusters do not make the process unready. */
   summary(): string {
     const all = this.#fleet.status();
     const counts = CLUSTER_STATES.map((state) => [state, all.filter((one) => one.state === state).length] as const);
@@ -210,7 +210,7 @@ export class FleetProcess<F extends Flags> {
     });
   }
 
-  /** Undefined without the flag. */
+  /** The rollout budget, or undefined without its flag. */
   #rolloutBudget(book: LeaseBook): RolloutBudget | undefined {
     const { definition, host, log, home, metrics } = this.#p;
     const flags: FlagValues<F> & FlagValues<CommonFlags> = this.#p.flags;
@@ -267,7 +267,6 @@ export class FleetProcess<F extends Flags> {
     };
   };
 
-  /** The parameter `cluster` selects one cluster. */
   #delegate(pages: DebugPages): void {
     for (const { path, help } of pages.list()) {
       this.#p.pages.serve({

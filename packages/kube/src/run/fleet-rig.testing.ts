@@ -78,7 +78,7 @@ const demo: BinaryDefinition<Record<never, never>> = {
           await both(String(beats));
           await pause(clock, BEAT_MS, signal);
         }
-        // A reconcile can last longer than the unit.
+        // A reconcile can last longer than the unit, so the rig sends a late write.
         clock.setTimeout(() => void both('late'), LATE_MS);
       },
     },
@@ -94,7 +94,7 @@ const orAbsent = (error: unknown): undefined => {
 export interface Replica {
   readonly name: string;
   stop(): Promise<number>;
-  /** The network no longer forwards requests of the process, as after SIGKILL. */
+  /** Stops the network of the process, as after SIGKILL. */
   kill(): void;
   readonly exit: Promise<number>;
   readonly status: () => Promise<readonly ClusterStatus[]>;
@@ -113,14 +113,13 @@ export class FleetRig {
   readonly #planes = new Map<string, Plane>();
   readonly #replicas: Replica[] = [];
   readonly #hanging = new Set<string>();
-  /** Each key is a process and a server that the process cannot reach. */
+  /** Disconnected pairs of a process and a server. */
   readonly #cut = new Map<string, 'hangs' | 'is refused'>();
   /**
-   * Server names that lead to another control plane, as after a wrong change of DNS. A key may begin with the name of a
-   * process.
+   * Server names that lead to another control plane, as after a wrong change of DNS. A key may start with a process.
    */
   readonly redirected = new Map<string, string>();
-  /** The cluster of each server, for clusters whose server has a different name. */
+  /** The clusters of servers whose name is not the name of the cluster. */
   readonly #clusterOf = new Map<string, string>();
   readonly #regions: ReadonlyMap<string, string>;
   #folder = '';
@@ -213,7 +212,7 @@ export class FleetRig {
     this.#hanging.add(server);
   }
 
-  /** Requests of one process to the server hang or fail. */
+  /** Makes requests of one process to the server hang or fail. */
   cut(process: string, server: string, how: 'hangs' | 'is refused'): void {
     this.#cut.set(`${process} ${server}`, how);
   }
@@ -288,7 +287,7 @@ export class FleetRig {
       exit: () => undefined,
     });
     const failed = exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)));
-    failed.catch(() => undefined); // The rejection matters only until the process is ready.
+    failed.catch(() => undefined); // After the process is ready, its rejection does not matter.
     const address = await Promise.race([ready.promise, failed]);
     const read = async (path: string): Promise<string> => (await fetch(address + path)).text();
     const replica: Replica = {
@@ -346,10 +345,7 @@ export class FleetRig {
       this.unfenced.push(`${process} sent ${method} ${server} ${path} while "${holder}" held the Lease`);
   }
 
-  /**
-   * The holder of a cluster's Lease, without the number of its run. If the Lease is free, `holder` returns an empty
-   * text.
-   */
+  /** The holder of a cluster's Lease, without the number of its run. For a free Lease, the text is empty. */
   async holder(cluster: string): Promise<string> {
     const lease = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
     return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';

@@ -8,23 +8,20 @@ export interface ManagerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly phases: readonly Phase[];
-  /**
-   * Time limit for stopping all phases. After this time, the manager no longer waits for the phases. By default, the
-   * time limit is 8000 milliseconds.
-   */
+  /** Time limit for stopping all phases. The default is 8000 milliseconds. */
   readonly stopLimitMs?: number;
 }
 
 /** Starts phases in order and stops them in reverse order. */
 export interface Manager {
   /**
-   * Starts the phases; the promise rejects with the first failure, or with the reason of `stop`. `start` must be called
-   * only once.
+   * Starts the phases, and must be called only once. The promise rejects with the first failure, or with the reason of
+   * `stop`.
    */
   start(): Promise<void>;
   /**
    * Aborts a start in progress, and stops the started phases. The promise never rejects. Callers may call `stop` at any
-   * time, also repeatedly.
+   * time and repeatedly.
    */
   stop(reason: string): Promise<void>;
   status(): readonly PhaseStatus[];

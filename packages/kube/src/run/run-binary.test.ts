@@ -331,7 +331,7 @@ describe('a binary', () => {
       ...t.host,
       random: {
         next: () => {
-          listening.resolve(); // The random number of the first back-off.
+          listening.resolve(); // Defines the random number of the first back-off.
           return 0.5;
         },
       },

@@ -132,8 +132,7 @@ class Run<F extends Flags> {
   }
 
   /**
-   * The last line of the log contains the reason of the end, because users look at this line if a process restarts
-   * repeatedly.
+   * The last log line contains the reason of the end. Users look at the last line when a process restarts repeatedly.
    */
   #fail(sentence: string): void {
     this.#end(1, sentence, () => this.#host.printError(sentence));
@@ -143,7 +142,7 @@ class Run<F extends Flags> {
     const why = checkMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
-    this.#log.error(sentence); // The process is first marked as failed, because any other action needs memory.
+    this.#log.error(sentence); // The process is marked as failed first, because any other action needs memory.
     this.#fail(sentence);
   }
 
@@ -245,7 +244,7 @@ class Run<F extends Flags> {
 
   #serveMore(): Phase[] {
     const { serve } = this.#definition;
-    // In observe mode and in the fleet mode, the process serves no clients.
+    // In observe mode and in fleet mode, the process starts no services.
     return serve && this.#decisions === undefined && this.#fleetFlags === undefined
       ? [{ name: 'services', start: () => serve(this.#context().context) }]
       : [];
@@ -336,8 +335,8 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // A process without this permission is not ready. With insufficient roles, the rollout stops, and the previous
-        // version continues to run.
+        // A process without this permission is not ready. The rollout then stops, and the previous version continues to
+        // run.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };
@@ -401,13 +400,16 @@ function givenFleet<F extends Flags>(
   return fleet !== undefined && isFleet(values as FleetFlags) ? (values as FleetFlags) : undefined;
 }
 
-/** These flags are only for a process with one cluster. */
+/** The flags that only apply to a process with one cluster. */
 const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, values: FlagValues<F>): string[] =>
   (fleet?.without ?? [])
     .filter((name) => values[name] !== flags[name]?.fallback)
     .map((name) => `--${name} is not available in the fleet mode; use the flag only for a process with one cluster`);
 
-/** The Leases of the clusters show which claims of a rollout budget are in use. A folder has no watch of these Leases. */
+/**
+ * The Leases of the clusters show the claims in use. A fleet from a folder has no watch of these Leases, so it supports
+ * no rollout budget.
+ */
 function budgetProblems<F extends Flags>(
   { fleet }: BinaryDefinition<F>,
   values: FlagValues<F>,

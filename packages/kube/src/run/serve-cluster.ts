@@ -35,18 +35,13 @@ export interface SharedParts<F extends Flags> {
   /** The connection to the seed. `seed` is undefined if each cluster contains its own machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
-  /** `book` is undefined without a seed. */
   readonly book: LeaseBook | undefined;
   /** Each identity is unique. */
   readonly nextIdentity: () => string;
-  /** The reach of the clusters in the region of a cluster. */
   readonly region: (cluster: string) => RegionReach | undefined;
-  /** Undefined if the fleet does not limit rollouts. */
+  /** The rollout budget. Undefined if the fleet does not limit rollouts. */
   readonly budget: RolloutBudget | undefined;
-  /**
-   * Called when a cluster is served, with its metrics and pages. The function that `serving` returns is called at the
-   * end.
-   */
+  /** Called with the metrics and pages when a cluster is served. The returned function is called at the end. */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
 
@@ -54,8 +49,8 @@ export interface SharedParts<F extends Flags> {
 const RENEW_PART = 0.4;
 
 /**
- * Limit of the wait for the last reconciles. A request without a response can take a minute. After the limit, the fence
- * refuses each further write of a reconcile.
+ * Limit of the wait for the last reconciles. After the limit, the fence refuses each further write of a reconcile.
+ * Without the limit, a request without a response could take a minute.
  */
 const LATE_LIMIT_MS = 5_000;
 
@@ -69,7 +64,7 @@ interface Own {
   readonly clusters: MemberClusters;
   /** Whether the API server of the target cluster answers. */
   readonly reach: Reach;
-  /** Resolves at the end of all work, which may be later than the release of the Lease. */
+  /** Resolves at the end of all work. The Lease may be released earlier. */
   work: Promise<void>;
 }
 
@@ -86,7 +81,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     const uid = await identify(run, own, await recordedIdentity(client, lease, signal));
     run.progress.state('waiting');
     let lost = '';
-    // Each run has a separate identity. A previous run whose release failed counts as another process.
+    // Each run has a separate identity. A previous run that failed to release its Lease counts as another process.
     const holder = shared.nextIdentity();
     const end = await runElected(
       {
@@ -158,8 +153,9 @@ async function endsWith<F extends Flags>(
 }
 
 /**
- * Reads the identity of a cluster, and compares it with the known one. `identify` sends no write.
- * @throws Unreachable if the seed or the cluster does not respond; OtherCluster if the identity differs
+ * Reads the identity of a cluster and compares it with the known identity, without a write.
+ * @throws Unreachable if the seed or the cluster does not respond
+ * @throws OtherCluster if the identity differs
  */
 export async function probeCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
   const own = await connect(run, shared);
@@ -173,7 +169,7 @@ export async function probeCluster<F extends Flags>(run: ClusterRun, shared: Sha
 }
 
 /**
- * Returns the identity in the Lease of a seed. If the seed does not respond, the identity of the cluster is unknown.
+ * Returns the identity of a cluster from its Lease in the seed. If the seed does not respond, the identity is unknown.
  */
 async function recorded<F extends Flags>(
   { signal }: ClusterRun,
@@ -189,7 +185,7 @@ async function recorded<F extends Flags>(
   }
 }
 
-/** Returns the identity of the target cluster. `recorded` is the identity in the Lease of a seed. */
+/** Reads and checks the identity of the target cluster. `recorded` is the identity in the Lease of the seed. */
 async function identify(
   { memory }: ClusterRun,
   { clusters }: Pick<Own, 'clusters'>,
@@ -261,11 +257,11 @@ interface Work<F extends Flags> {
   readonly run: ClusterRun;
   readonly shared: SharedParts<F>;
   readonly own: Own;
-  /** The identity in the Lease. */
+  /** The identity of this process in the Lease. */
   readonly holder: string;
   readonly term: AbortSignal;
   readonly stop: AbortSignal;
-  /** Ends the run with an error. The Lease is released. */
+  /** Ends the run with an error, and releases the Lease. */
   readonly end: (error: Error) => void;
   readonly fence: Fence;
 }
@@ -273,7 +269,7 @@ interface Work<F extends Flags> {
 async function work<F extends Flags>({ run, shared, own, holder, term, stop, end, fence }: Work<F>): Promise<void> {
   const { definition, host, flags } = shared;
   const { log, metrics, pages, warnings, certificates, clusters, reach } = own;
-  // The wait for the Lease can be long, so the kubeconfig may now lead to another cluster.
+  // During a long wait for the Lease, the kubeconfig may have changed to another cluster.
   await clusters.identity.now();
   const rollouts = shared.budget?.open(run.member.name, holder);
   const { context, recorders } = createContext({

@@ -32,9 +32,9 @@ export interface Need {
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** If several units have the same informer, the informer runs once. */
+  /** The informers of the unit. An informer of several units runs once. */
   readonly informers: readonly Runnable[];
-  /** Informers without which the unit can work while the API server refuses them. */
+  /** Informers that may be refused. The unit also works while the API server refuses these informers. */
   readonly spares?: readonly Runnable[];
   /** Runs until the signal aborts. The promise of `run` resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
@@ -48,7 +48,7 @@ export interface UnitRunnerOptions {
   readonly log: Logger;
 }
 
-/** The discovery of an API server cannot be watched. */
+/** The runner polls for missing kinds, because the discovery of an API server cannot be watched. */
 const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
 
 const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
@@ -73,7 +73,7 @@ export class UnitRunner {
     this.#options = options;
   }
 
-  /** Rejects if a unit fails. */
+  /** Runs the units until the signal aborts. The promise rejects if a unit fails. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#options.units.map((unit) => this.#runUnit(unit, signal)));
     await Promise.all(this.#informers.values());

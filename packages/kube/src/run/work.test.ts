@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { workUntil } from './work.ts';
 
-/** The units do not end. */
+/** Starts units that do not end. */
 function begin({ already = false }: { readonly already?: boolean } = {}) {
   const [clock, term, stop] = [new VirtualClock(), new AbortController(), new AbortController()];
   const reported: string[] = [];

@@ -3,8 +3,8 @@ import type { EventRecorder } from '../contract/recorder.ts';
 import type { UnitRunner } from './units.ts';
 
 /**
- * Grace period for running reconciles after a request to stop. After this time, the process may end during a reconcile,
- * because each step is idempotent.
+ * Grace period for running reconciles after a request to stop. The process may then end during a reconcile, because
+ * each step is idempotent.
  */
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
@@ -16,8 +16,8 @@ export const within = async (clock: Clock, limitMs: number, work: Promise<unknow
 };
 
 /**
- * Runs units until `term` aborts. If `stop` has also aborted, the process ends: reconciles get a grace period, and
- * events are sent. After the loss of the Lease, there is no grace period.
+ * Runs units until `term` aborts. If `stop` has aborted too, reconciles get a grace period, and all events are sent.
+ * After the loss of the Lease, there is no grace period.
  */
 export async function workUntil(
   runner: Pick<UnitRunner, 'run'>,

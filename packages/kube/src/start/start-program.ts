@@ -2,7 +2,7 @@
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * Returns undefined if the version of Node.js is supported.
+ * Returns an error, or undefined if the version of Node.js is supported.
  * @param version A version such as `20.20.2`
  */
 export function oldNode(name: string, version: string): string | undefined {
@@ -13,16 +13,16 @@ export function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
- * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` can also wait
- * forever for a thread of Maglev that waits for a garbage collection of the main thread.
+ * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` and a thread of
+ * Maglev can also wait for each other forever.
  */
 const NO_MAGLEV = '--no-maglev';
 
 /**
  * Starts a program: verifies the version of Node.js, sets flags of V8, and loads the rest.
  *
- * This module and the modules that call it have no static import of a Node.js module. If an older Node.js did not have
- * an imported name, the process would end with a `SyntaxError` before any code runs.
+ * This module and its callers have no static import of a Node.js module. In an older Node.js, a missing name of such an
+ * import ends the process with a `SyntaxError` before any code runs.
  * @param load Imports the module with the rest of the program
  * @param v8Flags Flags that are set before anything else is loaded
  */
@@ -35,11 +35,11 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
   }
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   for (const flag of [NO_MAGLEV, ...v8Flags]) setFlagsFromString(flag);
-  // With the cache, Node.js compiles modules once instead of at every start. For TypeScript sources, the cache contains
-  // the code without types.
+  // With the compile cache, Node.js compiles modules once instead of at every start. For TypeScript sources, the cache
+  // contains JavaScript.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // The last line of the log must be the reason. Without a handler, Node.js writes its version as the last line.
+    // The handler prints the reason as the last line. Without the handler, Node.js prints its version as the last line.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

@@ -1,8 +1,8 @@
 import type { Transport } from '../contract/transport.ts';
 
 /**
- * Kinds in which the name already identifies the object: Events, Leases, and bootstrap tokens. The name of a bootstrap
- * token contains the UID of its machine.
+ * Kinds whose names identify the object: Events, Leases and bootstrap tokens. The name of a bootstrap token contains
+ * the UID of its machine.
  */
 const EXEMPT = /\/(events|leases)(\/|\?|$)|\/secrets\/bootstrap-token-/;
 
@@ -22,7 +22,7 @@ const namesObject = ({ metadata, preconditions, deleteOptions }: Body): boolean 
     (bound) => bound?.uid !== undefined || bound?.resourceVersion !== undefined,
   );
 
-/** The delete request contains the version of the object on which the decision was based. */
+/** Whether a delete request contains the version of the object that the decision used. */
 const isVersioned = ({ preconditions }: Body): boolean => preconditions?.resourceVersion !== undefined;
 
 const isBound = (body: Body | readonly Operation[]): boolean =>
@@ -30,8 +30,7 @@ const isBound = (body: Body | readonly Operation[]): boolean =>
 
 /**
  * Observes the writes of a controller under test. Each change, eviction or deletion must contain the UID or the version
- * of the object on which the decision was based. With this precondition, the server refuses the request for another
- * object with the same name.
+ * of its object as a precondition. The server then refuses the request for another object with the same name.
  * @param byState Plural names of kinds whose objects are deleted because of their state. The delete requests for these
  * objects must contain the version.
  * @returns `wrap` forwards requests. `unbound` lists each write without a UID or version, and each deletion without a

@@ -79,7 +79,7 @@ export async function runFleet<const F extends Flags>(
     const { text } = await fleet.scrape();
     const asked = fleet.status().flatMap(({ cluster }) =>
       pages.list().map(async ({ answer }) => {
-        // A page without this cluster refuses the parameter, and its error is a text too.
+        // A page that does not have this cluster responds with an error text.
         const shown = await answer(new URLSearchParams({ cluster })).catch((error: unknown) => ({
           body: String(error),
         }));

@@ -9,15 +9,17 @@ export interface Malformation {
   readonly what: string;
   /** The field in the report, such as `spec.taints[0].key`. */
   readonly field: string;
-  /** `reported` is true if this content is malformed. An optional field may be null or absent. */
+  /**
+   * `reported` is true if the content is malformed. An optional field may be null or absent, which is not malformed.
+   */
   readonly reported: boolean;
-  /** Without apiVersion, kind and metadata. */
+  /** The content without apiVersion, kind and metadata. */
   readonly content: Record<string, unknown>;
 }
 
 const SAMPLES = { string: 'x', integer: 3, number: 1.5, boolean: true, array: ['x'], object: { x: 'x' } } as const;
 
-/** Returns a value of a shape with all of its fields. */
+/** Returns a value with all fields of a shape. */
 export function sampleOf(shape: Shape): unknown {
   if (shape['x-kubernetes-int-or-string']) return 1;
   if (shape.type === 'array') return shape.items ? [sampleOf(shape.items)] : ['x'];

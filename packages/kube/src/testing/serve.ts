@@ -18,8 +18,8 @@ interface Served {
 }
 
 /**
- * Starts an API server in this process with a virtual clock. The test passes the server to this function, because this
- * package must not import the server.
+ * Starts an API server in this process with a virtual clock. The test passes the server, because this package must not
+ * import a server.
  */
 export async function serve<S extends Served>(start: (options: ServeOptions) => Promise<S>) {
   const clock = new VirtualClock();

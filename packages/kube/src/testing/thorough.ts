@@ -2,15 +2,15 @@
 const LEVEL = Number(process.env.MCM_THOROUGH ?? 0);
 
 /**
- * `isThorough` is true in `.ci/run`, and in a run of all cases. A plain run has a fixed sample of the cases, so that a
- * developer waits only minutes.
+ * `isThorough` is true in `.ci/run`, and in a run of all cases. A plain run uses a fixed sample of the cases, and takes
+ * only minutes.
  */
 export const isThorough: boolean = LEVEL >= 1;
 const isComplete = LEVEL >= 2;
 
 /**
- * Returns the first case, and after it every `every`-th case. In `.ci/run`, the function returns each `inCi`-th case,
- * by default all of them. A run of all cases has no sample.
+ * Returns a sample of the cases: the first case, and then each `every`-th case. In `.ci/run`, the sample has each
+ * `inCi`-th case, by default all cases. A run of all cases returns all.
  */
 export const sampled = <T>(cases: readonly T[], every: number, inCi = 1): readonly T[] => {
   const step = isComplete ? 1 : isThorough ? inCi : every;

@@ -10,8 +10,8 @@ export interface SpanExporter {
   /** Adds a span to the queue, and never throws and never waits. If the queue is full, the span is dropped. */
   export(span: Span): void;
   /**
-   * Sends all pending spans at the end of the process. The promise of `flush` resolves when these spans have been sent,
-   * or when a batch has failed, which takes at most a second.
+   * Sends all pending spans at the end of the process. The promise resolves when all spans are sent or a batch has
+   * failed, after at most a second.
    */
   flush(): Promise<void>;
   /** Number of dropped spans. A span is dropped if it could not be sent, or if the queue was full. */
@@ -34,7 +34,7 @@ export interface SpanExporterOptions {
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;
-/** The end of the process waits for at most this time. */
+/** Time limit of a flush at the end of the process. */
 const TIMEOUT_MS = 1_000;
 
 /** Creates an exporter of spans in OTLP as JSON. If the collector refuses a batch, its spans are lost. */

@@ -8,7 +8,7 @@ export interface TracingSettings {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The result if traces are disabled. */
+/** The settings if traces are disabled. */
 export interface TracingOff {
   readonly off: true;
   /** The reason as a sentence for the log. `because` is absent if traces were not requested. */
@@ -53,7 +53,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     return off();
   const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
-  // Collectors accept both HTTP encodings on one port, and gRPC on a second port.
+  // OTLP over gRPC is not supported. Collectors accept OTLP over HTTP on a separate port.
   if (!protocol.startsWith('http/')) {
     return off(
       `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only http/json is supported (port 4318 of a collector)`,
@@ -64,7 +64,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
   const headers = pairs(
     [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS].filter(Boolean).join(','),
   );
-  // The message does not contain the value, which may be a token.
+  // The message omits the value, because it may be a token.
   if (headers === undefined) return off('OTEL_EXPORTER_OTLP_HEADERS must have the format key=value,key=value');
   const attributes = pairs(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
   if (attributes === undefined) return off('OTEL_RESOURCE_ATTRIBUTES must have the format key=value,key=value');

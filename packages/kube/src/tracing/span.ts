@@ -28,7 +28,7 @@ export interface SpanEvent {
   readonly attributes: Readonly<Record<string, SpanValue>>;
 }
 
-/** Hexadecimal digits that are the same for the same words in every process. */
+/** Returns hexadecimal digits that depend only on the words. */
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 

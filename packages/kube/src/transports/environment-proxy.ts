@@ -8,7 +8,10 @@ const firstOf = (variables: Variables, names: readonly string[]) =>
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** @returns undefined if the text is no range of addresses */
+/**
+ * Parses a range of addresses.
+ * @returns undefined if the text is no range
+ */
 function rangeOf(entry: string): BlockList | undefined {
   const [address = '', bits = '', more] = entry.split('/');
   if (more !== undefined || isIP(address) === 0 || !/^\d{1,3}$/.test(bits)) return undefined;
@@ -18,7 +21,7 @@ function rangeOf(entry: string): BlockList | undefined {
   return range;
 }
 
-/** An IPv6 address with a port has brackets. */
+/** Splits an entry into host and port. An IPv6 address with a port has brackets. */
 const partsOf = (entry: string): readonly (string | undefined)[] =>
   /^\[(.+)\](?::(\d+))?$/.exec(entry)?.slice(1) ??
   (isIP(entry) === 6 ? [entry] : (/^([^:]*)(?::(\d+))?$/.exec(entry)?.slice(1) ?? []));
@@ -41,9 +44,9 @@ const isOwnHost = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, familyOf(host)));
 
 /**
- * Returns the proxy in `HTTPS_PROXY` for an origin. For a direct connection, for example if `NO_PROXY` contains the
- * host, the result is undefined. The rules are those of Go's `httpproxy`. Plain HTTP is always direct: only loopback
- * addresses and metadata services use it, and a proxy cannot reach them.
+ * Returns the proxy in `HTTPS_PROXY` for an origin, by the rules of Go's `httpproxy`. For a direct connection, for
+ * example to a host in `NO_PROXY`, the result is undefined. Plain HTTP is always direct, because a proxy cannot reach
+ * loopback addresses and metadata services.
  * @throws ConfigError without the value, which may contain a password
  */
 export function environmentProxy(origin: string, variables: Variables): string | undefined {

@@ -2,7 +2,7 @@ import { defined } from '../base/defined.ts';
 import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
-/** The handler continues in the background after the abort. */
+/** Rejects when the signal aborts, while the handler continues in the background. */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -22,15 +22,15 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
       method: request.method,
       headers,
       body: request.body,
-      // A Request with a signal is expensive, and requests other than watches are short.
+      // Only watches get a signal. A Request with a signal is expensive, and other requests are short.
       signal: request.signal !== undefined && isWatch(request.path) ? request.signal : undefined,
     }),
   );
 }
 
 /**
- * A `Request` has only a weak reference to its signal. After a garbage collection, an abort would not reach the
- * handler, and a watch would not end. A strong reference from the signal to the request prevents this.
+ * Adds a strong reference from the signal to the request. A `Request` has only a weak reference to its signal, so after
+ * a garbage collection an abort would not end a watch.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });
@@ -38,7 +38,7 @@ function holdUntilAborted(request: Request, signal: AbortSignal | undefined): vo
 
 /**
  * Creates a transport that calls the request handler of a server in this process, without a socket.
- * @param token Bearer token to send. If `handlerTransport` is absent, requests have no `Authorization` header.
+ * @param token Bearer token to send. Without a token, requests have no `Authorization` header.
  */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {
   return async (request): Promise<TransportResponse> => {

@@ -5,13 +5,12 @@ export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
  * Loads undici without its fetch, caches, mocks and web sockets, which saves 3 MB and a hundred files in each process.
- * The loaded files are internal, so the fallback is all of undici. The names of the files are literals, because
- * bundlers only follow literals.
+ * The files are internal, so the function loads all of undici if a file is missing. File names are literals, because
+ * bundlers follow only literals.
  */
 export function undiciParts(): UndiciParts {
   try {
     const dispatcher = load('undici/lib/dispatcher/dispatcher.js') as Undici['Dispatcher'];
-    // The main module of undici executes the same statement.
     Object.assign(dispatcher.prototype, load('undici/lib/api/index.js'));
     return {
       Pool: load('undici/lib/dispatcher/pool.js') as Undici['Pool'],
@@ -20,6 +19,6 @@ export function undiciParts(): UndiciParts {
       },
     };
   } catch {
-    return load('undici') as Undici; // The layout of undici has changed.
+    return load('undici') as Undici; // The layout of undici has changed, so all of undici is loaded.
   }
 }

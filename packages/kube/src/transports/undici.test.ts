@@ -255,7 +255,7 @@ describe('changed files', () => {
     t.release();
     expect(await waiting).toEqual({});
     await t.closed('one');
-    now = first; // The configuration of this request is old, because the request waited for a long time.
+    now = first; // This configuration is old, because the request waited for a long time.
     await resource.get('n');
     expect(t.seen).toEqual(['GET one', 'POST two', 'GET two']);
   });

@@ -9,43 +9,43 @@ import { undiciParts } from './undici-parts.ts';
 
 /** Options of a network transport. */
 export interface UndiciTransportOptions extends ClusterConfig {
-  /** A bearer token that does not change. `authorization` takes precedence. */
+  /** A constant bearer token. `authorization` takes precedence. */
   readonly token?: string | undefined;
   /**
-   * Maximum number of connections for requests. By default, there are at most 32 connections. When all connections are
-   * in use, requests wait. Each watch has a separate connection, without a limit.
+   * Maximum number of connections for requests, by default 32. Requests wait for a free connection. Each watch has a
+   * separate connection, without a limit.
    */
   readonly connections?: number;
 }
 
 /** A transport over the network. */
 export type UndiciTransport = Transport & {
-  /** Requests in progress fail. */
+  /** Closes all connections. Requests in progress fail. */
   close(): Promise<void>;
 };
 
 const DEFAULT_CONNECTIONS = 32;
 /**
  * The timeout for idle connections. The timeout must be shorter than the timeout of servers (kube-apiserver: 90 s or
- * more). If a response contains a shorter timeout, that timeout is used.
+ * more). A shorter timeout in a response takes precedence.
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * The kernel probes a connection after this time without data: ten times, one second apart. Mcm detects a stopped
- * server after 40 s, although a watch may receive no data for a minute. The pings of client-go need 45 s.
+ * After this time without data, the kernel probes a connection ten times, once a second. mcm therefore detects a
+ * stopped server after 40 s, although a watch may receive no data for a minute. The pings of client-go need 45 s.
  */
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * Returns true if the server closed an idle connection while a request was being sent. As in net/http, the transport
- * sends a read request again.
+ * Whether the server closed an idle connection during the send of a request. The transport repeats a read, as in
+ * net/http.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 };
 
-/** The certificate of the server was not trusted, so no request was sent. */
+/** Whether the certificate of the server was not trusted. In this case, no request was sent. */
 const isUntrusted = (error: unknown): error is Error => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_)/.test(code);
@@ -67,9 +67,8 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * One TLS context for all connections with these certificates. With a context for each connection, every connection
- * would parse the certificates again and store a copy. Invalid certificates are passed on unchanged, so that each
- * request fails with their error.
+ * Creates one TLS context for all connections with these certificates, so the certificates are parsed and stored once.
+ * Invalid certificates are passed on, and each request fails with their error.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -81,7 +80,7 @@ function secureContext(certificates: SecureContextOptions) {
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
   const undici = undiciParts();
-  // The client enforces time limits with a separate clock.
+  // Time limits of undici are disabled, because the client enforces time limits with a separate clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
     const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
@@ -120,8 +119,7 @@ interface Connections {
 }
 
 /**
- * The connections with the current credentials. A connection with earlier credentials is closed after its last
- * request.
+ * The connections with the current credentials. Connections with earlier credentials close after their last request.
  */
 class LatestConnections {
   readonly #origin: string;
@@ -137,8 +135,8 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // The configuration of this request was already replaced. The request was only delayed, so its configuration must
-    // not replace the current configuration.
+    // The configuration of a delayed request may already be replaced. The old configuration must not replace the
+    // current one.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -207,8 +205,8 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
         headersTimeout: 0,
         bodyTimeout: 0,
         headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-        // By default, undici closes the connection after a DELETE with a body. API servers read the body of a DELETE
-        // request (DeleteOptions).
+        // By default, undici closes the connection after a DELETE with a body. The option keeps the connection open,
+        // because API servers read the body of a DELETE request (DeleteOptions).
         body: request.body,
         reset: request.body === undefined ? undefined : false,
         signal: request.signal,
@@ -216,7 +214,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     );
   };
 
-  /** Returns the error if the certificate of the server is not trusted. In this case, no request was sent. */
+  /** Sends the request. Returns the error of an untrusted certificate, because in this case no request was sent. */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
       return await send(request, shown);
@@ -227,7 +225,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     }
   };
 
-  /** `renewed` returns undefined if the files have not changed. */
+  /** Returns the connections with the current files, or undefined if the files have not changed. */
   const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();
@@ -239,7 +237,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     const shown = await credentials();
     const first = await answer(request, shown);
     if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
-    // The request had no effect, so it is sent again with the current credentials.
+    // The server refused the credentials, so the request had no effect and is sent again with the current credentials.
     const now = await renewed(shown);
     if (now !== undefined) {
       if (!(first instanceof Error)) await first.body.dump();

@@ -19,7 +19,7 @@ export interface Condition {
   lastTransitionTime?: string | null;
 }
 
-/** A missing condition counts as not ready. */
+/** Whether the Node is ready. A missing condition counts as not ready. */
 export const isReady = ({ status }: { status?: { conditions?: readonly Condition[] } }): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 

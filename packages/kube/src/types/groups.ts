@@ -40,7 +40,6 @@ export interface VolumeAttachment extends KubeObject {
   status?: { attached: boolean; attachError?: object; detachError?: object };
 }
 
-/** The target of a request to evict a pod. */
 interface EvictionTarget {
   pod?: { name: string; uid: string };
 }
@@ -67,8 +66,8 @@ export interface PodEviction extends KubeObject {
 export interface CsiNode extends KubeObject {
   spec: {
     /**
-     * `allocatable.count` is the number of volumes that the driver can attach to the node at the same time. If the
-     * field is absent, the driver has no limit.
+     * `allocatable.count` is the maximum number of volumes of the driver on the node. Without the field, the driver has
+     * no limit.
      */
     drivers?: { name: string; nodeID?: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] | null;
   };

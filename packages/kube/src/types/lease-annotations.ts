@@ -6,8 +6,8 @@ export const LeaseAnnotations = {
    */
   HolderVersion: 'holder-version',
   /**
-   * On a Lease: identity of its holder at the time of the write, and the flags with other values than the default. On a
-   * peer Lease of a fleet, also its weight and unreachable clusters.
+   * On a Lease: identity of the holder at the time of the write, and its flags with non-default values. On a peer Lease
+   * of a fleet, the annotation also contains the weight and the unreachable clusters.
    */
   HolderSettings: 'holder-settings',
   /**

@@ -1,8 +1,8 @@
 import type { Shape } from '../contract/shape.ts';
 
 /**
- * The shapes of Kubernetes kinds: the fields that this project reads. The informer checks stored objects against these
- * shapes before it adds them to a cache.
+ * The shapes of Kubernetes kinds: the fields that this project reads. The informer checks each object against its shape
+ * before the object enters a cache.
  */
 
 const text: Shape = { type: 'string' };

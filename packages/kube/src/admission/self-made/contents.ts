@@ -28,7 +28,7 @@ const tried = <T>(read: () => T): T | undefined => {
   try {
     return read();
   } catch {
-    return undefined; // A user edited the Secret, so mcm creates the unreadable parts again.
+    return undefined; // A user has damaged the Secret, so mcm creates the unreadable parts again.
   }
 };
 
@@ -61,7 +61,7 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
 }
 
 /**
- * Reads the certificates in a Secret (base64). Damaged entries are omitted, as well as keys that do not belong to their
+ * Reads the certificates in a Secret (base64). The result omits damaged entries, and keys that do not belong to their
  * certificate.
  */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {

@@ -49,7 +49,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // A client that trusts two authorities finds the right one by this name.
+      // The name contains a random part, because a client that trusts two authorities finds the right one by its name.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,

@@ -12,8 +12,7 @@ const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
 /**
- * Executes a plan like the keeper. The test has words instead of certificates, because the plan only reads times and
- * names.
+ * Executes a plan like the keeper. The plan reads only times and names, so the test uses words instead of certificates.
  */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {
   const made: Authority[] = plan.makeAuthority
@@ -56,8 +55,7 @@ test('over ten years no client gets a certificate that it does not trust, even i
     now = plan.lookAgainAt;
   }
   expect(wrong).toEqual([]);
-  // There are about six serving certificates a year, and a new authority every eight months. Expired certificates are
-  // removed.
+  // In a year, the plan creates about six serving certificates and one or two authorities.
   expect(changes).toBeGreaterThan(60);
   expect(changes).toBeLessThan(120);
   expect(state.authorities.length).toBeLessThanOrEqual(2);

@@ -14,7 +14,7 @@ export const LIFETIMES = {
   overlap: DAY,
   serving: 90 * DAY,
   renewServingBefore: 30 * DAY,
-  /** The clocks of clients may be behind the clock of this process. */
+  /** The clock of a client may be behind the clock of this process. */
   skew: 5 * MINUTE,
 } as const;
 
@@ -37,10 +37,7 @@ const validFor = (now: Date, ms: number): Validity => ({
 
 const ms = (date: Date): number => date.getTime();
 
-/**
- * Plans the next steps for the certificates. `planCertificates` is pure. After the execution of a plan, the next plan
- * has no further steps.
- */
+/** Plans the next steps for the certificates. The function is pure. The plan after an executed plan has no steps. */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
   const keep = have.authorities.filter((authority) => authority.until > now);
@@ -58,10 +55,11 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // A certificate expires with its authority. If the authority expires soon, the next authority signs the certificate.
+  // A certificate expires with its authority. If the current authority expires soon, the next authority signs the
+  // certificate.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
-  // Replicas with different names share the certificate, so it keeps the names of all replicas.
+  // Replicas with different host names share the certificate, so the certificate keeps the names of all replicas.
   const all = [...new Set([...(trusted ? serving.names : []), ...names])];
   const events = [
     ms(nextDue),

@@ -72,7 +72,7 @@ test('a claim ends with its cluster, with a lapsed Lease, or after the last disr
 test('the next run of a cluster takes over its claim, even above the limit', () => {
   const claims = { a: 'former-run/3' };
   expect(claimsOf(decide({ claims, limit: 0, locals: [local('a')] }))).toEqual({ a: 'a-run/1' });
-  // Until all rollouts of the cluster are known, the claim neither ends nor allows a step.
+  // The claim neither ends nor allows a step before all rollouts of the cluster are known.
   const fresh = local('a', { wants: false, known: false, rollout: 'none' });
   expect(claimsOf(decide({ claims, locals: [fresh] }))).toEqual(claims);
 });
@@ -89,7 +89,7 @@ test('other clusters wait for the canary clusters and their soak time', () => {
   expect(decide({ ...done, quietSince: NOW - SOAK + 1 })).toMatchObject({ lookAgainMs: NOW + 1 });
   expect(decide({ ...done, quietSince: NOW - SOAK + 1 }).holds.get('a')).toBe('soak');
   expect(claimsOf(decide({ ...done, quietSince: NOW - SOAK }))).toEqual({ a: 'a-run/1' });
-  // The canary clusters may get the same change a moment later.
+  // The canary clusters may get the change a moment later than this cluster.
   const late = { ...done, quietSince: 0, locals: [local('a', { wantsSince: NOW - 1 })] };
   expect(decide(late).holds.get('a')).toBe('soak');
 });

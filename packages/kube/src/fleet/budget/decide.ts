@@ -3,7 +3,6 @@ import type { BudgetRecord, Canary, Claim } from './record.ts';
 /** A cluster that this replica serves. */
 export interface LocalCluster {
   readonly name: string;
-  /** Identity of the claim of this run. */
   readonly id: string;
   readonly canary: boolean;
   /** False for a short time after the start, until all rollouts of the cluster are known. */
@@ -12,7 +11,7 @@ export interface LocalCluster {
   readonly wants: boolean;
   /** The monotonic time since which `wants` is true. */
   readonly wantsSince: number;
-  /** Whether all disruptions that a rollout has started are complete. */
+  /** Whether all disruptions of the started rollouts are complete. */
   readonly settled: boolean;
   readonly rollout: 'none' | 'rolling' | 'failed' | 'undoing';
 }
@@ -47,7 +46,7 @@ export interface BudgetDecision {
   readonly lookAgainMs: number | undefined;
 }
 
-/** The state of the canary clusters allows no rollout of other clusters. */
+/** Whether the canary clusters allow rollouts of other clusters. */
 export const isQuiet = ({ canaries }: BudgetRecord, isCanary: (cluster: string) => boolean): boolean =>
   [...canaries].every(([cluster, { state }]) => state === 'done' || !isCanary(cluster));
 
@@ -61,7 +60,7 @@ function nextCanary({ rollout, known }: LocalCluster, old: Canary | undefined, a
   return before === 'rolling' || before === 'failed' ? become('done') : old;
 }
 
-/** The claims that stay: claims of other replicas, and claims that a cluster of this replica still needs. */
+/** The claims to keep: the claims of other replicas, and the claims that a cluster of this replica still needs. */
 function keptClaims({ record, locals, exists, lapsed }: BudgetInput): {
   readonly claims: Map<string, Claim>;
   readonly released: readonly string[];
@@ -82,8 +81,8 @@ function keptClaims({ record, locals, exists, lapsed }: BudgetInput): {
 }
 
 /**
- * Decides the next record of the budget. The function is pure. A claim of another replica stays until its cluster no
- * longer exists, or until the Lease of the cluster has lapsed.
+ * Decides the next record of the budget. The function is pure. The claim of another replica ends when its cluster is
+ * deleted, or when the Lease of the cluster has lapsed.
  */
 export function decideBudget(input: BudgetInput): BudgetDecision {
   const { record, locals, limit, exists, isCanary, anyCanary, soakMs, quietSince, nowMs, at } = input;

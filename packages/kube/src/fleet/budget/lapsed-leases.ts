@@ -5,7 +5,7 @@ import { type Lease, leases } from '../../types/groups.ts';
 import type { LeaseBook } from '../peers/lease-book.ts';
 import type { Claim } from './record.ts';
 
-/** A claim stays for this time after the end of the Lease, so that the next replica can continue the rollout. */
+/** A claim stays for this time after the end of the Lease, because the next replica may continue the rollout. */
 const LAPSE_MS = 60_000;
 
 export interface LapsedLeasesOptions {
@@ -17,12 +17,12 @@ export interface LapsedLeasesOptions {
 }
 
 /**
- * Finds claims whose cluster no process serves any more. The times of other processes are not compared. This process
- * measures how long the Lease and the claim stay unchanged.
+ * Finds claims of clusters that no process serves. This process measures how long the Lease and the claim stay
+ * unchanged, because clocks of different processes are not comparable.
  */
 export class LapsedLeases {
   readonly #o: LapsedLeasesOptions;
-  /** Claims with the monotonic time at which this process has observed them first. */
+  /** Claims, with the monotonic time at which this process first observed the claim. */
   readonly #claims = new Map<string, { readonly id: string; readonly atMs: number }>();
 
   constructor(options: LapsedLeasesOptions) {
@@ -35,14 +35,16 @@ export class LapsedLeases {
     for (const [name, { id }] of claims) if (this.#claims.get(name)?.id !== id) this.#claims.set(name, { id, atMs });
   }
 
-  /** The earliest monotonic time at which a claim can lapse. A lapsed claim without a confirmation is read again. */
+  /**
+   * The earliest monotonic time at which a claim can lapse. A lapsed claim is read again if its confirmation failed.
+   */
   nextLapseMs(claims: ReadonlyMap<string, Claim>): number | undefined {
     const now = this.#o.clock.monotonic();
     const times = [...claims.keys()].map((name) => this.#lapsesAt(name)).map((at) => (at > now ? at : now + LAPSE_MS));
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Returns the clusters of lapsed claims. The server confirms that the Lease is unchanged. */
+  /** Returns the clusters of lapsed claims. Before, the server confirms that the Lease is unchanged. */
   async lapsed(claims: ReadonlyMap<string, Claim>, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     const now = this.#o.clock.monotonic();
@@ -64,7 +66,7 @@ export class LapsedLeases {
       const { spec } = await client.resource<Lease>(leases, cluster).get(lease, { signal });
       return JSON.stringify(spec) === known;
     } catch (error) {
-      // Without an answer, the claim stays. The next look reads the Lease again.
+      // The claim stays if the server does not answer. The next check reads the Lease again.
       return isNotFound(error) && known === undefined;
     }
   }

@@ -4,16 +4,16 @@ import type { Hold, LocalCluster } from './decide.ts';
 export interface RolloutNeeds {
   /** Whether the next step of the rollout is a disruption. */
   readonly wants: boolean;
-  /** Whether the disruptions that the rollout has started are complete. */
+  /** Whether all disruptions of this rollout are complete. */
   readonly settled: boolean;
   readonly rollout: LocalCluster['rollout'];
 }
 
-/** Whether a cluster may start disruptions by rollouts. One permit exists for each run of the controllers. */
+/** Tells the rollouts of a cluster whether they may start disruptions. Each run of the controllers has one permit. */
 export interface RolloutPermit {
-  /** The reason why the cluster must wait. Undefined if the cluster has a claim. */
+  /** The reason why the cluster must wait, or undefined if the cluster has a claim. */
   hold(): PermitHold | undefined;
-  /** Must be called after each decision about a rollout, in the same step of the event loop. */
+  /** Reports the needs of a rollout. The controller must call `report` in the event loop step of its decision. */
   report(rollout: string, needs: RolloutNeeds): void;
   forget(rollout: string): void;
   /** Calls `listener` with the waiting rollouts after a change of `hold`. */
@@ -21,15 +21,19 @@ export interface RolloutPermit {
 }
 
 export interface PermitHold {
-  /** As a clause. */
+  /** The reason as a clause. */
   readonly because: string;
-  /** True for a short time, until the budget has answered. The status of an object must not report this wait. */
+  /**
+   * True for a short time, until the budget has answered. The status of an object does not report such a short wait.
+   */
   readonly asked: boolean;
 }
 
 const isNone = ({ wants, settled, rollout }: RolloutNeeds): boolean => !wants && settled && rollout === 'none';
 
-/** The weight of a state in a cluster with several rollouts. */
+/**
+ * The states of a rollout by weight. The state with the highest weight is the state of a cluster with several rollouts.
+ */
 const RANKS: readonly LocalCluster['rollout'][] = ['none', 'rolling', 'failed', 'undoing'];
 
 interface Sums {
@@ -49,7 +53,7 @@ export interface PermitParts {
   readonly because: (hold: Hold | undefined) => string;
 }
 
-/** The time in which all rollouts of a cluster become known after the start of its controllers. */
+/** Time after the start of the controllers until all rollouts of a cluster are known. */
 const KNOWN_AFTER_MS = 60_000;
 
 export class ClusterPermit implements RolloutPermit {
@@ -98,7 +102,7 @@ export class ClusterPermit implements RolloutPermit {
 
   report(rollout: string, reported: RolloutNeeds): void {
     const before = this.#needs.get(rollout);
-    // The undo of a rollout is a rollout too.
+    // The undo of a rollout counts as a rollout.
     const undoes = before?.rollout === 'undoing' && reported.rollout === 'rolling';
     const needs: RolloutNeeds = undoes ? { ...reported, rollout: 'undoing' } : reported;
     if (JSON.stringify(before) === JSON.stringify(needs)) return;
@@ -119,12 +123,11 @@ export class ClusterPermit implements RolloutPermit {
     this.#listener = listener;
   }
 
-  /** The claim cannot be used any more. The next claim has another identity, so an old object never confirms it. */
+  /** Ends the use of the claim. The next claim has another identity, so an old object never confirms it. */
   released(): void {
     this.#number += 1;
   }
 
-  /** Undefined if the cluster does not wait. */
   get waitsFor(): Hold | undefined {
     if (this.#sums.wants === 0 || this.hold() === undefined) return undefined;
     return this.#decided ?? 'asked';
@@ -134,7 +137,7 @@ export class ClusterPermit implements RolloutPermit {
     this.#decided = hold;
   }
 
-  /** Informs the listener if `hold` has changed. */
+  /** Informs the listener about a change of `hold`. */
   tell(): void {
     const hold = this.hold();
     const now = hold?.asked === true ? 'asked' : (hold?.because ?? '');

@@ -4,15 +4,15 @@ import { parseDuration } from '../../flags/duration.ts';
 export interface BudgetPolicy {
   /** The maximum number of clusters that roll out at the same time, as a number or as a percentage of all clusters. */
   readonly maxClusters: string;
-  /** The labels of the namespaces of canary clusters. Empty if there are none. */
+  /** The labels of the namespaces of canary clusters. Without canary clusters, the list is empty. */
   readonly canaries: readonly (readonly [name: string, value: string])[];
-  /** Other clusters start when no canary cluster has rolled out for this time. */
+  /** Soak time of the canary clusters. Other clusters start when no canary cluster has rolled out for this time. */
   readonly soakMs: number;
 }
 
 const DEFAULTS = { maxClusters: '2%', canaries: '', soak: '30m' } as const;
 
-/** The text contains the key and a valid value. */
+/** A problem in the data, with the key and a valid value. */
 type Problem = string;
 
 const COUNT = /^\d{1,6}%?$/;

@@ -2,7 +2,7 @@
 export interface Claim {
   /** Identity of the run of the controllers, with a number. Only this run may use the claim. */
   readonly id: string;
-  /** By the clock of the process that wrote the claim. The time is only for users. */
+  /** The start of the claim by the clock of the process that wrote it. Only users read this time. */
   readonly since: string;
 }
 
@@ -45,7 +45,7 @@ function entriesOf<T>(value: unknown, isValid: (entry: unknown) => entry is T): 
   return entries.every((entry): entry is [string, T] => isValid(entry[1])) ? new Map(entries) : undefined;
 }
 
-/** Undefined if the text is invalid. */
+/** Parses the record. Returns undefined for an invalid text. */
 export function readRecord(text: string | undefined): BudgetRecord | undefined {
   if (text === undefined) return EMPTY;
   try {
@@ -54,7 +54,7 @@ export function readRecord(text: string | undefined): BudgetRecord | undefined {
     const canaries = isObject(value) ? entriesOf(value.canaries, isCanaryRecord) : undefined;
     return claims && canaries && { claims, canaries };
   } catch {
-    return undefined; // A user may have changed the annotation. The caller reports the object.
+    return undefined; // A user may have changed the annotation. The caller reports the invalid text.
   }
 }
 

@@ -33,13 +33,13 @@ export interface RolloutBudgetOptions {
 /** The state of the budget, for users. */
 export interface BudgetStatus {
   readonly object: string;
-  /** Why no cluster may start a rollout. Empty if there is no problem. */
+  /** Why no cluster may start a rollout. Without a problem, the text is empty. */
   readonly problem: string;
   readonly limit: number;
   /** The clusters that roll out. */
   readonly claims: readonly string[];
   readonly canaries: Readonly<Record<string, Canary['state']>>;
-  /** The clusters of this replica that wait, with the cause. */
+  /** The waiting clusters of this replica, with the cause of the wait. */
   readonly waiting: Readonly<Record<string, Hold>>;
 }
 
@@ -53,15 +53,15 @@ const RETRY: BackoffOptions = { baseMs: 500, maxMs: 30_000, jitter: 0.5 };
 
 /**
  * Limits the number of clusters of a fleet that roll out at the same time. All replicas share one ConfigMap. A replica
- * adds a claim only to the version of the object that it has read. Therefore the number of claims never exceeds the limit,
- * and the replicas need no leader.
+ * writes a claim only if the object is unchanged since the read, so the number of claims never exceeds the limit. The
+ * replicas need no leader.
  */
 export class RolloutBudget {
   readonly #o: RolloutBudgetOptions;
   readonly #informer: Informer<ConfigMap>;
   readonly #permits = new Map<string, ClusterPermit>();
   readonly #outage: OutageLog;
-  /** The canary clusters at the last look, and the monotonic time since which none of them rolls out. */
+  /** The canary clusters at the last check, and the monotonic time since which no canary cluster rolls out. */
   #seen = '';
   #quietSince: number | undefined;
   #wake: () => void = () => undefined;
@@ -76,7 +76,7 @@ export class RolloutBudget {
     this.#informer.onChange(() => this.#onChange());
   }
 
-  /** Called when the controllers of a cluster start. Each run has a unique identity, and ends with `close`. */
+  /** Opens a run when the controllers of a cluster start. Each run has a unique identity, and ends with `close`. */
   open(cluster: string, identity: string): RolloutPermit & { close(): void } {
     const permit = new ClusterPermit({
       cluster,
@@ -151,7 +151,10 @@ export class RolloutBudget {
     return `${this.#object}: the annotation ${LeaseAnnotations.FleetRollouts} is invalid; remove the annotation`;
   }
 
-  /** The text contains no numbers and no other clusters, because each change of the text causes a write for each rollout. */
+  /**
+   * Returns the reason without numbers and without other clusters, because each change of the text causes a write for
+   * each rollout.
+   */
   #because(hold: Hold | undefined): string {
     const problem = this.#problem();
     if (problem !== undefined) return `waiting: ${problem}`;
@@ -197,7 +200,7 @@ export class RolloutBudget {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        // After a conflict, the watch delivers the new version.
+        // After a conflict, the step uses the new version from the watch.
         if (!isConflict(error)) this.#outage.failed(error);
         await this.#rest(backoffMs(RETRY, failures, this.#o.runtime.random), signal);
       }
@@ -221,11 +224,11 @@ export class RolloutBudget {
     });
   }
 
-  /** Returns the time until the next look. */
+  /** Executes one step, and returns the time until the next step. */
   async #step(signal: AbortSignal): Promise<number | undefined> {
     const read = this.#read();
     const { leases, runtime } = this.#o;
-    // Before the discovery has found its clusters, no claim may be removed.
+    // No claim is removed before the discovery has found its clusters.
     if (read === undefined || this.#o.clusters().length === 0) {
       for (const permit of this.#permits.values()) permit.tell();
       return undefined;

@@ -114,7 +114,7 @@ class Members {
     this.#free = free;
   }
 
-  /** Starts after both caches are complete, so that a Secret that was not listed yet does not count as absent. */
+  /** Starts when both caches are complete. In an incomplete cache, an existing Secret would count as absent. */
   start(): void {
     this.#selected.onChange(({ object }) => this.#look(object.metadata.name));
     this.#credentials.onChange(({ object }) => this.#look(object.metadata.namespace ?? ''));

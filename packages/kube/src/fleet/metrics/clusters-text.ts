@@ -29,7 +29,7 @@ function familyOf(families: Map<string, Family>, name: string): Family {
   return known;
 }
 
-/** `cluster` is undefined for the metrics of the process. */
+/** Reads the metrics of a cluster. For the metrics of the process, `cluster` is undefined. */
 function read(text: string, cluster: string | undefined, families: Map<string, Family>): void {
   for (const line of text.split('\n')) {
     const headed = HEAD.exec(line)?.groups?.name;

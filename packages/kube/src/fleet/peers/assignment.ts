@@ -12,21 +12,22 @@ export interface Peer {
 
 const BITS = 2 ** 48;
 
-/** Returns a number between 0 and 1, both excluded. The number depends only on the two names. */
+/** Returns a number between 0 and 1, excluding both. The number depends only on the two names. */
 function draw(peer: string, cluster: string): number {
   const digest = createHash('sha256').update(`${peer}\n${cluster}`).digest();
   return (digest.readUIntBE(0, 6) + 0.5) / BITS;
 }
 
-/** Whether a replica can serve the cluster, as far as the replica knows. */
+/** Whether a replica can serve the cluster, according to the Lease of the replica. */
 export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean =>
   weight > 0 && unreachable?.includes(cluster) !== true;
 
 /**
- * Returns the replica to which a cluster is assigned, by weighted rendezvous hashing. If a replica joins or leaves,
- * only the clusters of this replica move. A replica that cannot reach the cluster is skipped, unless no replica reaches
- * it. The choice of an operator has priority over the hash. The assignment is only a preference. A replica can write
- * only if it holds the Lease of the cluster.
+ * Returns the replica of a cluster by weighted rendezvous hashing. The assignment is a preference: only the holder of
+ * the cluster's Lease can write.
+ * - If a replica joins or leaves, only the clusters of this replica move.
+ * - A replica that cannot reach the cluster is skipped, unless no replica reaches the cluster.
+ * - The choice of an operator takes precedence over the hash.
  */
 export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
   const reaching = peers.filter((peer) => reaches(cluster, peer));

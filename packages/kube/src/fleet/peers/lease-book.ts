@@ -6,9 +6,8 @@ import { createInformer, type InformerRuntime } from '../../informer/create-info
 import { type Lease, leases } from '../../types/groups.ts';
 
 /**
- * The Leases of all clusters of a seed, from one watch. With this watch, a replica that takes over a cluster knows the
- * time of the last renewal of its Lease. Without the permission for the watch, such a replica waits for a whole Lease
- * duration.
+ * The Leases of all clusters of a seed, from one watch. A replica that takes over a cluster already knows the last
+ * renewal of its Lease. Without the permission for the watch, the replica waits for a whole lease duration.
  */
 export class LeaseBook {
   readonly #clock: Clock;
@@ -33,12 +32,12 @@ export class LeaseBook {
     return this.#run(signal);
   }
 
-  /** Returns the last state of a Lease, and when this process observed it first. */
+  /** Returns the last state of a Lease, with the time of its first observation by this process. */
   of(namespace: string): ObservedLease | undefined {
     return this.#known.get(namespace);
   }
 
-  /** The monotonic time at which a Lease has ended, or ends without a renewal. Undefined if there is no Lease. */
+  /** The monotonic time at which a Lease ends without a further renewal. Undefined if there is no Lease. */
   endsAt(namespace: string): number | undefined {
     return this.#ends.get(namespace);
   }

@@ -36,9 +36,7 @@ const MOST_UNREACHABLE = 1_000;
 
 interface Observed {
   readonly lease: Lease;
-  /**
-   * Time of this process at the last renewal, by the monotonic clock. Clocks of different machines are not compared.
-   */
+  /** Monotonic time at which this process observed the last renewal. Clocks of different machines are not compared. */
   readonly atMs: number;
 }
 
@@ -47,7 +45,7 @@ const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.re
 
 /**
  * The live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the Leases of the other
- * replicas. While this process cannot renew its Lease or cannot watch the foreign Leases, the list stays unchanged.
+ * replicas. The list stays unchanged while this process cannot renew its own Lease, or cannot watch the other Leases.
  */
 export class Peers {
   readonly #o: PeersOptions;
@@ -72,8 +70,8 @@ export class Peers {
   }
 
   /**
-   * Computes the list again after a change of the clusters that this process cannot reach. The next renewal informs the
-   * remaining replicas.
+   * Computes the list again after a change of the clusters that this process cannot reach. The next renewal publishes
+   * the change.
    */
   reachChanged(): void {
     this.#update();
@@ -101,8 +99,7 @@ export class Peers {
       const options = {
         client,
         lease: { namespace, name: this.#prefix + self.name },
-        // The identity is the same in each term, so that the replica acquires its Lease again without a wait after an
-        // outage.
+        // Each term has the same identity, so a replica acquires its own Lease immediately after an outage.
         identity,
         timings,
         clock,
@@ -146,7 +143,7 @@ export class Peers {
     this.#outage.worked();
     if (this.#watching) return;
     this.#watching = true;
-    // Renewals during the outage were not observed. All replicas count as live at the end of the outage.
+    // After an outage, all replicas count as live, because this process has observed no renewals during the outage.
     const atMs = this.#o.clock.monotonic();
     for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
     this.#update();
@@ -195,7 +192,7 @@ export class Peers {
   }
 }
 
-/** A replica without a valid weight gets no clusters. */
+/** Reads the weight and the clusters in a peer Lease. Without a valid weight, a replica gets no clusters. */
 function announced(lease: Lease): Omit<Peer, 'name'> {
   const settings = holderSettings(lease);
   const [weight, clusters] = [settings?.[WEIGHT], settings?.[UNREACHABLE]];
@@ -206,7 +203,7 @@ function announced(lease: Lease): Omit<Peer, 'name'> {
   });
 }
 
-/** The choices of an operator for a replica. */
+/** Reads the clusters that an operator has assigned to a replica. */
 function chosenFor({ metadata: { annotations } }: Lease): Partial<Omit<Peer, 'name'>> {
   const clusters = (annotations?.[LeaseAnnotations.FleetClusters] ?? '')
     .split(',')

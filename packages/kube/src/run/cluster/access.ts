@@ -6,7 +6,7 @@ import type { Logger } from '../../contract/logger.ts';
 
 /** The address, path and verb of a request. */
 export interface AccessRequest {
-  /** Remote address of the socket. `remoteAddress` is undefined if the socket is already closed. */
+  /** Remote address of the socket, or undefined if the socket is closed. */
   readonly remoteAddress: string | undefined;
   readonly authorization: string | undefined;
   readonly path: string;
@@ -14,15 +14,15 @@ export interface AccessRequest {
   readonly verb: string;
 }
 
-/** The reason why a request is refused, or undefined if the request is allowed. */
+/** The reason of a refusal, or undefined for an allowed request. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
 /** Decides whether a client may read metrics and debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
-/** A decision is cached for this time, as in the delegated authenticators of kube-apiserver. */
+/** A decision is cached for this time, as in kube-apiserver. */
 const KEPT_MS = 10_000;
-/** Invalid tokens must not fill the memory. */
+/** The number of cached decisions is limited, so invalid tokens cannot fill the memory. */
 const KEPT_MOST = 256;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
@@ -65,8 +65,8 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 }
 
 /**
- * Allows clients on loopback. Remote clients need a bearer token of the cluster (TokenReview), and the path as a
- * non-resource URL (SubjectAccessReview). The decision is cached for 10 s.
+ * Allows clients on loopback. Remote clients need a bearer token of the cluster (TokenReview), and the permission for
+ * the path as a non-resource URL (SubjectAccessReview). The decision is cached for 10 s.
  */
 export function createAccess(options: {
   /**

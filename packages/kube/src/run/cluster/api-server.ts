@@ -7,7 +7,7 @@ import { isNotFound } from '../../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
-/** An API server answers within milliseconds, and a slow API server must be reported soon. */
+/** The API server normally answers within milliseconds, so a slower answer is reported. */
 const ANSWER_MS = 10_000;
 
 /** Options of `waitForApiServer`. */
@@ -15,7 +15,7 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** `failed` is called each time there is no response, or the response does not come from an API server. */
+  /** `failed` is called after each attempt without a response from an API server. */
   readonly failed?: (error: unknown) => void;
 }
 
@@ -56,7 +56,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** `discoverResources` returns empty if the server does not have the group. */
+/** Returns the resources of a group. The list is empty if the server does not have the group. */
 export async function discoverResources(
   client: KubeClient,
   definition: Pick<ResourceDefinition<KubeObject>, 'group' | 'version'>,

@@ -22,10 +22,7 @@ export interface Cluster {
   /** The flag of the cluster, with its value. */
   readonly source: string;
   client(component: string): KubeClient;
-  /**
-   * Returns a client with a separate connection, for requests that must not wait for other requests, such as the
-   * renewal of a Lease.
-   */
+  /** Returns a client with a separate connection, for urgent requests such as the renewal of a Lease. */
   urgentClient(component: string): KubeClient;
 }
 
@@ -65,7 +62,7 @@ export interface ClientSettings {
 
 const NONE = 'none';
 
-/** If the configuration source of a cluster fails, mcm does not try any other source. */
+/** Chooses the source of each cluster's configuration. If the source fails, mcm does not try any other source. */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
   readonly target: string | undefined;
@@ -83,8 +80,8 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 }
 
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A credential plugin replaces its certificates automatically, often every hour. No warning is needed before such
-  // certificates expire.
+  // A credential plugin replaces its certificates automatically, often every hour, so no warning is needed before the
+  // expiry.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       what: `client certificate of the ${name} cluster`,
@@ -125,14 +122,14 @@ export interface Connections {
 
 export interface OpenOptions {
   readonly source: string;
-  /** Origin of the credentials, for messages about refused credentials. */
+  /** Source of the credentials, for messages about refused credentials. */
   readonly shown: string;
   readonly dial: Dial;
   /** Maximum number of connections for urgent requests. By default, there is one urgent connection. */
   readonly urgentConnections?: number | undefined;
 }
 
-/** A connection starts with its first request. */
+/** Opens the connections of a cluster. Each connection starts with its first request. */
 export function openConnections(
   config: ClusterConfig,
   { source, shown, dial, urgentConnections = 1 }: OpenOptions,
@@ -186,7 +183,7 @@ export function clusterOf(
 }
 
 /**
- * Connects to the clusters. If both clusters are the same, there is one connection pool.
+ * Connects to the clusters. Equal clusters share one connection pool.
  * @throws ConfigError with the name of the flag
  */
 export async function connectClusters(

@@ -9,7 +9,7 @@ import { type ClientSettings, type Clusters, type Connections, clusterOf, openCo
 
 export interface MemberClusters extends Clusters {
   readonly namespace: string;
-  /** Each request to the target cluster is checked. */
+  /** The identity of the target cluster, which is checked for each request. */
   readonly identity: ClusterIdentity;
 }
 

@@ -6,7 +6,6 @@ import { waitForApiServer } from './api-server.ts';
 import type { Cluster } from './clusters.ts';
 
 export interface ReachParts {
-  /** `cluster` is undefined if the process has no such cluster. */
   readonly cluster: Cluster | undefined;
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly warnings: Warnings;

@@ -12,8 +12,8 @@ import {
 import type { Warnings } from '../warnings/warnings.ts';
 
 /**
- * Returns the described fields, which are empty if the server does not serve the version. Every authenticated user may
- * read the OpenAPI description.
+ * Returns the fields in the OpenAPI description, which every authenticated user may read. The result is empty if the
+ * server does not serve the version.
  */
 async function described(
   client: KubeClient,

@@ -20,7 +20,7 @@ export interface EnvironmentState {
   readonly reached: AbortSignal;
 }
 
-/** Checks the environment in the background. Later phases do not wait for the checks. */
+/** Checks the environment in the background, in parallel to the later phases. */
 export const environmentPhase = (state: () => EnvironmentState): Phase => ({
   name: 'environment',
   start: async () => {

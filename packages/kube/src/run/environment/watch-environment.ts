@@ -9,21 +9,21 @@ import type { CertificatesInUse } from '../warnings/in-use.ts';
 import type { Warnings } from '../warnings/warnings.ts';
 import { checkCrds } from './check-crds.ts';
 
-/** The checks run periodically, because no event reports an expiry or a changed CRD. */
+/** The options of the periodic checks. The checks poll, because no event reports an expiry or a changed CRD. */
 export interface EnvironmentWatch {
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
   readonly warnings: Warnings;
-  /** A changed certificate is checked immediately. */
+  /** The certificates in use. A changed certificate is checked immediately. */
   readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
-  /** The signal `reached` is set by the first answer of the API server. Before, the process cannot check CRDs. */
+  /** Aborts at the first answer of the API server. Before, the process cannot check CRDs. */
   readonly reached: AbortSignal;
   readonly client: KubeClient;
 }
 
-/** Certificates are valid for days, and CRDs change only with a release. */
+/** Interval of the checks. Certificates are valid for days, and CRDs change only with a release. */
 const LOOK_MS = 3_600_000;
 /**
  * Interval of the checks while there is a warning. The interval is short, because a user is probably fixing the
@@ -55,7 +55,7 @@ async function compared({ client, crds, warnings, log }: EnvironmentWatch, signa
     await checkCrds(client, crds, warnings, signal);
     return true;
   } catch (error) {
-    // The controllers that need the API server report the error.
+    // The controllers report an unreachable API server, so the check only logs at debug level.
     if (!signal.aborted) log.debug('Cannot compare the CRDs', { error: errorText(error) });
     return false;
   }

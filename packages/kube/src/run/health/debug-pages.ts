@@ -4,7 +4,7 @@ export interface DebugAnswer {
   readonly body: string;
 }
 
-/** A page below `/debug/` for clients on loopback, and clients with permission for the path. */
+/** A page below `/debug/`. Only clients on loopback and clients with permission for the path can read it. */
 export interface DebugPage {
   readonly path: string;
   /** Parameters and purpose of the page, for the list of all pages. */

@@ -16,7 +16,7 @@ export interface ForeignRefusal {
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
-/** DNS rebinding cannot change an IP address, and only names of this machine end in `localhost`. */
+/** Whether the name is an IP address or ends in `localhost`. DNS rebinding cannot change these names. */
 function isOwnName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
@@ -30,9 +30,9 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 }
 
 /**
- * Refuses requests of web pages to a loopback address, which needs no credentials. Such a page has a domain that
- * resolves to this machine (DNS rebinding), or comes from another origin. Programs without a browser are allowed,
- * because probes and scrapers use addresses and names of Pods.
+ * Refuses requests of web pages to a loopback address, which needs no credentials. The page has another origin, or a
+ * domain that resolves to this machine (DNS rebinding). Requests of other programs are allowed, because probes and
+ * scrapers use addresses and names of Pods.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;

@@ -17,17 +17,17 @@ export interface SecureHealthServer extends HealthServer {
   use(pair: ServingPair): void;
 }
 
-/** Errors about the port contain the name `flag`. */
+/** An address to serve. Errors about the port contain the name `flag`. */
 export interface ServingAddress {
   readonly host: string;
   readonly port: number;
   readonly flag: string;
 }
 
-/** Access checks by audience. If an audience has no check, every client may read its endpoints. */
+/** Access checks by audience. Without a check, every client may read the endpoints of the audience. */
 export type Guards = Readonly<Partial<Record<Audience, Access>>>;
 
-/** The only valid body is a log level, which is a short word. */
+/** Limit of a request body. The only valid body is a log level. */
 const BODY_LIMIT = 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -107,7 +107,7 @@ const closing = (server: Server) => (): Promise<void> =>
   });
 
 /**
- * Plain HTTP.
+ * Starts the server for plain HTTP.
  * @throws ConfigError if the port is in use
  */
 export async function startHealthServer(
@@ -120,7 +120,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** HTTPS protects the tokens of clients. */
+/** Starts the server for HTTPS, which protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,

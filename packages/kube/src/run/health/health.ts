@@ -7,7 +7,7 @@ import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** The subject of the check, or the reason why the check failed. Successful checks have this text too. */
+  /** The subject of a successful check, or the reason of a failed check. */
   readonly detail: string;
 }
 
@@ -98,7 +98,7 @@ const DEBUG_INDEX = `Usage: GET one of these paths.
 
 /**
  * Responds to requests for health, metrics, settings and debug endpoints. For any other path, the result is undefined.
- * Access is checked elsewhere.
+ * The caller checks the access.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

@@ -8,7 +8,7 @@ const LONGEST_S = 300;
 const DEFAULT_S = 30;
 
 /**
- * In seconds.
+ * Parses the number of seconds of a recording.
  * @throws RangeError with the allowed values
  */
 export function profileSeconds(text: string | null): number {
@@ -23,7 +23,7 @@ let recording = false;
 
 /**
  * Records CPU time or allocations for some seconds. The result is JSON for the developer tools of Chromium
- * (`.cpuprofile`, `.heapprofile`). If another recording is running, the result is undefined.
+ * (`.cpuprofile`, `.heapprofile`). The result is undefined while another recording runs.
  */
 export async function recordProfile(
   kind: ProfileKind,

@@ -17,7 +17,7 @@ export interface PlainRequest {
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The response body. The response to a HEAD request has no body, but the length of this body. */
+  /** The response body. A HEAD request gets only the length of the body. */
   readonly body: string;
 }
 
@@ -80,7 +80,7 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 });
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
-  // The server closes the connection, because it would parse an unread body as the next request.
+  // The server closes the connection after an unread body, because it would parse the body as the next request.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   const closing = unread ? { connection: 'close' } : {};

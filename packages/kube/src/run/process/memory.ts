@@ -1,7 +1,7 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
-/** After a garbage collection, in bytes. */
+/** The memory after a garbage collection, in bytes. */
 export interface MemoryUse {
   /** Size of the objects in the old generation. */
   readonly heap: number;
@@ -19,7 +19,7 @@ const MB = 1_048_576;
  */
 const OLD_SHARE = 64 / 67;
 
-/** The old generation is exhausted first. */
+/** The limit of the old generation, which is exhausted first. */
 function oldLimit(given: string): number {
   const [, megabytes] = /--max[-_]old[-_]space[-_]size=(\d+)/.exec(given) ?? [];
   return megabytes === undefined ? getHeapStatistics().heap_size_limit * OLD_SHARE : Number(megabytes) * MB;
@@ -38,8 +38,8 @@ function read(heapLimit: number): MemoryUse {
 }
 
 /**
- * Calls `callback` with the used memory after each full garbage collection, because only then the used memory is known.
- * The returned function stops the calls.
+ * Calls `callback` with the used memory after each full garbage collection, until the returned function is called. Only
+ * a garbage collection shows the used memory.
  */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));

@@ -5,8 +5,8 @@ export type Stop = () => Promise<void> | void;
 export interface Phase {
   readonly name: string;
   /**
-   * The promise resolves when the next phase may start, with a function that stops this phase. The start must end soon
-   * after the signal aborts. The status shows the text of `report` until the phase has started.
+   * Starts the phase, and returns a function that stops the phase. The start must end soon after the signal aborts. The
+   * status shows the text of `report` during the start.
    */
   start(signal: AbortSignal, report: (detail: string) => void): Promise<Stop | undefined>;
 }

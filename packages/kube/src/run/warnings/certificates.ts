@@ -1,7 +1,7 @@
 import { keyFits, parseCertificate } from '../../credentials/key-pair.ts';
 import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 
-/** Warnings start this long before the expiry, so that users have a week to issue another certificate. */
+/** Warnings start a week before the expiry, so users have time to issue another certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
 /** The certificate in PEM, with its key if this process has the key. */
@@ -65,8 +65,8 @@ function fault({ what, from, until, now, fits }: Facts): string | undefined {
 }
 
 /**
- * Problems of an untrusted server certificate with hints, by TLS error code (node:tls). The text `CA` is replaced by
- * the source of the certificate authority.
+ * Problems of an untrusted server certificate with hints, by TLS error code (node:tls). The source of the certificate
+ * authority replaces the text `CA`.
  */
 const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired; renew the certificate on the server',

@@ -10,9 +10,9 @@ export interface DatedAnswer {
 const SKEW_WARNING_MS = 10_000;
 
 /**
- * Returns the minimum difference between the clocks, in milliseconds: positive if the clock of the server is ahead, 0
- * if the clocks may be equal. The server read its clock between the request and the response, and rounded the time down
- * to seconds.
+ * Returns the smallest possible difference between the clocks in milliseconds. The result is positive if the server is
+ * ahead, and 0 if the clocks may be equal. The server read its clock between request and response, and rounded down to
+ * seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;
@@ -20,7 +20,7 @@ export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number 
   return latest < sentAt ? latest - sentAt : 0;
 }
 
-/** Returns undefined if the difference is harmless. */
+/** Returns a warning, or undefined for a harmless difference. */
 export function skewSentence(server: string, skewMs: number): string | undefined {
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);

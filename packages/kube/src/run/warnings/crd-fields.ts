@@ -33,10 +33,13 @@ export interface ServedSchemas {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** The description defines these fields of every kind separately. */
+/** The OpenAPI description defines these fields of every kind separately, so the comparison skips them. */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Dotted paths of expected fields that the server does not have. The server drops the values of these fields. */
+/**
+ * Returns dotted paths of expected fields that the schema of the server does not contain. The server drops the values
+ * of these fields.
+ */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
   const inProperties = Object.entries(expected.properties ?? {}).flatMap(([name, wanted]) => {
@@ -68,10 +71,10 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
 
 const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
-/** The hint is the same for all fields. */
+/** Maximum number of fields in the warning. All fields have the same hint. */
 const NAMED = 4;
 
-/** `crdSentence` returns undefined if there is no problem. */
+/** Returns a warning about missing fields, or undefined without missing fields. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed, so its controllers wait; ${HINT}`;

@@ -2,13 +2,13 @@ import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
 /**
- * Above this fraction, V8 may abort the process before the next garbage collection. V8 collects garbage when the heap
- * has grown by a tenth.
+ * Warning threshold of the heap. V8 collects garbage when the heap has grown by a tenth, so above this fraction V8 may
+ * abort before the next collection.
  */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;
 /**
- * The warning ends below this fraction. The distance between the two fractions prevents a warning that starts and ends
+ * The warning ends below this fraction. The gap between the two fractions prevents a warning that starts and ends
  * repeatedly.
  */
 const AGAIN_FREE = 0.65;
@@ -17,8 +17,8 @@ const HINT = 'increase the memory of the container (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
- * Warns if memory is nearly exhausted. The returned reason is for the log of a process that must end now. If V8 aborted
- * the process, the log would contain only a native stack trace.
+ * Warns if memory is nearly exhausted. If the process must end now, the function returns the reason for the log. An
+ * abort by V8 would log only a native stack trace.
  */
 export function checkMemory(
   { heap, heapLimit, resident, residentLimit }: MemoryUse,

@@ -89,8 +89,7 @@ export class AnswerWatcher {
     this.#skew(skewMs / 1000, { cluster });
     const sentence = skewSentence(cluster, skewMs);
     if (sentence === undefined) this.#warnings.clear('clock-skew', cluster);
-    // The difference changes with every response. The metric contains the current difference, and the log contains one
-    // warning.
+    // Each response changes the difference. The metric has the current difference, and the log has one warning.
     else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
   }
 
